@@ -1,0 +1,1 @@
+"""Actors: the concurrency core (``core``) and the kit that tests what is built on it."""

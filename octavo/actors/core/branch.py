@@ -1,0 +1,393 @@
+"""The loop of supervision: start in order, restart what crashes, stop in reverse.
+
+A supervisor is a loop over the ends of its children. Everything that takes
+time (a backoff, a start, the stop of a sibling) happens in a task beside it,
+so a crash is always heard at once; a restart under way that a new crash
+overtakes is given up, and a wider one begins. The rules themselves are pure
+functions in `restart`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar, overload
+
+import trio
+
+from .actor import Actor
+from .child import ActorChild, Child, WorkerChild
+from .directory import Directory
+from .errors import ActorStopped, NotExecuted, RestartIntensityExceeded
+from .incarnation import Incarnation
+from .monitor import Down, Monitor, StopReason, Watchers
+from .ref import ActorRef
+from .restart import RestartWindow, affected, is_restarted
+from .runtime import Runtime
+from .specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
+from .tree import TreeNode
+
+A = TypeVar("A", bound=Actor[Any])
+K = TypeVar("K", bound=Hashable)
+
+_Spec = ActorSpec[Any] | DirectorySpec[Any, Any] | SupervisorSpec | WorkerSpec
+
+
+class Branch(Child):
+    """A supervisor below a supervisor; made by ``supervisor.add(SupervisorSpec(...))``."""
+
+    def __init__(self, spec: SupervisorSpec, parent: str | None, runtime: Runtime) -> None:
+        """Make a supervisor without children; nothing runs yet."""
+        super().__init__(
+            spec.name,
+            restart=spec.restart,
+            backoff=spec.backoff,
+            start_timeout=spec.start_timeout,
+            drain_timeout=spec.drain_timeout,
+        )
+        self._spec = spec
+        self._path = spec.name if parent is None else f"{parent}/{spec.name}"
+        self._runtime = runtime
+        self._watchers = Watchers()
+        self._reason: StopReason = "drained"
+        self._error: BaseException | None = None
+        self._children: list[Child] = []
+        self._incarnations: dict[Child, Incarnation] = {}
+        self._nursery: trio.Nursery | None = None
+        self._stopping = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._window = RestartWindow(self._spec.intensity)
+        self._events, self._next_event = trio.open_memory_channel[Incarnation | bool](math.inf)
+        self._pending: list[Child] = []  # what the restart under way has still to start
+        self._restart_scope: trio.CancelScope | None = None
+        self._backoffs: dict[Child, trio.CancelScope] = {}
+
+    # Children
+
+    @overload
+    def add(self, spec: ActorSpec[A]) -> ActorRef[A]: ...
+    @overload
+    def add(self, spec: DirectorySpec[K, A]) -> Directory[K, A]: ...
+    @overload
+    def add(self, spec: SupervisorSpec) -> Branch: ...
+    @overload
+    def add(self, spec: WorkerSpec) -> None: ...
+    def add(self, spec: _Spec) -> object:
+        """Add a child, to be started after those added before.
+
+        Returns what one talks to: a reference to the actor, the directory, or
+        the supervisor; None for a worker. The reference refuses messages until
+        the child is started, and stays valid over restarts.
+
+        Raises:
+            ValueError: another child has this name.
+            RuntimeError: already running: use `start_child`.
+        """
+        if self._nursery is not None:
+            raise RuntimeError(f"{self._path} is running: use start_child() to add {spec.name!r}")
+        return self._make(spec)[1]
+
+    @overload
+    async def start_child(self, spec: ActorSpec[A]) -> ActorRef[A]: ...
+    @overload
+    async def start_child(self, spec: DirectorySpec[K, A]) -> Directory[K, A]: ...
+    @overload
+    async def start_child(self, spec: SupervisorSpec) -> Branch: ...
+    @overload
+    async def start_child(self, spec: WorkerSpec) -> None: ...
+    async def start_child(self, spec: _Spec) -> object:
+        """Add a child while running, and wait until it is ready.
+
+        If its first start fails it is not kept. If cancelled, it is: it goes
+        on starting under supervision.
+
+        Raises:
+            ValueError: another child has this name.
+            ActorStopped: the supervisor is not running, or is stopping; or the
+                child ended before it was ready.
+            Exception: what made the child's first start fail.
+        """
+        if self._nursery is None or self._stopping:
+            raise ActorStopped(f"{self._path} is not running; {spec.name!r} was not started")
+        child, handle = self._make(spec)
+        incarnation = self._launch(child)
+        incarnation.starter_waits = True
+        try:
+            await incarnation.settled.wait()
+        finally:
+            incarnation.starter_waits = False
+        if incarnation.ready_at is None:
+            raise incarnation.error or ActorStopped(f"{child.path} ended before it was ready")
+        return handle
+
+    async def stop_child(self, name: str) -> None:
+        """Drain the child, cancel it after its ``drain_timeout``, and forget it.
+
+        If cancelled, the child is cancelled at once.
+
+        Raises:
+            KeyError: no child has this name.
+        """
+        child = self._child(name)
+        backoff = self._backoffs.get(child)
+        if backoff is not None:
+            backoff.cancel(reason=f"{child.path} is stopped")
+        incarnation = self._incarnations.get(child)
+        if incarnation is None:
+            self._forget(child)
+            return
+        incarnation.leaving = True
+        try:
+            await incarnation.stop(keep_waiting=False, reason=f"{child.path} is stopped")
+        finally:
+            incarnation.cancel(f"{child.path} is stopped")
+
+    def monitor(self, name: str) -> Monitor:
+        """Watch the ends of a child of any kind; use the result as a context manager.
+
+        Raises:
+            KeyError: no child has this name.
+        """
+        return Monitor(self._child(name).watchers)
+
+    def _child(self, name: str) -> Child:
+        for child in self._children:
+            if child.name == name:
+                return child
+        names = ", ".join(child.name for child in self._children) or "none"
+        raise KeyError(f"{self._path} has no child {name!r}; its children: {names}")
+
+    def _make(self, spec: _Spec) -> tuple[Child, object]:
+        if any(child.name == spec.name for child in self._children):
+            raise ValueError(f"{self._path} already has a child named {spec.name!r}")
+        child: Child
+        handle: object = None
+        if isinstance(spec, ActorSpec):
+            child = actor = ActorChild(spec, self._path, self._runtime)
+            handle = ActorRef[Any](actor.cell)
+        elif isinstance(spec, DirectorySpec):
+            child = handle = Directory(spec, self._path, self._runtime)
+        elif isinstance(spec, SupervisorSpec):
+            child = handle = Branch(spec, self._path, self._runtime)
+        elif isinstance(spec, WorkerSpec):
+            child = WorkerChild(spec, self._path)
+        else:
+            raise TypeError(f"{self._path} can't supervise {spec!r}: no child specification")
+        self._children.append(child)
+        return child, handle
+
+    def _forget(self, child: Child) -> None:
+        if child in self._children:
+            self._children.remove(child)
+            child.close()
+
+    # The loop
+
+    async def run_once(self, ready: Callable[[], None]) -> None:
+        """Run all children until stopped; raises when the intensity is exceeded."""
+        self._reset()
+        self._stopping = False
+        self._reason, self._error = "cancelled", None
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
+                self._begin(list(self._children), 0.0, ready)
+                self._error = await self._govern(ready)
+                nursery.cancel_scope.cancel(reason=f"{self._path} ended")
+            finally:
+                self._stopping = True
+        self._nursery = None
+        if self._error is not None:
+            self._reason = "crashed"
+            raise self._error
+
+    async def _govern(self, ready: Callable[[], None]) -> RestartIntensityExceeded | None:
+        """Hear of ends until it is time to end; returns the reason to give up, if any."""
+        async for event in self._next_event:
+            if isinstance(event, bool):
+                self._reason = "restarted" if event else "drained"
+                await self._stop_children(keep_waiting=event, reason=f"{self._path} stops")
+                return None
+            exceeded = self._child_ended(event, ready)
+            if exceeded is not None:
+                self._runtime.notify(self._runtime.observer.escalated, self._path, exceeded)
+                await self._stop_children(keep_waiting=True, reason=f"{self._path} gave up")
+                return exceeded
+        raise AssertionError("unreachable: the channel of events is never closed")
+
+    def _child_ended(
+        self, incarnation: Incarnation, ready: Callable[[], None]
+    ) -> RestartIntensityExceeded | None:
+        child, error = incarnation.child, incarnation.error
+        if incarnation.stopping or child not in self._children:
+            return None
+        if not is_restarted(child.restart, crashed=error is not None):
+            self._forget(child)
+            if self._restart_scope is not None:
+                self._begin([other for other in self._pending if other is not child], 0.0, ready)
+            return None
+        now = trio.current_time()
+        if incarnation.ready_at is not None:
+            if now - incarnation.ready_at >= child.backoff.reset_after:
+                child.attempts = 0
+        if self._window.exceeded_by(now):
+            intensity = self._spec.intensity
+            exceeded = RestartIntensityExceeded(
+                f"{self._path} gave up: {child.path} ended, and more than {intensity.restarts}"
+                f" restarts within {intensity.period:g} s are not allowed"
+            )
+            exceeded.__cause__ = error
+            return exceeded
+        delay = child.backoff.delay(child.attempts, self._runtime.random)
+        child.attempts += 1
+        child.down()
+        self._runtime.notify(self._runtime.observer.restarting, child.path, delay)
+        if self._spec.strategy == "one_for_one" and self._restart_scope is None:
+            self._spawn(self._revive, child, delay)
+        else:
+            group = affected(self._spec.strategy, self._children, child, self._pending)
+            self._begin(group, delay, ready)
+        return None
+
+    def _begin(self, children: Sequence[Child], delay: float, ready: Callable[[], None]) -> None:
+        """Begin to restart ``children`` together, in place of a restart under way."""
+        if self._restart_scope is not None:
+            self._restart_scope.cancel(reason="overtaken by another restart")
+        self._pending = list(children)
+        scope = self._restart_scope = trio.CancelScope()
+        self._spawn(self._restart, scope, delay, ready)
+
+    def _spawn(self, function: Callable[..., Any], *args: object) -> None:
+        if self._nursery is not None:
+            self._nursery.start_soon(function, *args, name=f"{self._path} restart")
+
+    async def _restart(
+        self, scope: trio.CancelScope, delay: float, ready: Callable[[], None]
+    ) -> None:
+        with scope:
+            if self._spec.strategy != "one_for_one":
+                await self._retire(self._pending)
+            await trio.sleep(delay)
+            while self._pending and self._restart_scope is scope:
+                child = self._pending[0]
+                if child in self._children:
+                    incarnation = self._incarnations.get(child) or self._launch(child)
+                    await incarnation.settled.wait()
+                    # The wait may have been over before a new crash overtook this restart.
+                    overtaken = self._restart_scope is not scope
+                    if overtaken or (incarnation.ready_at is None and child in self._children):
+                        return  # its end is on the way to the loop, which begins anew
+                self._pending.pop(0)
+            if self._restart_scope is scope:
+                self._restart_scope = None
+                ready()
+
+    async def _retire(self, children: Sequence[Child]) -> None:
+        for child in reversed(children):
+            incarnation = self._incarnations.get(child)
+            if incarnation is not None:
+                await incarnation.stop(
+                    keep_waiting=True, reason=f"{child.path} restarts with a sibling"
+                )
+                child.down()
+
+    async def _revive(self, child: Child, delay: float) -> None:
+        with trio.CancelScope() as scope:
+            self._backoffs[child] = scope
+            await trio.sleep(delay)
+            if child in self._children and not self._stopping:
+                self._launch(child)
+        self._backoffs.pop(child, None)
+
+    def _launch(self, child: Child) -> Incarnation:
+        if self._nursery is None:
+            raise AssertionError("unreachable: only a running supervisor launches")
+        incarnation = self._incarnations[child] = Incarnation(child)
+        child.launches += 1
+        child.open()
+        self._nursery.start_soon(incarnation.run, self._on_ready, self._on_end, name=child.path)
+        return incarnation
+
+    def _on_ready(self, incarnation: Incarnation) -> None:
+        self._runtime.notify(self._runtime.observer.started, incarnation.child.path)
+
+    def _on_end(self, incarnation: Incarnation) -> None:
+        child = incarnation.child
+        self._incarnations.pop(child, None)
+        observer = self._runtime.observer
+        if incarnation.error is not None:
+            self._runtime.notify(observer.crashed, child.path, incarnation.error)
+        else:
+            reason = "stopped" if incarnation.stopping else "finished"
+            self._runtime.notify(observer.ended, child.path, reason)
+        failed_start = incarnation.starter_waits and incarnation.ready_at is None
+        if incarnation.leaving or failed_start:
+            self._forget(child)
+        else:
+            self._events.send_nowait(incarnation)
+
+    async def _stop_children(self, *, keep_waiting: bool, reason: str) -> None:
+        self._stopping = True
+        for scope in (self._restart_scope, *self._backoffs.values()):
+            if scope is not None:
+                scope.cancel(reason=reason)
+        self._restart_scope = None
+        for child in reversed(self._children.copy()):
+            incarnation = self._incarnations.get(child)
+            if incarnation is not None:
+                await incarnation.stop(keep_waiting=keep_waiting, reason=reason)
+            if not keep_waiting:
+                child.close()
+
+    # Under supervision itself
+
+    @property
+    def path(self) -> str:
+        """Where it stands in the tree."""
+        return self._path
+
+    @property
+    def watchers(self) -> Watchers:
+        """Those who want to hear of its end."""
+        return self._watchers
+
+    def open(self) -> None:
+        """Do nothing: its children open as they are launched."""
+
+    def drain(self) -> None:
+        """Stop the children in reverse order; what waits is worked off."""
+        self._events.send_nowait(False)
+
+    def retire(self) -> None:
+        """Stop the children in reverse order; what waits is kept."""
+        self._events.send_nowait(True)
+
+    def down(self) -> None:
+        """Tell the watchers."""
+        self._watchers.tell(Down(self._path, self._reason, self._error, final=False))
+
+    def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
+        """Refuse everything that waits below."""
+        for child in reversed(self._children):
+            child.close(refusal)
+        self._watchers.tell(Down(self._path, self._reason, self._error, final=True))
+
+    def node(self, state: str) -> TreeNode:
+        """A snapshot of the subtree."""
+        return TreeNode(
+            name=self.name,
+            kind="supervisor",
+            state=state,
+            restarts=self.restarts,
+            children=tuple(child.node(self._state(child)) for child in self._children),
+        )
+
+    def _state(self, child: Child) -> str:
+        incarnation = self._incarnations.get(child)
+        if incarnation is not None:
+            return incarnation.state
+        if child in self._backoffs or (child in self._pending and child.launches):
+            return "restarting"
+        return "waiting to start" if self._nursery is not None else "stopped"

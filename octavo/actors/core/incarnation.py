@@ -1,0 +1,99 @@
+"""One run of a supervised child, from launch to end, with its deadlines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import trio
+
+from .child import Child
+from .crash import is_crash, unwrap
+from .errors import StartTimeout
+
+
+class Incarnation:
+    """Runs ``child.run_once`` in a task of its supervisor.
+
+    Attributes:
+        child: what runs.
+        error: the crash it ended with, if it did.
+        stopping: whether its supervisor asked it to end; its end is then no news.
+        leaving: whether it is to be forgotten when it has ended.
+        starter_waits: whether somebody waits for its first start to succeed.
+        settled: set when it is ready or has ended.
+        ended: set when it has ended.
+    """
+
+    def __init__(self, child: Child) -> None:
+        """Prepare a run that was not launched yet."""
+        self.child = child
+        self.error: BaseException | None = None
+        self.stopping = False
+        self.leaving = False
+        self.starter_waits = False
+        self.settled = trio.Event()
+        self.ended = trio.Event()
+        self.ready_at: float | None = None
+        self._scope = trio.CancelScope()
+
+    @property
+    def state(self) -> Literal["starting", "running", "stopping"]:
+        """Where it stands in its life."""
+        if self.stopping:
+            return "stopping"
+        return "starting" if self.ready_at is None else "running"
+
+    async def run(self, on_ready: Callable[[Incarnation], None], on_end: Callable[[Incarnation], None]) -> None:
+        """Run to the end. A crash is kept in `error`; only cancellation gets out."""
+        child = self.child
+
+        def ready() -> None:
+            if self.ready_at is None:
+                self.ready_at = trio.current_time()
+                if not self.stopping:
+                    self._scope.deadline = float("inf")
+                self.settled.set()
+                on_ready(self)
+
+        self._scope.deadline = trio.current_time() + child.start_timeout
+        try:
+            with self._scope:
+                await child.run_once(ready)
+            if self._scope.cancelled_caught and not self.stopping:
+                self.error = StartTimeout(
+                    f"{child.path} did not report readiness within {child.start_timeout:g} s"
+                )
+        except BaseException as error:
+            if not is_crash(error):
+                raise
+            self.error = unwrap(error)
+        finally:
+            on_end(self)
+            self.settled.set()
+            self.ended.set()
+
+    async def stop(self, *, keep_waiting: bool, reason: str) -> None:
+        """End it: ask first, cancel after the child's ``drain_timeout``.
+
+        Args:
+            keep_waiting: retire (what waits is kept for the next incarnation)
+                instead of drain (what waits is worked off).
+            reason: why, for the cancellation.
+        """
+        self.stopping = True
+        if self.ready_at is not None:
+            if keep_waiting:
+                self.child.retire()
+            else:
+                self.child.drain()
+            with trio.move_on_after(self.child.drain_timeout):
+                await self.ended.wait()
+        if not self.ended.is_set():
+            self.cancel(f"{reason}; it did not end within {self.child.drain_timeout:g} s")
+            await self.ended.wait()
+
+    def cancel(self, reason: str) -> None:
+        """Cancel it now."""
+        self.stopping = True
+        self._scope.cancel(reason=reason)

@@ -1,0 +1,300 @@
+"""A bounded, ordered mailbox with admission by deadline.
+
+Why not a memory channel: the actor takes *all* that waits in one wake-up, an
+asker that gives up takes its message out again, waiting senders are told why
+the mailbox closed, and the age of the oldest message can be read.
+
+Order is strict: messages are received in the order in which they were
+admitted, and a sender that waits for a place is never overtaken.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import outcome
+import trio
+
+from .bounds import require_positive_count
+from .envelope import Envelope, EnvelopeState
+from .errors import ActorStopped, MailboxFull, NotExecuted
+
+
+class ParkObserver(Protocol):
+    """Hears when the receiver of a mailbox has nothing to do, and when it has again."""
+
+    def parked(self) -> None:
+        """The receiver found nothing and waits."""
+
+    def woken(self) -> None:
+        """A message came from outside, whether or not the receiver waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxStatistics:
+    """A mailbox as seen from outside.
+
+    Attributes:
+        depth: messages that wait to be taken.
+        capacity: the bound on `depth` for ordinary senders.
+        senders_waiting: tasks that wait for a place.
+        peak: the greatest depth so far.
+        oldest_age: seconds that the first message has waited; 0.0 when empty.
+        closed: whether new messages are refused.
+    """
+
+    depth: int
+    capacity: int
+    senders_waiting: int
+    peak: int
+    oldest_age: float
+    closed: bool
+
+
+class Mailbox:
+    """Holds the envelopes of one actor, over all its restarts.
+
+    Args:
+        owner: what the mailbox belongs to, for error messages.
+        capacity: how many messages may wait, at least 1.
+
+    Raises:
+        ValueError: ``capacity`` is not a positive whole number.
+    """
+
+    __slots__ = (
+        "_capacity",
+        "_closed",
+        "_interrupted",
+        "_messages",
+        "_owner",
+        "_park_observer",
+        "_peak",
+        "_receiver",
+        "_senders",
+    )
+
+    def __init__(
+        self,
+        owner: object,
+        capacity: int,
+        park_observer: ParkObserver | None = None,
+    ) -> None:
+        """Make an empty, open mailbox."""
+        require_positive_count("mailbox capacity", capacity)
+        self._owner = owner
+        self._capacity = capacity
+        self._park_observer = park_observer
+        self._messages: list[Envelope[Any]] = []
+        self._senders: OrderedDict[trio.lowlevel.Task, Envelope[Any]] | None = None
+        self._receiver: trio.lowlevel.Task | None = None
+        self._interrupted = False
+        self._closed: Callable[[], NotExecuted] | None = None
+        self._peak = 0
+
+    # Senders
+
+    @trio.lowlevel.enable_ki_protection
+    def put_nowait(self, envelope: Envelope[Any]) -> None:
+        """Put the message in, or refuse at once.
+
+        Raises:
+            MailboxFull: no place, or others wait for one.
+            NotExecuted: the mailbox is closed; the kind that `close` was given.
+        """
+        if self._closed is not None:
+            raise self._closed()
+        if self.full:
+            raise MailboxFull(f"{self._owner} has {len(self._messages)} messages waiting")
+        if self._park_observer is not None:
+            self._park_observer.woken()
+        self._admit(envelope)
+
+    @trio.lowlevel.enable_ki_protection
+    async def put(self, envelope: Envelope[Any], timeout: float) -> None:
+        """Put the message in, waiting at most ``timeout`` seconds for a place.
+
+        Returning is a checkpoint only if it had to wait. If cancelled while
+        waiting, the message was not admitted and is abandoned.
+
+        Raises:
+            MailboxFull: no place came free in time; the message is abandoned.
+            NotExecuted: the mailbox is, or was meanwhile, closed.
+        """
+        try:
+            self.put_nowait(envelope)
+        except MailboxFull:
+            if timeout <= 0:
+                envelope.abandon()
+                raise
+        else:
+            return
+        with trio.move_on_after(timeout):
+            await self._wait_for_place(envelope)
+            return
+        raise MailboxFull(f"no place came free in the mailbox of {self._owner} in {timeout:g} s")
+
+    async def _wait_for_place(self, envelope: Envelope[Any]) -> None:
+        task = trio.lowlevel.current_task()
+        if self._senders is None:
+            self._senders = OrderedDict()
+        self._senders[task] = envelope
+
+        def give_up(_raise_cancel: object) -> trio.lowlevel.Abort:
+            if self._senders is not None:
+                self._senders.pop(task, None)
+            envelope.abandon()
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        await trio.lowlevel.wait_task_rescheduled(give_up)
+
+    def put_beyond_capacity(self, envelope: Envelope[Any]) -> bool:
+        """Put in a message that the actor owes itself (timers, death notices).
+
+        Such messages are few and bounded by what the actor asked for, so they
+        pass the bound. Returns False, and drops it, when the mailbox is closed.
+        """
+        if self._closed is not None:
+            return False
+        self._admit(envelope)
+        return True
+
+    def _admit(self, envelope: Envelope[Any]) -> None:
+        envelope.enqueued_at = trio.current_time()
+        envelope._mailbox = self
+        messages = self._messages
+        messages.append(envelope)
+        if len(messages) > self._peak:
+            self._peak = len(messages)
+        if self._receiver is not None:
+            self._wake()
+
+    def discard(self, envelope: Envelope[Any]) -> None:
+        """Take out a message whose asker gave up, and let the next sender in."""
+        try:
+            self._messages.remove(envelope)
+        except ValueError:
+            return  # already received: the actor passes over it in take()
+        self._admit_senders()
+
+    def _admit_senders(self) -> None:
+        while self._senders and len(self._messages) < self._capacity:
+            task, envelope = self._senders.popitem(last=False)
+            self._admit(envelope)
+            trio.lowlevel.reschedule(task)
+
+    # The receiver
+
+    async def receive(self, limit: int) -> list[Envelope[Any]]:
+        """Wait for messages and take all of them, at most ``limit``, in order.
+
+        Only one task may receive. Always a checkpoint, before anything is
+        taken: if cancelled, nothing was. An empty list means `interrupt`.
+        """
+        if self._messages or self._interrupted:
+            await trio.lowlevel.checkpoint()
+        if not self._messages and not self._interrupted:
+            self._receiver = trio.lowlevel.current_task()
+            if self._park_observer is not None:
+                self._park_observer.parked()
+            await trio.lowlevel.wait_task_rescheduled(self._stop_receiving)
+        self._interrupted = False
+        messages = self._messages
+        if len(messages) <= limit:
+            self._messages = []
+        else:
+            self._messages = messages[limit:]
+            del messages[limit:]
+        if self._senders:
+            self._admit_senders()
+        return messages
+
+    def _stop_receiving(self, _raise_cancel: object) -> trio.lowlevel.Abort:
+        self._receiver = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
+    def _wake(self) -> None:
+        task, self._receiver = self._receiver, None
+        if task is not None:
+            trio.lowlevel.reschedule(task)
+
+    def interrupt(self) -> None:
+        """Make the present or next `receive` return, with what there is."""
+        self._interrupted = True
+        self._wake()
+
+    def unreceive(self, envelopes: Sequence[Envelope[Any]]) -> None:
+        """Put messages that were received but not taken back to the front.
+
+        Senders may have been admitted since: the depth then passes the
+        capacity by at most the limit of that `receive`.
+        """
+        queued = [envelope for envelope in envelopes if envelope.state is EnvelopeState.QUEUED]
+        self._messages[:0] = queued
+
+    # The end
+
+    def close(self, refusal: Callable[[], NotExecuted]) -> None:
+        """Refuse new messages; those that wait stay and can be received.
+
+        Senders that wait for a place are refused at once. ``refusal`` makes
+        the exception that each of them, and every later sender, gets.
+        """
+        if self._closed is None:
+            self._closed = refusal
+        while self._senders:
+            task, _ = self._senders.popitem(last=False)
+            trio.lowlevel.reschedule(task, outcome.Error(self._closed()))
+
+    def reopen(self) -> None:
+        """Take new messages again (a quarantine is over, a subtree restarts)."""
+        self._closed = None
+
+    def refuse_waiting(self, refusal: Callable[[], NotExecuted]) -> int:
+        """Answer every waiting message with a refusal; returns how many."""
+        messages, self._messages = self._messages, []
+        for envelope in messages:
+            envelope.refuse(refusal())
+        return len(messages)
+
+    # Seen from outside
+
+    @property
+    def depth(self) -> int:
+        """How many messages wait to be received."""
+        return len(self._messages)
+
+    @property
+    def full(self) -> bool:
+        """Whether a sender would have to wait for a place."""
+        return bool(self._senders) or len(self._messages) >= self._capacity
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a message or a sender waits."""
+        return bool(self._messages or self._senders)
+
+    @property
+    def closed(self) -> bool:
+        """Whether new messages are refused."""
+        return self._closed is not None
+
+    def statistics(self) -> MailboxStatistics:
+        """A snapshot for operators; call it from inside trio."""
+        oldest = trio.current_time() - self._messages[0].enqueued_at if self._messages else 0.0
+        return MailboxStatistics(
+            depth=len(self._messages),
+            capacity=self._capacity,
+            senders_waiting=len(self._senders or ()),
+            peak=self._peak,
+            oldest_age=oldest,
+            closed=self._closed is not None,
+        )
+
+
+def stopped(owner: object, detail: str = "is stopped") -> Callable[[], ActorStopped]:
+    """A maker of `ActorStopped` errors about ``owner``, for `Mailbox.close`."""
+    return lambda: ActorStopped(f"{owner} {detail}; the message was not executed")

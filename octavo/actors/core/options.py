@@ -1,0 +1,58 @@
+"""The bounds within which an actor lives, with their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .bounds import require_positive_count, require_seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActorOptions:
+    """Bounds of one actor, or of each actor of a directory.
+
+    Args:
+        mailbox_capacity: messages that may wait, at least 1.
+        batch_limit: messages taken in one go, at least 1.
+        admission_timeout: seconds for which a sender waits for a place in a
+            full mailbox, unless the call says otherwise; 0 refuses at once.
+        start_timeout: seconds that ``started`` may take.
+        drain_timeout: seconds that the messages waiting at a shutdown may
+            take; then the actor is cancelled.
+        stopping_timeout: seconds that ``stopping`` may take; then it is cancelled.
+
+    Raises:
+        ValueError: a bound that is not positive.
+    """
+
+    mailbox_capacity: int = 1024
+    batch_limit: int = 64
+    admission_timeout: float = 1.0
+    start_timeout: float = 30.0
+    drain_timeout: float = 5.0
+    stopping_timeout: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        require_positive_count("mailbox_capacity", self.mailbox_capacity)
+        require_positive_count("batch_limit", self.batch_limit)
+        require_seconds("admission_timeout", self.admission_timeout, zero=True)
+        require_seconds("start_timeout", self.start_timeout)
+        require_seconds("drain_timeout", self.drain_timeout, zero=True)
+        require_seconds("stopping_timeout", self.stopping_timeout)
+
+
+def require_name(name: str) -> None:
+    """Raise ValueError unless ``name`` can name a child in a path."""
+    if not isinstance(name, str) or not name or "/" in name or name != name.strip():
+        raise ValueError(
+            f"a child's name must be a text without '/', not empty and with no space at its ends,"
+            f" not {name!r}"
+        )
+
+
+def require_callable(what: str, value: Callable[..., object]) -> None:
+    """Raise TypeError unless ``value`` can be called."""
+    if not callable(value):
+        raise TypeError(f"{what} must be callable, not {value!r}")

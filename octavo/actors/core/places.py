@@ -1,0 +1,117 @@
+"""Who is awake: at most so many, the one idle for longest leaves first.
+
+Pure bookkeeping over residents, without I/O or tasks: it says whom to wake and
+whom to send away; the directory does it. When every awake actor is busy, those
+who want to be woken stand in line, and the one awake for longest hands over its
+place after its present batch; what still waits for it waits in its mailbox,
+and it goes to the end of the line.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Generic, TypeVar
+
+R = TypeVar("R")
+
+
+class Places(Generic[R]):
+    """The places for awake actors, the line before them, and the order to leave.
+
+    Args:
+        number: how many may be awake at once.
+    """
+
+    def __init__(self, number: int) -> None:
+        """Start with everybody asleep."""
+        self._number = number
+        self._line: OrderedDict[R, None] = OrderedDict()
+        self._staying: OrderedDict[R, None] = OrderedDict()
+        self._leaving: set[R] = set()
+        self._idle: OrderedDict[R, float] = OrderedDict()
+
+    # What changes
+
+    def line_up(self, resident: R) -> None:
+        """Let ``resident`` wait for a place."""
+        self._line[resident] = None
+
+    def leave_line(self, resident: R) -> None:
+        """Let it wait no longer; no error if it did not."""
+        self._line.pop(resident, None)
+
+    def admit(self) -> R | None:
+        """Give a free place to the first in line; None if there is none or nobody."""
+        if not self._line or self.awake >= self._number:
+            return None
+        resident, _ = self._line.popitem(last=False)
+        self._staying[resident] = None
+        return resident
+
+    def fell_idle(self, resident: R, now: float) -> None:
+        """Note that an awake resident has nothing to do since ``now``, if not noted before."""
+        if resident in self._staying and resident not in self._idle:
+            self._idle[resident] = now
+
+    def got_busy(self, resident: R) -> None:
+        """Note that it has something to do again: it is the last to go now."""
+        if self._idle.pop(resident, None) is not None:
+            self._staying.move_to_end(resident)
+
+    def send_away(self) -> R | None:
+        """Choose one to leave for the sake of the line; None if nobody has to.
+
+        As many leave as stand in line, the longest idle first.
+        """
+        if len(self._leaving) >= len(self._line):
+            return None
+        resident = next(iter(self._idle), None) or next(iter(self._staying), None)
+        if resident is not None:
+            self.leave(resident)
+        return resident
+
+    def idle_since(self, before: float) -> R | None:
+        """Choose one that has been idle since ``before`` or earlier to leave."""
+        first = next(iter(self._idle.items()), None)
+        if first is None or first[1] > before:
+            return None
+        self.leave(first[0])
+        return first[0]
+
+    def leave(self, resident: R) -> None:
+        """Note that an awake resident was told to go; its place is still taken."""
+        self._idle.pop(resident, None)
+        if self._staying.pop(resident, ...) is None:
+            self._leaving.add(resident)
+
+    def gone(self, resident: R) -> None:
+        """Note that it is no longer awake: its place is free."""
+        self._idle.pop(resident, None)
+        self._staying.pop(resident, None)
+        self._leaving.discard(resident)
+
+    # What is
+
+    @property
+    def awake(self) -> int:
+        """How many places are taken."""
+        return len(self._staying) + len(self._leaving)
+
+    @property
+    def idle(self) -> int:
+        """How many awake residents have nothing to do."""
+        return len(self._idle)
+
+    @property
+    def in_line(self) -> int:
+        """How many wait for a place."""
+        return len(self._line)
+
+    @property
+    def idle_for_longest(self) -> float | None:
+        """Since when the next one to leave has been idle."""
+        return next(iter(self._idle.values()), None)
+
+    def staying(self) -> list[R]:
+        """Those awake and not told to leave."""
+        return list(self._staying)

@@ -1,0 +1,68 @@
+"""One key of a directory: a cell that is awake only while it is of use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Literal, Protocol
+
+from .actor import Actor
+from .cell import ActorStatistics, Cell
+from .options import ActorOptions
+from .quarantine import CrashRecord
+from .runtime import Runtime
+
+Residence = Literal["asleep", "in line", "awake", "leaving", "resting", "quarantined"]
+"""Where a key stands.
+
+``asleep``: no actor. ``in line``: waits for a place among the awake. ``awake``:
+has an actor. ``leaving``: its actor is being put to sleep; messages collect for
+the next one. ``resting``: crashed, waits for its backoff. ``quarantined``:
+crashed too often; messages are refused.
+"""
+
+
+class Household(Protocol):
+    """What a resident tells its directory."""
+
+    def fell_idle(self, resident: Resident) -> None:
+        """Its actor waits for messages."""
+
+    def got_busy(self, resident: Resident) -> None:
+        """A message came for it."""
+
+
+class Resident(Cell):
+    """The cell of one key, with where it stands and what is remembered of it."""
+
+    __slots__ = ("_household", "key", "record", "residence")
+
+    def __init__(
+        self,
+        household: Household,
+        parent: str,
+        key: Hashable,
+        factory: Callable[[], Actor[Any]],
+        options: ActorOptions,
+        runtime: Runtime,
+        statistics: ActorStatistics,
+    ) -> None:
+        """Make a sleeping resident that accepts messages."""
+        super().__init__(parent, key, factory, options, runtime, statistics, park_observer=self)
+        self._household = household
+        self.key = key
+        self.record: CrashRecord | None = None
+        self.residence: Residence = "asleep"
+        self.open()
+
+    def parked(self) -> None:
+        """Hear from the mailbox that the actor waits."""
+        self._household.fell_idle(self)
+
+    def woken(self) -> None:
+        """Hear from the mailbox that a message came."""
+        self._household.got_busy(self)
+
+    @property
+    def forgettable(self) -> bool:
+        """Whether nothing is lost when the directory drops this sleeping key."""
+        return self.record is None and not self.mailbox.in_use and not self.watched

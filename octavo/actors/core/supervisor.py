@@ -1,0 +1,133 @@
+"""The root of a tree: what a program runs.
+
+Nothing outlives it: all children are tasks below it, and when it has ended,
+every mailbox of the tree has refused what still waited.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Self
+
+import trio
+
+from .branch import Branch
+from .crash import unwrap
+from .restart import Intensity, Strategy
+from .runtime import Runtime
+from .specs import SupervisorSpec
+from .tree import TreeNode
+
+
+class Supervisor(Branch):
+    """The root supervisor.
+
+    Args:
+        name: the first part of every path.
+        strategy: which children a restart takes along.
+        intensity: how many restarts are borne before it gives up.
+        runtime: randomness, observer and fault points for the whole tree.
+
+    Raises:
+        ValueError: an unknown strategy, an unfit name.
+
+    Example::
+
+        root = Supervisor("service")
+        counter = root.add(ActorSpec("counter", Counter))
+        async with root.running():
+            total = await counter.ask(Add(1))
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        strategy: Strategy = "one_for_one",
+        intensity: Intensity | None = None,
+        runtime: Runtime | None = None,
+    ) -> None:
+        """Make a root without children; nothing runs yet."""
+        spec = SupervisorSpec(name, strategy=strategy, intensity=intensity or Intensity())
+        super().__init__(spec, None, runtime or Runtime())
+        self._run_scope = trio.CancelScope()
+        self._ended = trio.Event()
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Start the children in order and supervise them until `stop`.
+
+        Reports ``task_status`` when all are ready. A supervisor runs once.
+        However it ends, no message of the tree is left waiting. Cancellation
+        stops all children by force; to have them drained, call `stop`.
+
+        Raises:
+            RestartIntensityExceeded: the tree could not be kept alive; its
+                ``__cause__`` is the last crash.
+            RuntimeError: it runs or ran already.
+        """
+        if self.launches:
+            raise RuntimeError(f"{self.path} runs or ran already; make a new Supervisor")
+        self.launches = 1
+        told = False
+
+        def ready() -> None:
+            nonlocal told
+            if not told:
+                told = True
+                task_status.started()
+
+        try:
+            with self._run_scope:
+                await self.run_once(ready)
+        finally:
+            self.close()
+            self._ended.set()
+
+    @asynccontextmanager
+    async def running(self, *, drain_timeout: float = math.inf) -> AsyncIterator[Self]:
+        """Run the tree for the length of a block, which begins when all are ready.
+
+        Leaving the block normally is `stop` with ``drain_timeout``. If the
+        block raises or is cancelled, the children are stopped by force.
+
+        Raises:
+            RestartIntensityExceeded: the tree could not be kept alive; the
+                block was cancelled.
+        """
+        try:
+            async with trio.open_nursery() as nursery:
+                await nursery.start(self.run)
+                yield self
+                await self.stop(timeout=drain_timeout)
+        except BaseExceptionGroup as group:
+            error = unwrap(group)
+            raise error from error.__cause__
+
+    async def stop(self, *, timeout: float = math.inf) -> None:
+        """Stop the tree: children in reverse order, each drained, then all is cancelled.
+
+        Args:
+            timeout: seconds after which what is left is cancelled. Each child's
+                own ``drain_timeout`` holds as well.
+
+        Returns when everything has ended; does nothing if it never ran. If
+        cancelled, the stop goes on.
+        """
+        if not self.launches:
+            return
+        self.drain()
+        with trio.move_on_after(timeout):
+            await self._ended.wait()
+            return
+        self._run_scope.cancel(reason=f"{self.path} was not drained within {timeout:g} s")
+        await self._ended.wait()
+
+    def tree(self) -> TreeNode:
+        """The tree at this moment; see `render_tree`. Call it from inside trio."""
+        if self._ended.is_set():
+            return self.node("stopped")
+        return self.node("stopping" if self._stopping and self._nursery else "running")

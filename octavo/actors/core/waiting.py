@@ -1,0 +1,117 @@
+"""Who waits for whom: an ask that would close a circle is refused.
+
+While an actor's handler waits for another actor, it handles nothing. If that
+other actor, directly or through more actors, waits for the first, neither ever
+goes on. Every wait of an actor is therefore an edge of a graph, noted before
+it begins; the wait that would close a circle is the last one to be noted, so a
+look from the target along the edges finds each circle before it exists.
+
+An edge lasts as long as its envelope is pending, not as long as its task: an
+answer that was given but not yet seen holds nobody up.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any
+
+import trio
+
+from .envelope import Envelope
+from .errors import AskCycle
+
+_current_waiter: ContextVar[Waiter | None] = ContextVar("octavo_actor", default=None)
+"""Which actor the running code belongs to: a constant key; the values live in tasks' contexts."""
+
+
+class Waiter:
+    """One actor as a node of the graph of waits."""
+
+    __slots__ = ("_task", "_waits")
+
+    def __init__(self) -> None:
+        """Make a node with no edges."""
+        self._task: trio.lowlevel.Task | None = None
+        self._waits: dict[Envelope[Any], Waiter] | None = None
+
+    @property
+    def path(self) -> str:
+        """The name to show in an error."""
+        raise NotImplementedError
+
+    def enter(self) -> None:
+        """Declare the current task to be this actor's."""
+        self._task = trio.lowlevel.current_task()
+        _current_waiter.set(self)
+
+    def leave(self) -> None:
+        """Declare this actor's task to be over."""
+        self._task = None
+        _current_waiter.set(None)
+
+    def will_wait(self, envelope: Envelope[Any], target: Waiter) -> None:
+        """Note that this actor is about to wait for ``target``.
+
+        Raises:
+            AskCycle: ``target`` waits, directly or not, for this actor.
+        """
+        circle = _find_path(target, self)
+        if circle is not None:
+            envelope.abandon()
+            names = " -> ".join(waiter.path for waiter in (self, *circle))
+            what = "an actor can't ask itself" if target is self else "actors can't ask in a circle"
+            raise AskCycle(f"{what} while it handles a message: {names}; the message was not sent")
+        if self._waits is None:
+            self._waits = {}
+        self._waits[envelope] = target
+
+    def waited(self, envelope: Envelope[Any]) -> None:
+        """Note that the wait for ``envelope`` is over."""
+        if self._waits is not None:
+            self._waits.pop(envelope, None)
+            if not self._waits:
+                self._waits = None
+
+    def _targets(self) -> list[Waiter]:
+        if self._waits is None:
+            return []
+        return [target for envelope, target in self._waits.items() if envelope.pending]
+
+
+def current_waiter() -> Waiter | None:
+    """The actor in whose handler the running code is, if any.
+
+    Code in a task that a handler started in a foreign nursery inherits the
+    actor's context but does not hold it up, so only the actor's own task and
+    its descendants count.
+    """
+    waiter = _current_waiter.get()
+    if waiter is None or waiter._task is None:
+        return None
+    task: trio.lowlevel.Task | None = trio.lowlevel.current_task()
+    while task is not None:
+        if task is waiter._task:
+            return waiter
+        nursery = task.parent_nursery
+        task = nursery.parent_task if nursery is not None else None
+    return None
+
+
+def _find_path(start: Waiter, goal: Waiter) -> list[Waiter] | None:
+    """Waiters from ``start`` to ``goal`` along the edges, or None."""
+    came_from: dict[Waiter, Waiter | None] = {start: None}
+    todo = [start]
+    while todo:
+        waiter = todo.pop()
+        if waiter is goal:
+            path = []
+            step: Waiter | None = waiter
+            while step is not None:
+                path.append(step)
+                step = came_from[step]
+            return path[::-1]
+        for target in waiter._targets():
+            if target not in came_from:
+                came_from[target] = waiter
+                todo.append(target)
+    return None

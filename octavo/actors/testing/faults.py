@@ -1,0 +1,158 @@
+"""Fault points: make a crash, a delay, a cancellation or a lost reply happen by plan.
+
+Code under test passes named points; the actors of `octavo.actors.core` pass
+those of `CORE_POINTS` by themselves, and an actor adds its own with ``await
+self.context.fault_point("storage.commit")``. A `FaultPlan` given to the
+`Runtime` decides, from its seed, what goes wrong there.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal, get_args
+
+import trio
+
+CORE_POINTS = (
+    "ask.sending",
+    "ask.answered",
+    "actor.starting",
+    "actor.taken",
+    "actor.handled",
+    "actor.reply",
+)
+"""The points of the core, in the order in which a message passes them.
+
+``ask.sending`` and ``ask.answered`` are passed by the asker, before the message
+is sent and after the answer came; ``actor.taken`` and ``actor.handled`` by the
+actor, before and after the handler, when nothing is answered yet. ``actor.reply``
+takes no fault but ``lose reply``.
+"""
+
+FaultKind = Literal["crash", "delay", "cancel", "lose reply"]
+"""What goes wrong.
+
+``crash``: `InjectedCrash` is raised. ``delay``: the task sleeps. ``cancel``: the
+innermost `FaultPlan.cancellable` block of the task is cancelled. ``lose reply``:
+the asker is told that the outcome is unknown, though the handler returned.
+"""
+
+
+class InjectedCrash(Exception):
+    """The crash of a fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that can go wrong at some points.
+
+    Args:
+        kind: what.
+        point: name of the point; shell wildcards match several.
+        subject: path of the actor concerned; shell wildcards match several.
+        probability: within 0..1, for each pass.
+        times: at most so often in a run; None for no bound.
+        delay: seconds, for ``delay``.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+
+    kind: FaultKind
+    point: str
+    subject: str = "*"
+    probability: float = 1.0
+    times: int | None = None
+    delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        if self.kind not in get_args(FaultKind):
+            known = ", ".join(get_args(FaultKind))
+            raise ValueError(f"unknown fault {self.kind!r}; known are {known}")
+        if not 0.0 <= self.probability <= 1.0:
+            raise ValueError(f"a probability lies within 0..1, not {self.probability!r}")
+        if (self.kind == "delay") != (self.delay > 0.0):
+            raise ValueError("a delay needs a positive number of seconds, other faults take none")
+        if (self.kind == "lose reply") != (self.point == "actor.reply"):
+            raise ValueError("'lose reply' goes with the point 'actor.reply', and no other fault")
+
+
+class FaultPlan:
+    """Decides from a seed what goes wrong; pass it as ``Runtime(faults=...)``.
+
+    Args:
+        seed: the same seed and the same schedule give the same faults.
+        faults: what can go wrong; the first that applies at a pass is taken.
+
+    Attributes:
+        injected: every fault so far, as ``(kind, point, subject)``.
+    """
+
+    def __init__(self, seed: int, faults: Sequence[Fault]) -> None:
+        """Make a plan; nothing has gone wrong yet."""
+        self._random = random.Random(seed)
+        self._faults = tuple(faults)
+        self._left = [fault.times for fault in self._faults]
+        self._scopes: dict[trio.lowlevel.Task, list[trio.CancelScope]] = {}
+        self.injected: list[tuple[FaultKind, str, str]] = []
+
+    @contextmanager
+    def cancellable(self) -> Iterator[trio.CancelScope]:
+        """A block of the current task that a ``cancel`` fault may cancel."""
+        task = trio.lowlevel.current_task()
+        scopes = self._scopes.setdefault(task, [])
+        with trio.CancelScope() as scope:
+            scopes.append(scope)
+            try:
+                yield scope
+            finally:
+                scopes.pop()
+                if not scopes:
+                    del self._scopes[task]
+
+    async def reach(self, point: str, subject: str) -> None:
+        """Pass a point: the first fault that applies happens.
+
+        Raises:
+            InjectedCrash: a ``crash``.
+            RuntimeError: a ``cancel`` outside of a `cancellable` block.
+        """
+        fault = self._draw(point, subject)
+        if fault is None:
+            return
+        if fault.kind == "crash":
+            raise InjectedCrash(f"injected at {point} of {subject}")
+        if fault.kind == "delay":
+            await trio.sleep(fault.delay)
+            return
+        scopes = self._scopes.get(trio.lowlevel.current_task())
+        if not scopes:
+            raise RuntimeError(f"no cancellable() block to cancel at {point} of {subject}")
+        scopes[-1].cancel(reason=f"injected at {point} of {subject}")
+        await trio.lowlevel.checkpoint()
+
+    def loses_reply(self, subject: str) -> bool:
+        """Whether the answer that ``subject`` is about to give gets lost."""
+        return self._draw("actor.reply", subject) is not None
+
+    def _draw(self, point: str, subject: str) -> Fault | None:
+        for index, fault in enumerate(self._faults):
+            left = self._left[index]
+            if left == 0 or not fnmatchcase(point, fault.point):
+                continue
+            if (point == "actor.reply") != (fault.kind == "lose reply"):
+                continue
+            if not fnmatchcase(subject, fault.subject):
+                continue
+            if fault.probability < 1.0 and self._random.random() >= fault.probability:
+                continue
+            if left is not None:
+                self._left[index] = left - 1
+            self.injected.append((fault.kind, point, subject))
+            return fault
+        return None

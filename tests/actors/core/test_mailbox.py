@@ -1,0 +1,159 @@
+"""The mailbox as a primitive of its own."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from octavo.actors.core import ActorStopped, Envelope, EnvelopeState, Mailbox, MailboxFull
+
+pytestmark = pytest.mark.explore(schedules=20)
+
+
+def told(message: object) -> Envelope[object]:
+    return Envelope(message, is_ask=False)
+
+
+def contents(batch: list[Envelope[object]]) -> list[object]:
+    return [envelope.message for envelope in batch]
+
+
+def stopped() -> ActorStopped:
+    return ActorStopped("closed for the test")
+
+
+async def test_receive_takes_all_that_waits_up_to_the_limit_in_order() -> None:
+    mailbox = Mailbox("box", 10)
+    for number in range(5):
+        mailbox.put_nowait(told(number))
+    assert contents(await mailbox.receive(3)) == [0, 1, 2]
+    assert contents(await mailbox.receive(3)) == [3, 4]
+
+
+async def test_a_parked_receiver_gets_all_that_came_before_it_ran() -> None:
+    mailbox = Mailbox("box", 10)
+    got: list[object] = []
+
+    async def receive() -> None:
+        got.extend(contents(await mailbox.receive(10)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(receive)
+        await wait_all_tasks_blocked()
+        for number in range(4):
+            mailbox.put_nowait(told(number))
+    assert got == [0, 1, 2, 3]
+
+
+async def test_a_cancelled_receive_takes_nothing() -> None:
+    mailbox = Mailbox("box", 10)
+    mailbox.put_nowait(told("kept"))
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await mailbox.receive(10)
+    assert mailbox.depth == 1
+    await mailbox.receive(10)
+    with trio.move_on_after(1):
+        await mailbox.receive(10)
+    mailbox.put_nowait(told("later"))
+    assert contents(await mailbox.receive(10)) == ["later"]
+
+
+async def test_an_interrupt_ends_a_wait_once() -> None:
+    mailbox = Mailbox("box", 10)
+    mailbox.interrupt()
+    assert await mailbox.receive(10) == []
+    with trio.move_on_after(1) as scope:
+        await mailbox.receive(10)
+    assert scope.cancelled_caught
+
+
+async def test_withdrawing_a_message_lets_the_next_sender_in() -> None:
+    mailbox = Mailbox("box", 1)
+    first, second = told(1), told(2)
+    mailbox.put_nowait(first)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(mailbox.put, second, 60)
+        await wait_all_tasks_blocked()
+        assert first.abandon()
+    assert contents(await mailbox.receive(10)) == [2]
+    assert not first.take()
+
+
+async def test_a_sender_that_gives_up_leaves_no_trace() -> None:
+    mailbox = Mailbox("box", 1)
+    mailbox.put_nowait(told(1))
+    late = told(2)
+    with pytest.raises(MailboxFull):
+        await mailbox.put(late, 1)
+    assert late.state is EnvelopeState.ABANDONED
+    assert mailbox.statistics().senders_waiting == 0
+    assert contents(await mailbox.receive(10)) == [1]
+    assert mailbox.depth == 0
+
+
+async def test_closing_refuses_senders_and_keeps_what_waits() -> None:
+    mailbox = Mailbox("box", 1)
+    mailbox.put_nowait(told(1))
+    errors: list[ActorStopped] = []
+
+    async def send() -> None:
+        with pytest.raises(ActorStopped) as caught:
+            await mailbox.put(told(2), 60)
+        errors.append(caught.value)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(2):
+            nursery.start_soon(send)
+        await wait_all_tasks_blocked()
+        mailbox.close(stopped)
+    assert len({id(error) for error in errors}) == 2, "each sender has an exception of its own"
+    with pytest.raises(ActorStopped):
+        mailbox.put_nowait(told(3))
+    assert contents(await mailbox.receive(10)) == [1]
+
+
+async def test_messages_put_back_come_first_again() -> None:
+    mailbox = Mailbox("box", 10)
+    for number in range(4):
+        mailbox.put_nowait(told(number))
+    batch = await mailbox.receive(3)
+    batch[1].abandon()
+    mailbox.unreceive(batch)
+    assert contents(await mailbox.receive(10)) == [0, 2, 3]
+
+
+async def test_statistics_tell_depth_age_and_peak() -> None:
+    mailbox = Mailbox("box", 3)
+    assert mailbox.statistics().oldest_age == 0.0
+    mailbox.put_nowait(told(1))
+    await trio.sleep(2)
+    mailbox.put_nowait(told(2))
+    await trio.sleep(1)
+    statistics = mailbox.statistics()
+    assert (statistics.depth, statistics.capacity, statistics.peak) == (2, 3, 2)
+    assert statistics.oldest_age == pytest.approx(3)
+    assert not statistics.closed
+    await mailbox.receive(10)
+    assert mailbox.statistics().peak == 2
+
+
+@pytest.mark.parametrize("capacity", [0, -1, 1.5, True])
+async def test_a_capacity_that_is_no_positive_number_is_refused(capacity: int) -> None:
+    with pytest.raises(ValueError, match="mailbox capacity must be a whole number of at least 1"):
+        Mailbox("box", capacity)
+
+
+async def test_an_answer_is_given_once_and_never_fails() -> None:
+    envelope = Envelope("question", is_ask=True)
+    assert envelope.take()
+    assert not envelope.take()
+    envelope.reply(1)
+    envelope.reply(2)
+    envelope.refuse(ValueError())
+    assert envelope.result() == 1
+    withdrawn = Envelope("question", is_ask=True)
+    assert withdrawn.abandon()
+    withdrawn.reply(1)
+    assert withdrawn.state is EnvelopeState.ABANDONED
