@@ -266,32 +266,44 @@ class Branch(Child):
     async def _restart(
         self, scope: trio.CancelScope, delay: float, ready: Callable[[], None]
     ) -> None:
+        # A restart that another one overtook must do nothing more, and cancelling it is not
+        # enough: a task that was woken before goes on to its next checkpoint. So every step
+        # asks first whether this restart is still the one under way.
         with scope:
             if self._spec.strategy != "one_for_one":
-                await self._retire(self._pending)
+                for child in reversed(self._pending.copy()):
+                    if self._restart_scope is not scope:
+                        return
+                    await self._retire(child)
             await trio.sleep(delay)
             while self._pending and self._restart_scope is scope:
                 child = self._pending[0]
                 if child in self._children:
+                    if self._lacks_one_before(child):
+                        return  # the loop is about to hear of that one's end, and begins anew
                     incarnation = self._incarnations.get(child) or self._launch(child)
                     await incarnation.settled.wait()
-                    # The wait may have been over before a new crash overtook this restart.
                     overtaken = self._restart_scope is not scope
                     if overtaken or (incarnation.ready_at is None and child in self._children):
-                        return  # its end is on the way to the loop, which begins anew
+                        return  # the loop is about to hear of its end, and begins anew
                 self._pending.pop(0)
             if self._restart_scope is scope:
                 self._restart_scope = None
                 ready()
 
-    async def _retire(self, children: Sequence[Child]) -> None:
-        for child in reversed(children):
-            incarnation = self._incarnations.get(child)
-            if incarnation is not None:
-                await incarnation.stop(
-                    keep_waiting=True, reason=f"{child.path} restarts with a sibling"
-                )
-                child.down()
+    def _lacks_one_before(self, child: Child) -> bool:
+        if self._spec.strategy == "one_for_one":
+            return False
+        before = self._children[: self._children.index(child)]
+        return any(other not in self._incarnations for other in before)
+
+    async def _retire(self, child: Child) -> None:
+        incarnation = self._incarnations.get(child)
+        if incarnation is not None:
+            await incarnation.stop(
+                keep_waiting=True, reason=f"{child.path} restarts with a sibling"
+            )
+            child.down()
 
     async def _revive(self, child: Child, delay: float) -> None:
         with trio.CancelScope() as scope:

@@ -76,7 +76,10 @@ class ActorRef(Generic[A]):
         If cancelled, a message that was not taken yet does nothing any more;
         one that was taken is finished by the actor.
         """
-        return cast(R, await _ask(self, message, timeout, admission))
+        envelope = Envelope(message, is_ask=True)
+        if timeout == math.inf:
+            return cast(R, await _exchange(self, envelope, admission))
+        return cast(R, await _exchange_within(timeout, self, envelope, admission))
 
     async def tell(self, message: Message[A, None], *, admission: float | None = None) -> None:
         """Send ``message`` and return as soon as it is in the mailbox.
@@ -99,24 +102,22 @@ class ActorRef(Generic[A]):
 
 
 @trio.lowlevel.enable_ki_protection
-async def _ask(
-    ref: ActorRef[Any], message: Message[Any, Any], timeout: float, admission: float | None
+async def _exchange_within(
+    timeout: float, ref: ActorRef[Any], envelope: Envelope[Any], admission: float | None
 ) -> object:
-    envelope = Envelope(message, is_ask=True)
-    if timeout == math.inf:
-        return await _exchange(ref, envelope, admission)
     with trio.move_on_after(timeout):
         return await _exchange(ref, envelope, admission)
     # The answer may have been given in the very tick in which the time ran out.
     if envelope.state is EnvelopeState.DONE:
         return envelope.result()
-    kind = type(message).__name__
+    kind = type(envelope.message).__name__
     if envelope.state is EnvelopeState.TAKEN:
         raise OutcomeUnknown(f"{ref.path} took {kind} but gave no answer within {timeout:g} s")
     envelope.abandon()
     raise NotExecuted(f"{ref.path} did not take {kind} within {timeout:g} s; it was withdrawn")
 
 
+@trio.lowlevel.enable_ki_protection
 async def _exchange(
     ref: ActorRef[Any], envelope: Envelope[Any], admission: float | None
 ) -> object:
@@ -129,7 +130,10 @@ async def _exchange(
     if waiter is not None:
         waiter.will_wait(envelope, cell)
     try:
-        await _admit(cell, envelope, admission)
+        try:
+            cell.mailbox.put_nowait(envelope)
+        except MailboxFull:
+            await cell.mailbox.put(envelope, _patience(cell, admission))
         answer = await envelope.wait()
     finally:
         if waiter is not None:
@@ -139,12 +143,8 @@ async def _exchange(
     return answer
 
 
-async def _admit(cell: Cell, envelope: Envelope[Any], admission: float | None) -> None:
-    try:
-        cell.mailbox.put_nowait(envelope)
-    except MailboxFull:
-        seconds = cell.options.admission_timeout if admission is None else admission
-        await cell.mailbox.put(envelope, seconds)
+def _patience(cell: Cell, admission: float | None) -> float:
+    return cell.options.admission_timeout if admission is None else admission
 
 
 @trio.lowlevel.enable_ki_protection
@@ -154,12 +154,15 @@ async def _tell(
     await trio.lowlevel.checkpoint_if_cancelled()
     cell = ref.resolve()
     envelope = Envelope(message, is_ask=False)
-    waiter = current_waiter() if cell.mailbox.full else None
-    if waiter is not None:
-        waiter.will_wait(envelope, cell)
     try:
-        await _admit(cell, envelope, admission)
-    finally:
+        cell.mailbox.put_nowait(envelope)
+    except MailboxFull:
+        waiter = current_waiter()
         if waiter is not None:
-            waiter.waited(envelope)
+            waiter.will_wait(envelope, cell)
+        try:
+            await cell.mailbox.put(envelope, _patience(cell, admission))
+        finally:
+            if waiter is not None:
+                waiter.waited(envelope)
     await trio.lowlevel.cancel_shielded_checkpoint()

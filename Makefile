@@ -1,0 +1,52 @@
+# Octavo's commands. `make help` lists them; tools/venv.sh keeps the virtual environment.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test lint check bench lock clean dev
+
+help: ## say what each command does
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, bench or lock."
+
+install: ## install Octavo with what it needs to run, from requirements.lock
+	@tools/venv.sh runtime '$(PYTHON)' $(VENV)
+
+run: install ## install, then serve
+	@exec $(BIN)/octavo serve $(ARGS)
+
+dev:
+	@tools/venv.sh dev '$(PYTHON)' $(VENV)
+
+test: dev ## run every test
+	@$(BIN)/pytest -q $(ARGS)
+
+lint: dev ## check style, format, types, and who imports whom
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+check: lint test ## lint and test: what must pass before a change lands
+
+bench: dev ## run each benchmark
+	@for script in $(wildcard benchmarks/*.py); do $(BIN)/python "$$script" $(ARGS) || exit; done
+
+# The build backend is locked with what it builds. The dev lock takes every version that both
+# name from the runtime lock.
+COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+	--custom-compile-command 'make lock' $(ARGS) pyproject.toml -
+BUILD_REQUIRES = $(BIN)/python -c \
+	'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
+
+lock: dev ## write both lock files anew; ARGS=--upgrade takes the newest versions
+	@$(BUILD_REQUIRES) | $(COMPILE) --output-file requirements.lock
+	@$(BUILD_REQUIRES) | $(COMPILE) --extra testing --extra dev \
+		--constraint requirements.lock --output-file requirements-dev.lock
+
+clean: ## remove the virtual environment and what the tools left behind
+	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

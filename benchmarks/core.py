@@ -1,0 +1,339 @@
+"""What the concurrency core costs, beside a bare trio channel and pykka.
+
+Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The same
+work in the same run: absolute figures depend on the machine, their ratios much
+less. Each time is the best of several rounds, the others being noise.
+
+    python benchmarks/core.py [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import time
+import tracemalloc
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import pykka
+import trio
+import trio.testing
+
+from octavo.actors.core import (
+    Actor,
+    ActorRef,
+    ActorSpec,
+    Directory,
+    DirectorySpec,
+    Envelope,
+    Message,
+    Supervisor,
+)
+
+MICRO = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Add(Message["Adder | BatchAdder", int]):
+    """What every contender does: add, and answer the total."""
+
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note(Message["Adder | BatchAdder", None]):
+    """The same without an answer."""
+
+    amount: int
+
+
+class Adder(Actor[Add | Note]):
+    def __init__(self, key: object = None) -> None:
+        self.total = 0
+
+    async def handle(self, message: Add | Note) -> int | None:
+        self.total += message.amount
+        return self.total if isinstance(message, Add) else None
+
+
+class BatchAdder(Actor[Add | Note]):
+    def __init__(self) -> None:
+        self.total = 0
+
+    async def handle_batch(self, batch: Sequence[Envelope[Add | Note]]) -> None:
+        for envelope in batch:
+            self.total += envelope.message.amount
+            envelope.reply(self.total if isinstance(envelope.message, Add) else None)
+
+
+class PykkaAdder(pykka.ThreadingActor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def on_receive(self, message: int) -> int:
+        self.total += message
+        return self.total
+
+
+class ChannelAdder:
+    """The same by hand: a request channel, and a reply channel for each asker."""
+
+    def __init__(self) -> None:
+        self.send, self.receive = trio.open_memory_channel[
+            tuple[int, "trio.MemorySendChannel[int] | None"]
+        ](1024)
+        self.total = 0
+
+    async def run(self) -> None:
+        async for amount, reply in self.receive:
+            self.total += amount
+            if reply is not None:
+                await reply.send(self.total)
+
+    async def ask_many(self, count: int) -> None:
+        answer, answers = trio.open_memory_channel[int](0)
+        for _ in range(count):
+            await self.send.send((1, answer))
+            await answers.receive()
+
+
+def report(name: str, value: float, unit: str) -> None:
+    print(json.dumps({"name": name, "value": round(value, 3), "unit": unit}), flush=True)
+
+
+async def best(rounds: int, count: int, run: Callable[[], Awaitable[object]]) -> float:
+    """Seconds for one of ``count`` operations, in the best of ``rounds``."""
+    times = []
+    for _ in range(rounds):
+        gc.collect()
+        begun = time.perf_counter()
+        await run()
+        times.append((time.perf_counter() - begun) / count)
+    return min(times)
+
+
+async def together(tasks: Sequence[Callable[[], Awaitable[object]]]) -> None:
+    async with trio.open_nursery() as nursery:
+        for task in tasks:
+            nursery.start_soon(task)
+
+
+async def ask_many(ref: ActorRef[Adder], count: int) -> None:
+    message = Add(1)
+    for _ in range(count):
+        await ref.ask(message)
+
+
+async def tell_many(ref: ActorRef[Adder], count: int) -> None:
+    message = Note(1)
+    for _ in range(count):
+        await ref.tell(message)
+    await ref.ask(Add(0))
+
+
+class Scale:
+    """How much to do."""
+
+    def __init__(self, *, quick: bool) -> None:
+        self.rounds = 3 if quick else 7
+        self.calls = 8_000 if quick else 40_000
+        self.pykka_calls = 4_000 if quick else 20_000
+        self.keys = 20_000 if quick else 100_000
+        self.idle = 2_000 if quick else 10_000
+
+
+async def bench_octavo(scale: Scale) -> None:
+    root = Supervisor("bench")
+    ref = root.add(ActorSpec("adder", Adder))
+    batch: ActorRef[Adder] = root.add(ActorSpec("batch", BatchAdder))  # type: ignore[assignment]
+    many = [root.add(ActorSpec(f"adder{index}", Adder)) for index in range(64)]
+    count, each = scale.calls, scale.calls // 64
+    async with root.running():
+        rounds = partial(best, scale.rounds)
+        value = await rounds(count, partial(ask_many, ref, count))
+        report("ask_uncontended", value * MICRO, "µs")
+        value = await rounds(each * 64, partial(together, [partial(ask_many, ref, each)] * 64))
+        report("ask_64_on_1", value * MICRO, "µs")
+        value = await rounds(each * 64, partial(together, [partial(ask_many, batch, each)] * 64))
+        report("ask_64_on_1_batch", value * MICRO, "µs")
+        tasks = [partial(ask_many, other, each) for other in many]
+        value = await rounds(each * 64, partial(together, tasks))
+        report("ask_64_on_64", value * MICRO, "µs")
+        value = await rounds(count, partial(tell_many, ref, count))
+        report("tell", 1 / value, "1/s")
+        value = await rounds(count, partial(tell_nowait, ref, count))
+        report("tell_nowait", 1 / value, "1/s")
+
+
+async def tell_nowait(ref: ActorRef[Adder], count: int) -> None:
+    message = Note(1)
+    for index in range(count):
+        ref.tell_nowait(message)
+        if index % 64 == 63:
+            await trio.lowlevel.checkpoint()
+    await ref.ask(Add(0))
+
+
+async def bench_channel(scale: Scale) -> None:
+    count, each = scale.calls, scale.calls // 64
+    adders = [ChannelAdder() for _ in range(64)]
+    async with trio.open_nursery() as nursery:
+        for adder in adders:
+            nursery.start_soon(adder.run)
+        one = adders[0]
+
+        async def tell() -> None:
+            for _ in range(count):
+                await one.send.send((1, None))
+            await one.ask_many(1)
+
+        rounds = partial(best, scale.rounds)
+        value = await rounds(count, partial(one.ask_many, count))
+        report("ask_uncontended_trio_channel", value * MICRO, "µs")
+        value = await rounds(each * 64, partial(together, [partial(one.ask_many, each)] * 64))
+        report("ask_64_on_1_trio_channel", value * MICRO, "µs")
+        tasks = [partial(adder.ask_many, each) for adder in adders]
+        value = await rounds(each * 64, partial(together, tasks))
+        report("ask_64_on_64_trio_channel", value * MICRO, "µs")
+        report("tell_trio_channel", 1 / await rounds(count, tell), "1/s")
+        nursery.cancel_scope.cancel()
+
+
+async def bench_pykka(scale: Scale) -> None:
+    count, each = scale.pykka_calls, scale.pykka_calls // 64
+    refs = [PykkaAdder.start() for _ in range(64)]
+    pool = ThreadPoolExecutor(64)
+
+    def ask(ref: pykka.ActorRef[PykkaAdder], times: int) -> None:
+        for _ in range(times):
+            ref.ask(1)
+
+    async def one() -> None:
+        ask(refs[0], count)
+
+    async def many(targets: list[pykka.ActorRef[PykkaAdder]]) -> None:
+        list(pool.map(lambda ref: ask(ref, each), targets))
+
+    async def tell() -> None:
+        for _ in range(count):
+            refs[0].tell(1)
+        refs[0].ask(0)
+
+    async def activate() -> None:
+        for _ in range(count // 20):
+            ref = PykkaAdder.start()
+            ref.ask(1)
+            ref.stop()
+
+    try:
+        rounds = partial(best, scale.rounds)
+        report("ask_uncontended_pykka", await rounds(count, one) * MICRO, "µs")
+        value = await rounds(each * 64, partial(many, [refs[0]] * 64))
+        report("ask_64_on_1_pykka", value * MICRO, "µs")
+        value = await rounds(each * 64, partial(many, refs))
+        report("ask_64_on_64_pykka", value * MICRO, "µs")
+        report("tell_pykka", 1 / await rounds(count, tell), "1/s")
+        report("activation_pykka", await rounds(count // 20, activate) * MICRO, "µs")
+    finally:
+        pool.shutdown()
+        pykka.ActorRegistry.stop_all()
+
+
+def directory_of_adders(*, max_awake: int) -> tuple[Supervisor, Directory[int, Adder]]:
+    root = Supervisor("bench")
+    return root, root.add(DirectorySpec[int, Adder]("keys", Adder, max_awake=max_awake))
+
+
+async def touch(keys: Directory[int, Adder], first: int, count: int) -> None:
+    message = Add(1)
+    for key in range(first, first + count):
+        await keys.ask(key, message)
+
+
+async def bench_activation(scale: Scale) -> None:
+    """First asks of new keys, each of which puts another one to sleep."""
+    root, keys = directory_of_adders(max_awake=100)
+    async with root.running():
+        count = scale.keys // 10
+        firsts = iter(range(0, 10**9, count))
+
+        async def run() -> None:
+            await touch(keys, next(firsts), count)
+
+        report("activation", await best(scale.rounds, count, run) * MICRO, "µs")
+
+
+async def bench_channel_activation(scale: Scale) -> None:
+    """The least that a task for each key costs: start it, ask it once, end it."""
+    count = scale.keys // 10
+
+    async def run() -> None:
+        for _ in range(count):
+            adder = ChannelAdder()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(adder.run)
+                await adder.ask_many(1)
+                adder.send.close()
+
+    report("activation_trio_channel", await best(scale.rounds, count, run) * MICRO, "µs")
+
+
+async def bench_memory(scale: Scale) -> None:
+    """Bytes of an idle awake actor, and what each key that was put to sleep leaves behind."""
+    gc.collect()
+    tracemalloc.start()
+    root, keys = directory_of_adders(max_awake=2 * scale.idle)
+    async with root.running():
+        await touch(keys, 0, 10)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        await touch(keys, 10, scale.idle)
+        gc.collect()
+        after = tracemalloc.get_traced_memory()[0]
+        report("idle_actor", (after - before) / scale.idle, "B")
+    async with trio.open_nursery() as nursery:
+        adders = []
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(scale.idle):
+            adders.append(ChannelAdder())  # noqa: PERF401 - the next line belongs to it
+            nursery.start_soon(adders[-1].run)
+        await trio.testing.wait_all_tasks_blocked()
+        gc.collect()
+        after = tracemalloc.get_traced_memory()[0]
+        report("idle_actor_trio_channel", (after - before) / scale.idle, "B")
+        nursery.cancel_scope.cancel()
+    root, keys = directory_of_adders(max_awake=100)
+    async with root.running():
+        await touch(keys, 0, scale.keys // 10)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        await touch(keys, scale.keys // 10, scale.keys)
+        gc.collect()
+        after = tracemalloc.get_traced_memory()[0]
+        report("sleeping_actor", (after - before) / scale.keys, "B")
+    tracemalloc.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="less work, under 20 seconds")
+    scale = Scale(quick=parser.parse_args().quick)
+    for bench in (
+        bench_octavo,
+        bench_channel,
+        bench_pykka,
+        bench_activation,
+        bench_channel_activation,
+        bench_memory,
+    ):
+        trio.run(bench, scale)
+
+
+if __name__ == "__main__":
+    main()

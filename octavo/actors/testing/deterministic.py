@@ -1,0 +1,284 @@
+"""Deterministic runs of trio programs: the same seed takes the same steps.
+
+A run has virtual time, which jumps to the next deadline when every task is blocked, and an
+interleaving that a `Schedule` chooses. What is not deterministic is what the program brings along:
+the wall clock, unseeded random numbers, threads, sockets, and iteration over sets of objects whose
+hash is their address. Trio itself iterates over two such sets: tasks that one cancel scope cancels
+get their abort functions called in any order, and async generators left over at the end of the run
+are closed in any order. Neither changes the order of the steps, since the hook arranges tasks in
+the order of their spawning first; but an abort function of one's own may see it.
+
+The cyclic garbage collector rests during a run: finalizers that it runs would otherwise come at a
+step that depends on what the process did before.
+
+A step that never ends because it reaches no checkpoint cannot be interrupted.
+"""
+
+import functools
+import gc
+import math
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar, TypeVarTuple
+
+import trio
+from trio.testing import MockClock
+
+from octavo.actors.testing.blocked import (
+    BlockedTask,
+    blocked_tasks,
+    short_name,
+    waits_for_outside,
+)
+from octavo.actors.testing.scenario import enter_schedule
+from octavo.actors.testing.schedules import Schedule
+from octavo.actors.testing.trio_scheduler import controlled_scheduler, lift_shields
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+Seed: TypeAlias = int | str | Schedule
+
+MAX_STEPS = 100_000
+EARLY = -1
+"""In a trace: the schedule let time pass to the next deadline while tasks were runnable."""
+
+_IDLE_TURNS = 3
+"""Turns without a runnable task before a run is asked whether it is dead.
+
+The first may be the one in which the clock jumps; trio wakes ``wait_all_tasks_blocked`` between.
+"""
+
+
+class Stuck(Exception):
+    """A run that would never end.
+
+    Its tasks were cancelled first, and, if that did not end them, once more without regard to their
+    shields; what that raised is the ``__cause__``. A run that outlasts even this is abandoned.
+    """
+
+
+class Deadlock(Stuck):
+    """Every task waits, and neither a deadline, nor I/O, nor a thread of trio can wake one.
+
+    Attributes:
+        blocked: the tasks and where they wait.
+    """
+
+    def __init__(self, blocked: list[BlockedTask]) -> None:
+        self.blocked = tuple(blocked)
+        super().__init__(
+            "every task is blocked, and nothing is left to wake one:"
+            + "".join(f"\n  {task}" for task in blocked)
+        )
+
+
+class Livelock(Stuck):
+    """The run took more steps than it may.
+
+    Attributes:
+        max_steps: how many it may take.
+    """
+
+    def __init__(self, max_steps: int, latest: list[str]) -> None:
+        self.max_steps = max_steps
+        super().__init__(f"no end after {max_steps} steps; the latest: {', '.join(latest)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Run(Generic[T]):
+    """What a deterministic run did and returned.
+
+    Attributes:
+        value: what the function returned.
+        trace: for every step the task that took it, as its index in ``tasks``; `EARLY` where the
+            schedule let time pass. Equal seeds give equal traces.
+        tasks: the tasks' names in the order of their first step or wait for one; trio's own two
+            tasks are among them.
+        schedule: what chose the interleaving; ``str`` gives the token that replays it.
+        duration: virtual seconds.
+    """
+
+    value: T
+    trace: tuple[int, ...]
+    tasks: tuple[str, ...]
+    schedule: Schedule
+    duration: float
+
+    @property
+    def steps(self) -> int:
+        """How many steps the tasks took together."""
+        return len(self.trace) - self.trace.count(EARLY)
+
+
+class Attempt(Generic[T]):
+    """A run in the making, and what is known of it however it ends.
+
+    Args:
+        schedule: what chooses the interleaving.
+        max_steps: how many steps the run may take.
+    """
+
+    def __init__(self, schedule: Schedule, max_steps: int = MAX_STEPS) -> None:
+        self.schedule = schedule
+        self.trace: list[int] = []
+        self.names: list[str] = []
+        self.duration = 0.0
+        self._max_steps = max_steps
+        self._limit = max_steps
+        self._choose_task = schedule.strategy().choose
+        self._early = schedule.clock()
+        self._clock = MockClock(autojump_threshold=0)
+        self._idle = 0
+        self._stuck: Stuck | None = None
+        self._shields_lifted = False
+        self._scope = trio.CancelScope()
+
+    def run(self, fn: Callable[[*Ts], Awaitable[T]], *args: *Ts) -> T:
+        """Run ``fn(*args)``; `run_deterministic` says what this returns and raises."""
+
+        # Wraps: the main task bears the name of the function.
+        @functools.wraps(fn)
+        async def main() -> list[T]:
+            enter_schedule(self.schedule)
+            results = []
+            try:
+                with self._scope:
+                    results.append(await fn(*args))
+            finally:
+                self.duration = self._clock.current_time()
+            return results
+
+        try:
+            with (
+                controlled_scheduler(self._choose, seed=self.schedule.seed) as scheduler,
+                _collector_resting(),
+            ):
+                self.names = scheduler.names
+                results = trio.run(main, clock=self._clock)
+        except BaseException as error:
+            if self._stuck is None or error is self._stuck:
+                raise
+            raise self._stuck from error
+        if self._stuck is not None:
+            raise self._stuck
+        return results[0]
+
+    @property
+    def steps(self) -> int:
+        """How many steps the tasks have taken together."""
+        return len(self.trace) - self.trace.count(EARLY)
+
+    def named_steps(self, count: int) -> list[str]:
+        """The tasks that took the latest ``count`` steps, as name#index, without trio's own."""
+        names = {
+            index: f"{short_name(name)}#{index}"
+            for index, name in enumerate(self.names)
+            if not name.startswith("<")
+        }
+        names[EARLY] = "(time passes)"
+        return [names[index] for index in self.trace if index in names][-count:]
+
+    def _choose(self, runnable: list[int]) -> list[int]:
+        if not runnable:
+            self._rest()
+            return runnable
+        self._idle = 0
+        if self._early is not None and self._early.due():
+            self._let_time_pass()
+        chosen = self._choose_task(runnable)
+        self.trace += chosen
+        if len(self.trace) > self._limit:
+            self._give_up(Livelock(self._max_steps, self.named_steps(8)))
+        return chosen
+
+    def _let_time_pass(self) -> None:
+        # A program that has taken the clock into its own hands keeps it.
+        if self._clock.autojump_threshold == math.inf:
+            return
+        seconds = trio.lowlevel.current_statistics().seconds_to_next_deadline
+        if 0 < seconds < math.inf:
+            self._clock.jump(seconds)
+            self.trace.append(EARLY)
+
+    def _rest(self) -> None:
+        self._idle += 1
+        if (
+            self._idle >= _IDLE_TURNS
+            and self._clock.autojump_threshold < math.inf
+            and trio.lowlevel.current_statistics().seconds_to_next_deadline == math.inf
+            and not waits_for_outside()
+        ):
+            self._idle = 0
+            self._give_up(Deadlock(blocked_tasks()))
+
+    def _give_up(self, stuck: Stuck) -> None:
+        self._limit = len(self.trace) + self._max_steps
+        if self._stuck is None:
+            self._stuck = stuck
+            self._scope.cancel(str(stuck).partition("\n")[0])
+        elif not self._shields_lifted:
+            self._shields_lifted = True
+            lift_shields()
+        else:
+            # Some task swallows cancellations: only a crash of the run loop ends it. The scope
+            # would keep the tasks alive.
+            self._scope = trio.CancelScope()
+            raise self._stuck
+
+
+def as_schedule(seed: Seed) -> Schedule:
+    """Take a schedule, its token, or the seed of a random walk.
+
+    Raises:
+        ValueError: the token is malformed, or the seed negative.
+    """
+    if isinstance(seed, Schedule):
+        return seed
+    return Schedule.parse(seed) if isinstance(seed, str) else Schedule.random(seed)
+
+
+def run_deterministic(
+    fn: Callable[[*Ts], Awaitable[T]],
+    *args: *Ts,
+    seed: Seed = 0,
+    max_steps: int = MAX_STEPS,
+) -> Run[T]:
+    """Run an async function like ``trio.run``, in virtual time and in an order that repeats.
+
+    ``trio.lowlevel.current_clock()`` inside gives the ``MockClock``. A program that waits for a
+    thread of its own making, or for anything else trio does not know of, holds a `ClockGate`
+    meanwhile, lest the run be taken for dead.
+
+    Args:
+        fn: the async function.
+        *args: its arguments.
+        seed: a schedule, its token, or an integer for a plain random walk.
+        max_steps: how many steps all tasks may take together.
+
+    Returns:
+        What ``fn`` returned, and the course of the run.
+
+    Raises:
+        Deadlock: nothing can wake any task. The tasks have been cancelled.
+        Livelock: the run took more than ``max_steps`` steps. The tasks have been cancelled.
+        UnsupportedTrio: the installed trio cannot be controlled.
+        RuntimeError: called inside a trio run.
+        BaseException: whatever ``fn`` raises, unchanged.
+    """
+    schedule = as_schedule(seed)
+    attempt: Attempt[T] = Attempt(schedule, max_steps)
+    value = attempt.run(fn, *args)
+    return Run(value, tuple(attempt.trace), tuple(attempt.names), schedule, attempt.duration)
+
+
+@contextmanager
+def _collector_resting() -> Generator[None, None, None]:
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,47 @@
+"""What the feed tells afterwards of outcomes that clients never learnt.
+
+To a search every unknown outcome is a choice: did it happen, and when? Many of them over registers
+that are seldom read can exceed any limit. The feed answers both: what is not in it never happened,
+and what is in it has a position. The moment stays open: it may be any after the invocation.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from octavo.actors.testing.entry import Entry, Status
+from octavo.actors.testing.history import History
+from octavo.actors.testing.operations import Commit, Operation
+from octavo.actors.testing.order import FeedEntry
+
+
+def settle_unknown(
+    history: History[Operation] | Iterable[Entry[Operation]],
+    feed: Mapping[str, Sequence[FeedEntry]],
+) -> tuple[Entry[Operation], ...]:
+    """Settle commits with unknown outcome by the feed, for a search that is short.
+
+    It believes the feed; `check_order` is what holds the feed against the history.
+
+    Args:
+        history: what clients did and learnt.
+        feed: for each workspace its whole feed, read after the last operation had its effect.
+
+    Returns:
+        The entries, where a commit with unknown outcome has its position in the feed as its
+        result, and is left out when it is not there. All others are unchanged.
+    """
+    entries = history.entries if isinstance(history, History) else tuple(history)
+    positions = {
+        (workspace, entry.mutation): entry.position
+        for workspace, members in feed.items()
+        for entry in members
+    }
+    settled: list[Entry[Operation]] = []
+    for entry in entries:
+        operation = entry.operation
+        if entry.status is not Status.UNKNOWN or not isinstance(operation, Commit):
+            settled.append(entry)
+        elif (operation.workspace, operation.mutation) in positions:
+            position = positions[operation.workspace, operation.mutation]
+            settled.append(replace(entry, result=position))
+    return tuple(settled)

@@ -1,0 +1,203 @@
+"""Recording what clients asked of a system, what they were told, and in which order.
+
+A history is a list of events: a process invokes an operation, and later learns its outcome. Time
+is the index of the event, counted by the history itself; so a deterministic run records the same
+history every time. Operations that overlap in it ran concurrently; one that completed before
+another was invoked came first in real time. The checkers of this package judge histories by that.
+
+A process whose outcome is unknown may go on; what it does next is not ordered after that effect.
+An operation that is still open when the history is read counts as unknown. A history belongs to
+one thread.
+"""
+
+from collections.abc import Callable, Generator, Hashable
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Generic, TypeAlias, TypeVar
+
+from octavo.actors.testing.entry import Entry, Seen, Status, render_entries
+
+OperationT = TypeVar("OperationT")
+
+Errors: TypeAlias = tuple[type[BaseException], ...]
+
+
+class HistoryError(Exception):
+    """The test recorded something that cannot be: it is at fault, not the system it tests."""
+
+
+class Invocation(Generic[OperationT]):
+    """An operation under way; made by `History.invoke`, completed exactly once."""
+
+    def __init__(self, entry: Entry[OperationT], close: Callable[[], int]) -> None:
+        self._entry = entry
+        self._close = close
+        self._open = True
+
+    @property
+    def entry(self) -> Entry[OperationT]:
+        """The operation with what is known of it by now; an open one counts as unknown."""
+        return self._entry
+
+    @property
+    def open(self) -> bool:
+        """Whether the client has not learnt an outcome yet."""
+        return self._open
+
+    def ok(self, result: object = None) -> None:
+        """Record that the operation took effect.
+
+        Args:
+            result: what it answered; what a model expects here is the model's to say.
+
+        Raises:
+            HistoryError: the operation is completed already.
+        """
+        self._complete(Status.OK, result)
+
+    def refused(self, seen: object = Seen.NOTHING) -> None:
+        """Record a definite answer that nothing changed.
+
+        Args:
+            seen: what the refusal gave as its reason.
+
+        Raises:
+            HistoryError: the operation is completed already.
+        """
+        self._complete(Status.REFUSED, seen)
+
+    def not_executed(self) -> None:
+        """Record that the operation had no effect and will have none.
+
+        Raises:
+            HistoryError: the operation is completed already.
+        """
+        self._complete(Status.NOT_EXECUTED)
+
+    def unknown(self) -> None:
+        """Record that the client gave up: the effect may have happened, may still, or never will.
+
+        Raises:
+            HistoryError: the operation is completed already.
+        """
+        self._complete(Status.UNKNOWN)
+
+    def _complete(self, status: Status, result: object = None) -> None:
+        entry = self._entry
+        if not self._open:
+            raise HistoryError(
+                f"{entry.operation} of {entry.process} is completed already, {entry.status.value}"
+            )
+        self._open = False
+        self._entry = replace(entry, status=status, completed=self._close(), result=result)
+
+
+class History(Generic[OperationT]):
+    """What several processes did to one system, in the order in which it was recorded."""
+
+    def __init__(self) -> None:
+        self._events = 0
+        self._invocations: list[Invocation[OperationT]] = []
+        self._open: dict[Hashable, OperationT] = {}
+
+    def invoke(self, process: Hashable, operation: OperationT) -> Invocation[OperationT]:
+        """Record that a process asks for an operation; call it just before asking.
+
+        Args:
+            process: who asks; anything that tells the processes apart and renders well.
+            operation: what it asks for.
+
+        Returns:
+            The invocation, to be completed once.
+
+        Raises:
+            HistoryError: the process has another operation open.
+        """
+        if process in self._open:
+            raise HistoryError(
+                f"{process} invokes {operation} while its {self._open[process]} is open"
+            )
+        self._open[process] = operation
+        invocation = Invocation(
+            Entry(process, operation, self._tick(), Status.UNKNOWN), partial(self._close, process)
+        )
+        self._invocations.append(invocation)
+        return invocation
+
+    @contextmanager
+    def record(
+        self,
+        process: Hashable,
+        operation: OperationT,
+        *,
+        refused: Errors = (),
+        not_executed: Errors = (),
+        unknown: Errors = (),
+        seen: Callable[[BaseException], object] = lambda _: Seen.NOTHING,
+        suppress: bool = False,
+    ) -> Generator[Invocation[OperationT], None, None]:
+        """Record an operation around the block that carries it out.
+
+        The block completes the invocation. When it does not, the exception that leaves it does: by
+        the nearest of its classes that is named here, otherwise as unknown, cancellation included.
+        A block that is left without either is unknown too. A block that completed the invocation
+        and raises afterwards keeps that completion.
+
+        Args:
+            process: who asks.
+            operation: what it asks for.
+            refused: errors that are a definite answer that nothing changed.
+            not_executed: errors that say that the operation did nothing and never will.
+            unknown: errors after which the effect may have happened; all not named are of these.
+            seen: finds in a refusal what stood in the way.
+            suppress: keep the errors named here in the block. Every other error propagates, and
+                so does always what is no `Exception`, such as a cancellation.
+
+        Yields:
+            The invocation.
+
+        Raises:
+            HistoryError: the process has another operation open.
+        """
+        invocation = self.invoke(process, operation)
+        named = {
+            **dict.fromkeys(refused, Status.REFUSED),
+            **dict.fromkeys(not_executed, Status.NOT_EXECUTED),
+            **dict.fromkeys(unknown, Status.UNKNOWN),
+        }
+        try:
+            yield invocation
+        except BaseException as error:
+            status = next((named[kind] for kind in type(error).__mro__ if kind in named), None)
+            if invocation.open and status is Status.REFUSED:
+                invocation.refused(seen(error))
+            elif invocation.open and status is Status.NOT_EXECUTED:
+                invocation.not_executed()
+            if not (suppress and status is not None and isinstance(error, Exception)):
+                raise
+        finally:
+            if invocation.open:
+                invocation.unknown()
+
+    @property
+    def entries(self) -> tuple[Entry[OperationT], ...]:
+        """All operations so far by the order of their invocation; open ones count as unknown."""
+        return tuple(invocation.entry for invocation in self._invocations)
+
+    def render(self) -> str:
+        """Render the history as text, one event a line.
+
+        Returns:
+            For each event its index, the process, what happened, the operation and its result.
+        """
+        return render_entries(self.entries)
+
+    def _tick(self) -> int:
+        event = self._events
+        self._events += 1
+        return event
+
+    def _close(self, process: Hashable) -> int:
+        del self._open[process]
+        return self._tick()

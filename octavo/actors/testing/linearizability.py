@@ -1,0 +1,250 @@
+"""Is there an order of the operations that explains every answer?
+
+A history is linearizable when each operation can be given one moment between its invocation and
+its completion such that, carried out one after another at those moments, the operations give the
+answers that the clients got. Parts of a system that are independent (partitions) are linearizable
+together exactly when each is by itself (Herlihy and Wing, 1990, theorem 1), so each is searched
+alone.
+
+The search is that of Wing and Gong (1993): of the operations that nothing unplaced precedes in
+real time, place one that the model accepts, and go on; turn back where none fits. As Lowe (2017)
+found, one must remember only the set of placed operations together with the state they led to,
+and never enter the same twice. Three things are added:
+
+- an operation with an unknown outcome may be placed at any time after its invocation, or never;
+- an operation that was not executed is left out: a trace of it is then a value from nowhere;
+- an operation that cannot change a state is placed as soon as it fits, and that choice is never
+  undone: wherever it stood in an order that works, it can be moved to the front.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from octavo.actors.testing.entry import Entry, Status, render_entries
+from octavo.actors.testing.history import History
+from octavo.actors.testing.model import Model
+
+OperationT = TypeVar("OperationT")
+StateT = TypeVar("StateT", bound=Hashable)
+
+
+class NotLinearizable(AssertionError):
+    """No order of the operations explains the answers.
+
+    Args:
+        partition: the part of the system in which it happened.
+        prefix: the longest order that works, as entries.
+        state: the state that this order leads to.
+        stuck: the entry that would have to come next and has no place.
+        entries: all entries of the partition.
+    """
+
+    def __init__(
+        self,
+        partition: Hashable,
+        prefix: Sequence[Entry[object]],
+        state: Hashable,
+        stuck: Entry[object],
+        entries: Sequence[Entry[object]],
+    ) -> None:
+        self.partition = partition
+        self.prefix = tuple(prefix)
+        self.state = state
+        self.stuck = stuck
+        self.entries = tuple(entries)
+        super().__init__(self._explain())
+
+    def _explain(self) -> str:
+        shown = self.prefix[-10:]
+        left_out = len(self.prefix) - len(shown)
+        order = [f"  … {left_out} before"] if left_out else []
+        order += [f"  {entry}" for entry in shown] or ["  (nothing)"]
+        near = {id(entry) for entry in (*shown, self.stuck)}
+        around = [e for e in self.entries if id(e) in near or _overlap(e, self.stuck)]
+        return "\n".join(
+            [
+                f"not linearizable in partition {self.partition}",
+                f"no place for: {self.stuck}",
+                f"state it met: {self.state}",
+                f"longest order that works ({len(self.prefix)} of {len(self.entries)}):",
+                *order,
+                "events around it:",
+                *(f"  {line}" for line in render_entries(around).splitlines()),
+            ]
+        )
+
+
+class SearchLimit(Exception):
+    """The search was given up before it found an answer: the history is neither good nor bad.
+
+    Args:
+        partition: the part of the system that was searched.
+        max_states: the limit that was reached.
+    """
+
+    def __init__(self, partition: Hashable, max_states: int) -> None:
+        self.partition = partition
+        self.max_states = max_states
+        super().__init__(
+            f"partition {partition} needs more than max_states={max_states} states: settle unknown "
+            "outcomes by the feed, read more often, or raise the limit"
+        )
+
+
+def check_linearizable(
+    history: History[OperationT] | Iterable[Entry[OperationT]],
+    model: Model[OperationT, StateT],
+    *,
+    max_states: int = 100_000,
+) -> None:
+    """Check that a history is linearizable.
+
+    Args:
+        history: a history, or entries from elsewhere in any order; there, events with the same
+            index count as concurrent.
+        model: what the system would do without concurrency.
+        max_states: how many states of the search to visit in one partition at most.
+
+    Raises:
+        NotLinearizable: it is not; the first partition found to fail is explained.
+        SearchLimit: a partition needs more states than allowed; nothing is known of it.
+        TypeError: the history holds an operation that the model does not know.
+    """
+    entries = history.entries if isinstance(history, History) else tuple(history)
+    partitions: dict[Hashable, list[Entry[OperationT]]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.invoked):
+        partitions.setdefault(model.partition(entry.operation), []).append(entry)
+    for partition, members in partitions.items():
+        _Search(partition, members, model).run(max_states)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node(Generic[OperationT, StateT]):
+    """A point of the search: a bit for each placed entry, the state, and the way there."""
+
+    placed: int
+    supposed: int
+    state: StateT
+    parent: "_Node[OperationT, StateT] | None" = None
+    entry: Entry[OperationT] | None = None
+
+    def order(self) -> list[Entry[OperationT]]:
+        order: list[Entry[OperationT]] = []
+        node: _Node[OperationT, StateT] | None = self
+        while node is not None:
+            if node.entry is not None:
+                order.append(node.entry)
+            node = node.parent
+        return order[::-1]
+
+
+class _Search(Generic[OperationT, StateT]):
+    """The search in one partition.
+
+    `certain` are the entries that must be placed, `supposed` those that may be, both by the order
+    of their invocation.
+    """
+
+    def __init__(
+        self,
+        partition: Hashable,
+        entries: Sequence[Entry[OperationT]],
+        model: Model[OperationT, StateT],
+    ) -> None:
+        self.partition = partition
+        self.entries = entries
+        self.model = model
+        self.certain: list[Entry[OperationT]] = []
+        self.deadlines: list[int] = []
+        self.observes: list[bool] = []
+        self.supposed: list[Entry[OperationT]] = []
+        for entry in entries:
+            changes = model.may_change(entry.operation, entry.status)
+            if entry.deadline is None:
+                if changes:
+                    self.supposed.append(entry)
+            elif entry.status is not Status.NOT_EXECUTED:
+                self.certain.append(entry)
+                self.deadlines.append(entry.deadline)
+                self.observes.append(not changes)
+
+    def run(self, max_states: int) -> None:
+        possible = [entry for entry in self.entries if entry.status is not Status.NOT_EXECUTED]
+        everything = (1 << len(self.certain)) - 1
+        root = self._place_observations(_Node(0, 0, self.model.initial(self.partition, possible)))
+        furthest = root
+        visited: set[tuple[int, int, StateT]] = set()
+        stack = [root]
+        while stack:
+            node = self._place_observations(stack.pop())
+            if node.placed == everything:
+                return
+            key = (node.placed, node.supposed, node.state)
+            if key in visited:
+                continue
+            if len(visited) == max_states:
+                raise SearchLimit(self.partition, max_states)
+            visited.add(key)
+            if node.placed.bit_count() > furthest.placed.bit_count():
+                furthest = node
+            stack.extend(self._successors(node))
+        stuck = min(self._window(furthest.placed), key=self.deadlines.__getitem__)
+        raise NotLinearizable(
+            self.partition, furthest.order(), furthest.state, self.certain[stuck], self.entries
+        )
+
+    def _window(self, placed: int) -> list[int]:
+        """Find the certain entries that no unplaced entry precedes in real time."""
+        window: list[int] = []
+        index = (~placed & (placed + 1)).bit_length() - 1
+        horizon: int | None = None
+        while index < len(self.certain):
+            if horizon is not None and self.certain[index].invoked > horizon:
+                break
+            if not placed >> index & 1:
+                window.append(index)
+                deadline = self.deadlines[index]
+                horizon = deadline if horizon is None else min(horizon, deadline)
+            index += 1
+        return window
+
+    def _place_observations(self, node: _Node[OperationT, StateT]) -> _Node[OperationT, StateT]:
+        again = True
+        while again:
+            again = False
+            for index in self._window(node.placed):
+                entry = self.certain[index]
+                if self.observes[index] and self._step(node.state, entry) is not None:
+                    placed = node.placed | 1 << index
+                    node = _Node(placed, node.supposed, node.state, node, entry)
+                    again = True
+        return node
+
+    def _successors(self, node: _Node[OperationT, StateT]) -> Iterator[_Node[OperationT, StateT]]:
+        """Place one entry that may change the state; what is most promising comes last.
+
+        Certain entries promise more than supposed ones, and the sooner their deadline the more.
+        """
+        window = self._window(node.placed)
+        horizon = min(self.deadlines[index] for index in window)
+        for index, entry in reversed(list(enumerate(self.supposed))):
+            if entry.invoked <= horizon and not node.supposed >> index & 1:
+                state = self._step(node.state, entry)
+                if state is not None and state != node.state:
+                    yield _Node(node.placed, node.supposed | 1 << index, state, node, entry)
+        for index in sorted(window, key=self.deadlines.__getitem__, reverse=True):
+            entry = self.certain[index]
+            if not self.observes[index]:
+                state = self._step(node.state, entry)
+                if state is not None:
+                    yield _Node(node.placed | 1 << index, node.supposed, state, node, entry)
+
+    def _step(self, state: StateT, entry: Entry[OperationT]) -> StateT | None:
+        return self.model.step(state, entry.operation, entry.status, entry.result)
+
+
+def _overlap(left: Entry[object], right: Entry[object]) -> bool:
+    before = left.completed is not None and left.completed < right.invoked
+    after = right.completed is not None and right.completed < left.invoked
+    return not before and not after

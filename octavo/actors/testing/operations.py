@@ -1,0 +1,165 @@
+"""The operations that a recorded history of workspaces is made of.
+
+A workspace holds registers; a register holds one hashable value, or `None` when it is absent.
+Every operation here either observes registers or moves them by compare-and-set, so that a
+checker can tell from its answer alone where in the order it may have stood.
+
+| operation  | answer when it went well (`ok`)                | answer when refused             |
+|------------|------------------------------------------------|---------------------------------|
+| `Read`     | the value                                      | `Seen.NOTHING`                  |
+| `Snapshot` | a mapping from key to value, or a `View`       | `Seen.NOTHING`                  |
+| `Swap`     | its position, or `None` when it was not told   | the value that stood there      |
+| `Commit`   | its position                                   | a mapping from key to value for |
+|            |                                                | every key that had moved        |
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Value: TypeAlias = Hashable
+"""What a register holds; `None` stands for absent."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Register:
+    """The name of one register.
+
+    Args:
+        workspace: the workspace that the register belongs to.
+        key: the name of the register within its workspace.
+    """
+
+    workspace: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.workspace}/{self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Observe one register. The answer is its value, `None` when it is absent."""
+
+    register: Register
+
+    def __str__(self) -> str:
+        return f"read {self.register}"
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Move one register from an expected value to a new one, or change nothing.
+
+    Args:
+        register: the register to move.
+        expected: the value that must stand there; `None` demands that it is absent.
+        new: the value to leave there; `None` removes it.
+    """
+
+    register: Register
+    expected: Value
+    new: Value
+
+    def __str__(self) -> str:
+        return f"swap {self.register} {self.change}"
+
+    @property
+    def change(self) -> str:
+        """The two values as text, without the register."""
+        return f"{self.expected!r}→{self.new!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Make several swaps of one workspace at once, or none of them.
+
+    An accepted commit takes the next position of its workspace. The mutation makes it idempotent:
+    repeated with the same content it answers the first position again and changes nothing.
+
+    Args:
+        workspace: the workspace that all swaps lie in.
+        mutation: the identity of the change, chosen by the client.
+        swaps: at least one, no two of the same register.
+
+    Raises:
+        ValueError: there is no swap, one lies in another workspace, or two move one register.
+    """
+
+    workspace: str
+    mutation: str
+    swaps: tuple[Swap, ...]
+
+    def __post_init__(self) -> None:
+        if not self.swaps:
+            raise ValueError(f"commit {self.mutation} has no swaps")
+        strangers = [str(s.register) for s in self.swaps if s.register.workspace != self.workspace]
+        if strangers:
+            raise ValueError(f"commit {self.mutation} leaves {self.workspace}: {strangers}")
+        if len({swap.register for swap in self.swaps}) < len(self.swaps):
+            raise ValueError(f"commit {self.mutation} moves one register twice")
+
+    @classmethod
+    def of(
+        cls, workspace: str, mutation: str, swaps: Mapping[str, tuple[Value, Value]]
+    ) -> "Commit":
+        """Make a commit from a mapping of key to (expected, new).
+
+        Args:
+            workspace: the workspace to change.
+            mutation: the identity of the change.
+            swaps: for each key the expected and the new value.
+
+        Returns:
+            The commit, its swaps in the order of the mapping.
+
+        Raises:
+            ValueError: the mapping is empty.
+        """
+        changes = (Swap(Register(workspace, key), *values) for key, values in swaps.items())
+        return cls(workspace, mutation, tuple(changes))
+
+    @property
+    def written(self) -> dict[str, Value]:
+        """The new value for each key that the commit moves."""
+        return {swap.register.key: swap.new for swap in self.swaps}
+
+    def __str__(self) -> str:
+        changes = ", ".join(f"{swap.register.key}: {swap.change}" for swap in self.swaps)
+        return f"commit {self.workspace} {self.mutation} {{{changes}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Observe several registers of one workspace at one moment.
+
+    Args:
+        workspace: the workspace to look at.
+        registers: the keys to look at; may be empty when only the position is of interest.
+    """
+
+    workspace: str
+    registers: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"snapshot {self.workspace} ({', '.join(self.registers)})"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The answer of a snapshot that also tells the position it is exact at.
+
+    Args:
+        values: a value for every key asked for, `None` for an absent one.
+        position: the last position that the view contains.
+    """
+
+    values: Mapping[str, Value]
+    position: int
+
+    def __str__(self) -> str:
+        return f"{dict(self.values)!r} at {self.position}"
+
+
+Operation: TypeAlias = Read | Swap | Commit | Snapshot
+"""An operation of this module."""

@@ -1,0 +1,216 @@
+"""The private hook into trio's scheduler: who steps next, decided by the caller.
+
+Trio's run loop gathers the runnable tasks into a batch, shuffles the batch with a module-level
+``random.Random`` and lets every task of it make one step. Trio offers no public way to decide that
+order; trio itself patches the two names used here when it runs under Hypothesis
+(https://github.com/python-trio/trio/pull/890, https://github.com/python-trio/trio/issues/73).
+`controlled_scheduler` replaces the generator by one whose ``shuffle`` asks a function, and keeps
+tasks back by putting them into the run queue again. Nothing else in the package touches trio's
+private names; `lift_shields` stands here because it does.
+
+The hook holds for one thread: a trio run of another thread goes on with trio's own generator.
+"""
+
+import gc
+import importlib
+import random
+import sys
+import threading
+import traceback
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, MutableSequence
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import trio
+
+from octavo.actors.testing.blocked import living_tasks
+
+Choose: TypeAlias = Callable[[list[int]], list[int]]
+"""Takes the runnable tasks; returns those that step now, in order. The others stay runnable.
+
+A task is named by the order in which tasks were first runnable: 0, 1, 2, … The argument is in the
+order in which the tasks were spawned, and empty when everything is blocked. To return none of
+several runnable tasks lets the run loop look at deadlines and I/O before it asks again.
+"""
+
+_GENERATOR = "_r"
+_FLAG = "_ALLOW_DETERMINISTIC_SCHEDULING"
+
+
+class UnsupportedTrio(RuntimeError):
+    """The installed trio lacks what the hook relies on; the message names it."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(f"trio {trio.__version__} cannot be scheduled from outside: {missing}")
+
+
+class ControlledScheduler(random.Random):
+    """What trio uses as its random generator while `controlled_scheduler` is in force.
+
+    ``random()``, ``uniform()`` and the rest are the seeded generator's own.
+
+    Attributes:
+        names: the tasks' names, at the index by which `Choose` knows the task.
+        error: what the choosing function raised, if it did; it ends the run.
+    """
+
+    def __init__(self, choose: Choose, seed: int, original: random.Random) -> None:
+        super().__init__(seed)
+        self.names: list[str] = []
+        self.error: BaseException | None = None
+        self.turns = 0
+        self._choose = choose
+        self._original = original
+        self._thread = threading.get_ident()
+        # By trio's spawn counter rather than by the task, which would keep ended tasks alive.
+        self._indices: dict[int, int] = {}
+
+    # Any: typeshed's signature of Random.shuffle; what trio puts into it is checked below.
+    def shuffle(self, x: MutableSequence[Any]) -> None:
+        """Arrange trio's batch, which the run loop pops from its end."""
+        if threading.get_ident() != self._thread:
+            self._original.shuffle(x)
+            return
+        try:
+            self._arrange(x)
+        except BaseException as error:
+            # Trio wraps whatever leaves the run loop into TrioInternalError.
+            self.error = error
+            raise
+
+    def _arrange(self, batch: MutableSequence[Any]) -> None:
+        self.turns += 1
+        if self.turns == 1:
+            require_batch(batch)
+        indices = self._indices
+        runnable = []
+        for task in batch:
+            index = indices.get(task._counter)
+            if index is None:
+                index = indices[task._counter] = len(indices)
+                self.names.append(task.name)
+            runnable.append(index)
+        chosen = self._choose(runnable)
+        if len(runnable) < 2 and chosen == runnable:
+            return
+        by_index = dict(zip(runnable, batch, strict=True))
+        order = [by_index.pop(index) for index in reversed(chosen)]
+        if by_index:
+            held = list(by_index.values())
+            held[0]._runner.runq.extend(held)
+        batch[:] = order
+
+
+def require_module(module: ModuleType) -> None:
+    """Check that trio's run loop module has the names the hook replaces.
+
+    Raises:
+        UnsupportedTrio: naming the first that is missing or of another type.
+    """
+    if not isinstance(getattr(module, _FLAG, None), bool):
+        raise UnsupportedTrio(f"{module.__name__}.{_FLAG} is no boolean")
+    if not isinstance(getattr(module, _GENERATOR, None), random.Random):
+        raise UnsupportedTrio(f"{module.__name__}.{_GENERATOR} is no random.Random")
+
+
+def require_batch(batch: object) -> None:
+    """Check that what trio gives to ``shuffle`` is a list of tasks as the hook knows them.
+
+    Raises:
+        UnsupportedTrio: naming the first difference.
+    """
+    if not isinstance(batch, list):
+        raise UnsupportedTrio(f"the batch it shuffles is a {type(batch).__name__}, not a list")
+    for task in batch:
+        if not isinstance(task, trio.lowlevel.Task):
+            raise UnsupportedTrio(f"the batch holds a {type(task).__name__}, not a Task")
+        if not isinstance(getattr(task, "_counter", None), int):
+            raise UnsupportedTrio("Task._counter, the order of spawning, is no integer")
+        if not isinstance(getattr(getattr(task, "_runner", None), "runq", None), deque):
+            raise UnsupportedTrio("Task._runner.runq, the queue of runnable tasks, is no deque")
+
+
+def lift_shields() -> None:
+    """Let pending cancellations through to the tasks of the current run that are shielded.
+
+    Trio has no public way from a task to the cancel scopes it is in.
+
+    Raises:
+        UnsupportedTrio: the way from a task to its scopes is another one.
+    """
+    try:
+        for task in living_tasks():
+            status: Any = task._cancel_status
+            while status is not None:
+                if status._scope.shield:
+                    status._scope.shield = False
+                status = status._parent
+    except AttributeError as error:
+        raise UnsupportedTrio(f"no way from a task to its cancel scopes: {error}") from None
+
+
+def _discard_crashed_run() -> None:
+    """Collect the tasks of a run that crashed, whose coroutines complain of not being finished.
+
+    Their complaints would otherwise come up at some later time, in the midst of another test.
+    """
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda _: None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gc.collect()
+    finally:
+        sys.unraisablehook = hook
+
+
+@contextmanager
+def controlled_scheduler(
+    choose: Choose, *, seed: int = 0
+) -> Generator[ControlledScheduler, None, None]:
+    """Let ``choose`` decide which tasks step in the ``trio.run`` called inside the block.
+
+    Trio's own generator and flag are restored however the block ends. What ``choose`` raises
+    crashes the run without unwinding its tasks, and is raised from the block in place of
+    ``trio.TrioInternalError``.
+
+    Args:
+        choose: asked once a turn of the run loop.
+        seed: of the numbers that trio draws besides the order.
+
+    Yields:
+        The scheduler, for the tasks' names.
+
+    Raises:
+        UnsupportedTrio: trio lacks what the hook needs, or never asked for an order.
+        RuntimeError: another run is being controlled, or the caller is inside a trio run.
+    """
+    if trio.lowlevel.in_trio_run():
+        raise RuntimeError("a trio run cannot be controlled from inside a trio run")
+    run_loop = importlib.import_module("trio._core._run")
+    require_module(run_loop)
+    original: random.Random = getattr(run_loop, _GENERATOR)
+    flag: bool = getattr(run_loop, _FLAG)
+    if isinstance(original, ControlledScheduler):
+        raise RuntimeError("another thread controls trio's scheduler; one at a time can")
+    scheduler = ControlledScheduler(choose, seed, original)
+    setattr(run_loop, _GENERATOR, scheduler)
+    setattr(run_loop, _FLAG, True)
+    try:
+        yield scheduler
+    except trio.TrioInternalError as crash:
+        if scheduler.error is None:
+            raise
+        traceback.clear_frames(crash.__traceback__)
+        traceback.clear_frames(scheduler.error.__traceback__)
+    finally:
+        setattr(run_loop, _GENERATOR, original)
+        setattr(run_loop, _FLAG, flag)
+    if scheduler.error is not None:
+        _discard_crashed_run()
+        raise scheduler.error
+    if scheduler.turns == 0:
+        raise UnsupportedTrio(f"it ran without asking {_GENERATOR}.shuffle for an order")

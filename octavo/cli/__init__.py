@@ -1,0 +1,5 @@
+"""The command line: ``octavo`` and its commands."""
+
+from octavo.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,50 @@
+"""``octavo serve``: run the service until it is told to stop."""
+
+import argparse
+import sys
+from collections.abc import Mapping
+
+import trio
+
+from octavo import service
+from octavo.actors.core import RestartIntensityExceeded
+from octavo.http.listener import ListenError
+from octavo.settings import Settings, SettingsError, describe, variable
+
+SUMMARY = "run the service"
+DESCRIPTION = "Run the service until SIGTERM or SIGINT; a second one ends it at once."
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add an option for each setting to the command's ``parser``."""
+    for name, default, meaning in describe():
+        parser.add_argument(
+            f"--{name}",
+            metavar=name.upper(),
+            help=f"{meaning} (default {default}; environment {variable(name)})",
+        )
+
+
+def execute(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Serve, and answer the exit code: 0 after a stop, 1 no address to listen on, 2 settings."""
+    try:
+        settings = Settings.load(environment, vars(arguments))
+    except SettingsError as error:
+        for problem in error.problems:
+            sys.stderr.write(f"octavo: {problem}\n")
+        return 2
+    try:
+        trio.run(service.run, settings)
+    except* ListenError as group:
+        return_code = _failed(group)
+    except* RestartIntensityExceeded as group:
+        return_code = _failed(group)
+    else:
+        return_code = 0
+    return return_code
+
+
+def _failed(group: BaseExceptionGroup[Exception]) -> int:
+    for error in group.exceptions:
+        sys.stderr.write(f"octavo: {error}\n")
+    return 1

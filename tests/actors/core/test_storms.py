@@ -1,0 +1,115 @@
+"""The promises of the core under thousands of schedules; and proof that the kit would notice.
+
+The variants that are broken on purpose leave out what the design holds to be necessary. If one of
+them is not caught, the storms show nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from octavo.actors.core import directory, ref
+from octavo.actors.core.cell import Cell
+from octavo.actors.core.directory import Directory
+from octavo.actors.core.envelope import Envelope, EnvelopeState
+from octavo.actors.core.mailbox import Mailbox
+from octavo.actors.core.resident import Resident
+from octavo.actors.testing import ScheduleFailure, explore
+from octavo.actors.testing.plugin import Explore
+
+from .storms import STORMS, activation_storm, ask_storm, drain_storm, rest_for_one_storm
+
+SCHEDULES = 2_000
+
+
+@pytest.mark.parametrize("storm", STORMS.values(), ids=STORMS)
+def test_the_promises_hold_under_thousands_of_schedules(
+    storm: Callable[[], Awaitable[None]], explore: Explore
+) -> None:
+    exploration = explore(storm, schedules=SCHEDULES)
+    assert exploration.interleavings > exploration.schedules // 2 or exploration.schedules == 1
+
+
+def caught(storm: Callable[[], Awaitable[None]]) -> ScheduleFailure:
+    with pytest.raises(ScheduleFailure) as failure:
+        explore(storm, schedules=SCHEDULES)
+    with pytest.raises(ScheduleFailure) as again:
+        explore(storm, replay=failure.value.token)
+    assert type(again.value.error) is type(failure.value.error), "the token replays the failure"
+    return failure.value
+
+
+def test_a_reply_slot_without_its_states_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slot(Envelope[object]):
+        def abandon(self) -> bool:
+            return True  # the asker leaves, and the actor is not told
+
+    monkeypatch.setattr(ref, "Envelope", Slot)
+    assert "had happened" in str(caught(ask_storm).error)
+
+
+def test_an_asker_that_trusts_its_deadline_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reply and deadline can fall in one tick: what was done must not be told as not executed."""
+
+    class Slot(Envelope[object]):
+        @property
+        def state(self) -> EnvelopeState:
+            return EnvelopeState.ABANDONED
+
+    monkeypatch.setattr(ref, "Envelope", Slot)
+    assert "had happened" in str(caught(ask_storm).error)
+
+
+def test_sleep_without_a_hand_over_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forget(self: Directory[str, object], resident: Resident) -> None:  # type: ignore[type-var]
+        del self._residents[resident.key]
+
+    monkeypatch.setattr(Directory, "_went_to_sleep", forget)
+    assert isinstance(caught(activation_storm).error, Exception)
+
+
+def test_a_crash_that_forgets_the_waiting_messages_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Mailbox, "unreceive", lambda self, envelopes: None)
+    caught(reordering)
+
+
+def test_messages_put_back_in_the_wrong_order_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Mailbox.unreceive
+    monkeypatch.setattr(Mailbox, "unreceive", lambda self, e: right(self, list(reversed(e))))
+    monkeypatch.setattr(directory, "_SHOWN", 0)
+    caught(reordering)
+
+
+async def reordering() -> None:
+    """One asker's messages in a row behind one that crashes."""
+    from octavo.actors.core import ActorSpec  # noqa: PLC0415
+
+    from .storms import AT_ONCE, Do, Doer, Quiet, tree  # noqa: PLC0415
+
+    done: list[int] = []
+    root = tree()
+    doer = root.add(ActorSpec("doer", lambda: Doer(done), backoff=AT_ONCE))
+    async with root.running():
+        for number in range(4):
+            doer.tell_nowait(Quiet(number, crash=number == 0))
+        await doer.ask(Do(4))
+    assert done == [1, 2, 3, 4]
+
+
+def test_a_shutdown_that_does_not_drain_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Cell, "drain", lambda self: self.retire("drained"))
+    caught(drain_storm)
+
+
+def test_a_restart_that_forgets_the_siblings_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    from octavo.actors.core import branch  # noqa: PLC0415
+
+    monkeypatch.setattr(branch, "affected", lambda strategy, children, ended, down: [ended])
+    caught(rest_for_one_storm)
+
+
+def test_the_correct_core_passes_the_reordering_scenario() -> None:
+    explore(reordering, schedules=SCHEDULES)

@@ -1,0 +1,252 @@
+"""The plugin, in pytest runs of its own: with pytest-trio in trio mode, and without it."""
+
+import re
+import shlex
+from importlib.metadata import entry_points
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = "octavo.actors.testing.plugin"
+INSTALLED = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
+LOAD = () if INSTALLED else ("-p", PLUGIN)
+
+WITH_TRIO: tuple[str, ...] = ("-o", "trio_mode=true")
+WITHOUT_TRIO: tuple[str, ...] = ("-p", "no:trio")
+
+both = pytest.mark.parametrize(
+    "arguments", [WITH_TRIO, WITHOUT_TRIO], ids=["with pytest-trio", "without"]
+)
+
+LOST_UPDATE = """
+import pytest, trio
+
+runs = 0
+
+@pytest.fixture
+def members():
+    return 2
+
+async def update(members):
+    global runs
+    runs += 1
+    total = 0
+    async def increment():
+        nonlocal total
+        read = total
+        await trio.lowlevel.checkpoint()
+        total = read + 1
+    async with trio.open_nursery() as nursery:
+        for _ in range(members):
+            nursery.start_soon(increment)
+    assert total == members
+
+@pytest.mark.explore(schedules=200)
+async def test_lost_update(members):
+    await update(members)
+
+def test_lost_update_by_fixture(explore, members):
+    async def scenario():
+        await update(members)
+    explore(scenario, schedules=200)
+
+@pytest.mark.explore(schedules=30)
+@pytest.mark.parametrize("members", [1], ids=["a single $member"])
+async def test_single(members):
+    await update(members)
+
+def test_runs():
+    assert runs == EXPECTED
+"""
+
+
+@pytest.fixture(autouse=True)
+def strict(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nfilterwarnings = error\n")
+
+
+def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return pytester.runpytest_inprocess(*LOAD, *arguments)
+
+
+def commands(result: pytest.RunResult) -> list[str]:
+    return re.findall(r"replay: +(pytest .*)", result.stdout.str())
+
+
+@both
+def test_marked_test_and_fixture_explore(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(LOST_UPDATE)
+    result = run(pytester, "-k", "not runs", *arguments)
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(["*ScheduleFailure: AssertionError: *", "*schedule: random:*"])
+
+
+@both
+def test_marked_test_is_run_by_the_explorer_alone(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(LOST_UPDATE.replace("EXPECTED", "30"))
+    run(pytester, "-k", "single or runs", *arguments).assert_outcomes(passed=2)
+
+
+@both
+@pytest.mark.parametrize("test", ["test_lost_update", "test_lost_update_by_fixture"])
+def test_printed_command_replays_the_same_failure_alone(
+    pytester: pytest.Pytester, arguments: tuple[str, ...], test: str
+) -> None:
+    path = pytester.makepyfile(LOST_UPDATE.replace("EXPECTED", "2"))
+    (command,) = set(commands(run(pytester, f"{path.name}::{test}", *arguments)))
+    program, *given = shlex.split(command)
+    assert program == "pytest"
+
+    replayed = run(pytester, *given, *arguments)
+    replayed.assert_outcomes(failed=1)
+    assert set(commands(replayed)) == {command}
+
+    # A failing schedule is run once more to see whether it repeats: twice in all.
+    run(pytester, *given, f"{path.name}::test_runs", *arguments).assert_outcomes(failed=1, passed=1)
+
+
+def test_command_names_the_test_from_where_pytest_was_called(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makepyfile(test_outer=LOST_UPDATE)
+    monkeypatch.chdir(pytester.mkdir("elsewhere"))
+    result = run(pytester, "../test_outer.py::test_lost_update", *WITH_TRIO)
+    (command,) = set(commands(result))
+    assert command.startswith('pytest "../test_outer.py::test_lost_update" --replay-schedule=')
+    run(pytester, *shlex.split(command)[1:], *WITH_TRIO).assert_outcomes(failed=1)
+
+
+def test_command_quotes_what_a_shell_would_read(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(LOST_UPDATE.replace('"members", [1]', '"members", [2]'))
+    (command,) = set(commands(run(pytester, "-k", "single", *WITH_TRIO)))
+    node = shlex.split(command)[1]
+    assert node.endswith("::test_single[a single $member]")
+    assert f"'{node}'" in command
+
+
+@both
+def test_steps_of_the_marker_are_shrunk_and_replayed(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    pytester.makepyfile("""
+        import pytest, trio
+
+        @pytest.mark.explore(steps=list(range(30)), schedules=20)
+        async def test_steps(steps, request):
+            await trio.lowlevel.checkpoint()
+            assert not {7, 23} <= set(steps)
+    """)
+    result = run(pytester, *arguments)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*steps:    2", "*  7", "*  23"])
+    (command,) = set(commands(result))
+    assert command.endswith("@7,23")
+    assert '::test_steps" ' in command
+    replayed = run(pytester, *shlex.split(command)[1:], *arguments)
+    assert set(commands(replayed)) == {command}
+
+
+@both
+def test_marked_method_of_a_class_is_explored(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    pytester.makepyfile("""
+        import pytest, trio
+
+        class TestIt:
+            runs = []
+
+            @pytest.mark.explore(schedules=7)
+            async def test_method(self):
+                await trio.lowlevel.checkpoint()
+                self.runs.append(1)
+
+            def test_runs(self):
+                assert len(self.runs) == 7
+    """)
+    run(pytester, *arguments).assert_outcomes(passed=2)
+
+
+def test_test_marked_for_pytest_trio_too_is_run_by_the_explorer(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import pytest, trio
+        pytestmark = pytest.mark.trio
+        runs = []
+
+        @pytest.mark.explore(schedules=7)
+        async def test_explored():
+            runs.append(1)
+            await trio.sleep(60)
+
+        async def test_runs():
+            assert len(runs) == 7
+    """)
+    run(pytester).assert_outcomes(passed=2)
+
+
+@both
+def test_skip_inside_an_explored_test_skips(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.mark.explore
+        async def test_skips():
+            pytest.skip("not here")
+    """)
+    run(pytester, *arguments).assert_outcomes(skipped=1)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("@pytest.mark.explore\ndef test_it(): pass", "*is for an async test*"),
+        ("@pytest.mark.explore(5)\nasync def test_it(): pass", "*takes keyword arguments alone*"),
+        ("@pytest.mark.explore(runs=5)\nasync def test_it(): pass", "*has no setting runs*"),
+        (
+            "@pytest.mark.explore(steps=[1])\nasync def test_it(): pass",
+            "*takes an argument named steps*",
+        ),
+    ],
+)
+@both
+def test_misuse_of_the_marker_is_reported(
+    pytester: pytest.Pytester, arguments: tuple[str, ...], body: str, message: str
+) -> None:
+    pytester.makepyfile(f"import pytest\n{body}")
+    result = run(pytester, *arguments)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([message])
+
+
+def test_asynchronous_fixture_of_an_explored_test_is_reported(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.fixture
+        async def connection():
+            return 1
+
+        @pytest.mark.explore
+        async def test_it(connection): pass
+    """)
+    result = run(pytester, *WITH_TRIO)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the fixture 'connection' of an explored test is asynchronous*"])
+
+
+def test_malformed_token_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--replay-schedule=random")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--replay-schedule: 'random' names no schedule*"])
+
+
+def test_marker_is_registered(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--markers")
+    result.stdout.fnmatch_lines(["@pytest.mark.explore(schedules=1000, seed=0, *"])

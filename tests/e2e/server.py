@@ -1,0 +1,68 @@
+"""A real server in a process of its own, for tests over real sockets."""
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+# Generous against a slow machine; a test that meets its expectation never waits for it.
+PATIENCE = 30.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: its process, and the port that it told."""
+
+    process: "subprocess.Popen[str]"
+    port: int
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+
+    def get(self, path: str) -> int:
+        connection = self.connect()
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    def stop(self, signum: int = signal.SIGTERM) -> tuple[int, str]:
+        """Signal the server; answer its exit code and what it said since it listened."""
+        self.process.send_signal(signum)
+        return self.wait()
+
+    def wait(self) -> tuple[int, str]:
+        _, said = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, said
+
+
+def start(*options: str) -> "subprocess.Popen[str]":
+    """Start ``octavo serve`` with warnings as errors and no setting but ``options``."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")}
+    return subprocess.Popen(
+        [sys.executable, "-X", "dev", "-W", "error", "-m", "octavo", "serve", *options],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[Server]:
+    """Run a server on a free port; whatever happens, it is gone at the end."""
+    with start("--port", "0", *options) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            announced, _, port = line.rstrip().rpartition(":")
+            assert announced == "Octavo listens on http://127.0.0.1", line + process.stderr.read()
+            yield Server(process, int(port))
+        finally:
+            process.kill()

@@ -1,0 +1,208 @@
+"""``octavo serve`` as its users meet it: a real process, real sockets, real signals."""
+
+import contextlib
+import http.client
+import json
+import re
+import signal
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.server import PATIENCE, Server, serving, start
+
+UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+        assert running.stop() == (0, "")
+
+
+def exchange(
+    server: Server, method: str, path: str, headers: dict[str, str] | None = None
+) -> tuple[http.client.HTTPResponse, bytes]:
+    connection = server.connect()
+    try:
+        connection.request(method, path, headers=headers or {})
+        answer = connection.getresponse()
+        return answer, answer.read()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/health", {"status": "alive"}),
+        ("/api/health", {"status": "alive"}),
+        (
+            "/ready?detail=full",
+            {"status": "ready", "requirements": [{"name": "configuration", "met": True}]},
+        ),
+        (
+            "/api/ready",
+            {"status": "ready", "requirements": [{"name": "configuration", "met": True}]},
+        ),
+    ],
+)
+def test_serve_answers_health_and_readiness(
+    server: Server, path: str, expected: dict[str, object]
+) -> None:
+    answer, body = exchange(server, "GET", path)
+    assert (answer.status, json.loads(body)) == (200, expected)
+    assert answer.getheader("content-type") == "application/json"
+    assert answer.getheader("cache-control") == "no-store"
+    assert re.fullmatch(UUID, answer.getheader("x-request-id") or "")
+    assert answer.getheader("server") is None
+
+
+def test_serve_head_has_the_length_and_no_body(server: Server) -> None:
+    answer, body = exchange(server, "HEAD", "/health")
+    assert (answer.status, answer.getheader("content-length"), body) == (200, "18", b"")
+
+
+def test_serve_keeps_the_request_id(server: Server) -> None:
+    answer, _ = exchange(server, "GET", "/health", {"X-Request-Id": "from.the-client_1"})
+    assert answer.getheader("x-request-id") == "from.the-client_1"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status", "code"),
+    [
+        ("GET", "/nowhere", {}, 404, "not_found"),
+        ("DELETE", "/ready", {}, 405, "method_not_allowed"),
+        ("GET", "/health", {"X-Request-Id": "no spaces"}, 400, "invalid_request"),
+    ],
+)
+def test_serve_refuses_with_a_problem(
+    server: Server, method: str, path: str, headers: dict[str, str], status: int, code: str
+) -> None:
+    answer, body = exchange(server, method, path, headers)
+    told = json.loads(body)
+    assert (answer.status, told["status"], told["code"]) == (status, status, code)
+    assert answer.getheader("content-type") == "application/problem+json"
+    assert answer.getheader("allow") == ("GET, HEAD" if status == 405 else None)
+    assert answer.getheader("x-request-id") == told["requestId"]
+
+
+def test_serve_connection_lives_on_after_a_body_that_nobody_wants(server: Server) -> None:
+    connection = server.connect()
+    for _ in range(3):
+        connection.request("POST", "/health", body=b"x" * 50_000)
+        answer = connection.getresponse()
+        assert (answer.status, answer.will_close) == (405, False)
+        answer.read()
+    connection.close()
+
+
+def test_serve_websocket_handshake_is_answered_as_a_get(server: Server) -> None:
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }
+    answer, body = exchange(server, "GET", "/nowhere", upgrade)
+    assert (answer.status, json.loads(body)["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_serve_signal_stops_at_once_though_a_connection_is_idle(signum: int) -> None:
+    with serving("--grace", "60") as server:
+        idle = server.connect()
+        idle.request("GET", "/health")
+        assert idle.getresponse().read()
+        began = time.monotonic()
+        assert server.stop(signum) == (0, "")
+        assert time.monotonic() - began < 5
+        idle.close()
+
+
+def test_serve_signal_lets_the_request_in_flight_finish() -> None:
+    with serving("--grace", "60") as server:
+        flight = begin_upload(server)
+        server.process.send_signal(signal.SIGTERM)
+        wait_until_refused(server)
+        flight.sendall(b"end")
+        assert flight.recv(1000).startswith(b"HTTP/1.1 405 ")
+        assert server.wait() == (0, "")
+        flight.close()
+
+
+def test_serve_grace_over_cuts_off_the_request_in_flight() -> None:
+    with serving("--grace", "0.2") as server:
+        flight = begin_upload(server)
+        assert server.stop() == (0, "")
+        flight.close()
+
+
+def test_serve_grace_over_ends_by_force_when_a_client_reads_nothing() -> None:
+    # Exit code 0 here means that hypercorn no longer shields its sends: drop the force, then.
+    with serving("--grace", "0.2") as server:
+        deaf = socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        deaf.connect(("127.0.0.1", server.port))
+        fill(deaf)
+        code, said = server.stop()
+        assert (code, said.count("\n")) == (1, 1)
+        assert "by force" in said
+        deaf.close()
+
+
+def test_serve_drain_reports_not_ready_while_requests_are_taken_and_a_second_signal_ends() -> None:
+    with serving("--grace", "120", "--drain", "60") as server:
+        server.process.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + PATIENCE
+        while (status := server.get("/ready")) == 200:
+            assert time.monotonic() < deadline
+        assert (status, server.get("/health")) == (503, 200)
+        assert server.stop() == (-signal.SIGTERM, "")
+
+
+def test_serve_port_in_use_ends_with_1_and_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with start("--port", str(port)) as process:
+            _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert said == (
+        f"octavo: port {port} of 127.0.0.1 is in use by another process: "
+        "stop it, or choose another port with --port or OCTAVO_PORT\n"
+    )
+
+
+def begin_upload(server: Server) -> socket.socket:
+    """Start a request that the server has taken and that waits for three more bytes."""
+    flight = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
+    flight.sendall(
+        b"POST /health HTTP/1.1\r\nhost: octavo\r\n"
+        b"content-length: 3\r\nexpect: 100-continue\r\n\r\n"
+    )
+    assert flight.recv(1000).startswith(b"HTTP/1.1 100 ")
+    return flight
+
+
+def wait_until_refused(server: Server) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        assert time.monotonic() < deadline
+        try:
+            socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE).close()
+        except ConnectionError:
+            return
+
+
+def fill(deaf: socket.socket) -> None:
+    """Send requests and read no answer, until the server can neither send nor read on."""
+    request = b"GET /health HTTP/1.1\r\nhost: octavo\r\nx-request-id: " + b"x" * 128 + b"\r\n\r\n"
+    many = request * 1000
+    sent = 0
+    deaf.settimeout(2)
+    with contextlib.suppress(TimeoutError):
+        while True:
+            sent = (sent + deaf.send(many[sent:])) % len(many)

@@ -1,0 +1,88 @@
+"""The service from inside: what a real process can't be made to show at will."""
+
+import signal
+import socket
+from typing import NoReturn
+
+import pytest
+import trio
+
+from octavo import service
+from octavo.http.health import Readiness
+from octavo.http.listener import open_listener
+from octavo.settings import Settings
+
+
+def ready() -> Readiness:
+    return Readiness(service.REQUIREMENTS, stopping=False)
+
+
+async def health(listener: socket.socket) -> bytes:
+    async with await trio.open_tcp_stream(*listener.getsockname()) as stream:
+        await stream.send_all(b"GET /health HTTP/1.1\r\nhost: octavo\r\n\r\n")
+        return bytes(await stream.receive_some())
+
+
+async def test_run_signal_while_starting_ends_it_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def never_ready(*_: object, **__: object) -> NoReturn:
+        signal.raise_signal(signal.SIGTERM)
+        await trio.sleep_forever()
+        raise AssertionError
+
+    monkeypatch.setattr(service, "serve", never_ready)
+    with trio.fail_after(10):
+        await service.run(Settings(port=0))
+    assert capsys.readouterr().err == ""
+
+
+async def test_serve_http_restarted_answers_on_the_same_listener() -> None:
+    with await open_listener("127.0.0.1", 0) as listener:
+        host, port = listener.getsockname()
+        for _ in range(2):
+            async with trio.open_nursery() as nursery:
+                url = await nursery.start(
+                    lambda task_status: service.serve_http(
+                        Settings(),
+                        listener=listener,
+                        readiness=ready,
+                        shutdown=trio.Event(),
+                        task_status=task_status,
+                    )
+                )
+                assert url == f"http://{host}:{port}"
+                assert (await health(listener)).startswith(b"HTTP/1.1 200 ")
+                nursery.cancel_scope.cancel()
+
+
+async def test_serve_http_shutdown_returns_and_leaves_the_listener_open() -> None:
+    shutdown = trio.Event()
+    with await open_listener("127.0.0.1", 0) as listener, trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(
+                lambda task_status: service.serve_http(
+                    Settings(),
+                    listener=listener,
+                    readiness=ready,
+                    shutdown=shutdown,
+                    task_status=task_status,
+                )
+            )
+            shutdown.set()
+        assert listener.fileno() != -1
+
+
+async def test_serve_http_called_off_before_it_began_leaves_the_listener_alone() -> None:
+    with await open_listener("127.0.0.1", 0) as listener:
+        listener.close()
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await service.serve_http(
+                Settings(), listener=listener, readiness=ready, shutdown=trio.Event()
+            )
+        assert scope.cancelled_caught
+
+
+def test_new_id_is_another_every_time() -> None:
+    assert len({service.new_id() for _ in range(1000)}) == 1000
