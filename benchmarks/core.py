@@ -123,7 +123,7 @@ async def together(tasks: Sequence[Callable[[], Awaitable[object]]]) -> None:
             nursery.start_soon(task)
 
 
-async def ask_many(ref: ActorRef[Adder], count: int) -> None:
+async def ask_many(ref: ActorRef[Adder] | ActorRef[BatchAdder], count: int) -> None:
     message = Add(1)
     for _ in range(count):
         await ref.ask(message)
@@ -150,7 +150,7 @@ class Scale:
 async def bench_octavo(scale: Scale) -> None:
     root = Supervisor("bench")
     ref = root.add(ActorSpec("adder", Adder))
-    batch: ActorRef[Adder] = root.add(ActorSpec("batch", BatchAdder))  # type: ignore[assignment]
+    batch = root.add(ActorSpec("batch", BatchAdder))
     many = [root.add(ActorSpec(f"adder{index}", Adder)) for index in range(64)]
     count, each = scale.calls, scale.calls // 64
     async with root.running():
@@ -301,7 +301,7 @@ async def bench_memory(scale: Scale) -> None:
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(scale.idle):
-            adders.append(ChannelAdder())  # noqa: PERF401 - the next line belongs to it
+            adders.append(ChannelAdder())
             nursery.start_soon(adders[-1].run)
         await trio.testing.wait_all_tasks_blocked()
         gc.collect()

@@ -221,17 +221,17 @@ class Branch(Child):
         self, incarnation: Incarnation, ready: Callable[[], None]
     ) -> RestartIntensityExceeded | None:
         child, error = incarnation.child, incarnation.error
-        if incarnation.stopping or child not in self._children:
-            return None
+        if incarnation.stopping or child not in self._children or child in self._incarnations:
+            return None  # asked for, forgotten, or taken along by a sibling's restart meanwhile
         if not is_restarted(child.restart, crashed=error is not None):
             self._forget(child)
             if self._restart_scope is not None:
                 self._begin([other for other in self._pending if other is not child], 0.0, ready)
             return None
         now = trio.current_time()
-        if incarnation.ready_at is not None:
-            if now - incarnation.ready_at >= child.backoff.reset_after:
-                child.attempts = 0
+        ready_at = incarnation.ready_at
+        if ready_at is not None and now - ready_at >= child.backoff.reset_after:
+            child.attempts = 0
         if self._window.exceeded_by(now):
             intensity = self._spec.intensity
             exceeded = RestartIntensityExceeded(

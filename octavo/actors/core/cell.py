@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import trio
+from trio import current_time
 
 from .actor import Actor, ActorContext, handles_batches
 from .crash import is_crash, unwrap
@@ -30,6 +31,7 @@ from .mailbox import Mailbox, ParkObserver, stopped
 from .monitor import Down, StopReason, Watchers
 from .options import ActorOptions
 from .runtime import Observer, Runtime
+from .timers import Timers
 from .waiting import Waiter
 
 CellState = Literal["new", "starting", "running", "stopping", "down", "closed"]
@@ -44,13 +46,12 @@ class _Mode(enum.Enum):
 class ActorStatistics:
     """Counters of one actor, or of all actors of one directory."""
 
-    __slots__ = ("handled", "handling", "refused", "wait")
+    __slots__ = ("handling", "refused", "wait")
 
     def __init__(self) -> None:
         """Start at zero."""
         self.wait = Histogram()
         self.handling = Histogram()
-        self.handled = 0
         self.refused = 0
 
 
@@ -70,7 +71,6 @@ class Cell(Waiter):
     """
 
     __slots__ = (
-        "_context",
         "_factory",
         "_mode",
         "_name",
@@ -111,7 +111,6 @@ class Cell(Waiter):
         self.served = False
         self._mode = _Mode.SERVE
         self._reason: StopReason = "drained"
-        self._context: ActorContext | None = None
         self._watchers: Watchers | None = None
 
     def __str__(self) -> str:
@@ -216,20 +215,19 @@ class Cell(Waiter):
     async def _live(self, ready: Callable[[], None]) -> None:
         actor = self._factory()
         serve = self._serve_batches if handles_batches(actor) else self._serve_each
-        context = self._context = actor.context = ActorContext(self)
+        context = actor.context = ActorContext(self)
         try:
             await self._start(actor, context)
             self.state = "running"
             ready()
             try:
-                await serve(actor)
+                await serve(actor, context)
             except BaseException as error:
                 await self._stop(actor, "crashed" if is_crash(error) else "cancelled", error)
                 raise
             await self._stop(actor, self._reason, None)
         finally:
             context.close()
-            self._context = None
 
     async def _start(self, actor: Actor[Any], context: ActorContext) -> None:
         await context.fault_point("actor.starting")
@@ -256,17 +254,12 @@ class Cell(Waiter):
                     raise BaseExceptionGroup(group, [unwrap(error), second]) from None
                 raise
 
-    async def _receive(self) -> list[Envelope[Any]] | None:
-        """The next messages; an empty list if there may be more later; None at the end."""
-        if self._mode is not _Mode.SERVE and self._is_done():
-            return None
+    async def _receive_until_due(self, timers: Timers) -> list[Envelope[Any]]:
+        """The next messages, those of timers that are due among them."""
         limit = self.options.batch_limit
-        timers = self._context.timers if self._context is not None else None
-        due = timers.next_due() if timers is not None else None
-        if timers is None or due is None:
-            return await self.mailbox.receive(limit)
         timers.post_due(self.mailbox, trio.current_time())
-        if self.mailbox.depth:
+        due = timers.next_due()
+        if due is None or self.mailbox.depth:
             return await self.mailbox.receive(limit)
         with trio.CancelScope(deadline=due):
             return await self.mailbox.receive(limit)
@@ -278,39 +271,45 @@ class Cell(Waiter):
         # One who must make room for others has been of use first: no rotation without progress.
         return self._mode is _Mode.RETIRE and (self.served or self._reason != "passivated")
 
-    async def _serve_each(self, actor: Actor[Any]) -> None:
-        handle, mailbox = actor.handle, self.mailbox
-        while (batch := await self._receive()) is not None:
+    async def _receive(self, context: ActorContext) -> list[Envelope[Any]] | None:
+        """The next messages; an empty list if there may be more later; None at the end."""
+        if self._mode is not _Mode.SERVE and self._is_done():
+            return None
+        if context.timers is None:
+            return await self.mailbox.receive(self.options.batch_limit)
+        return await self._receive_until_due(context.timers)
+
+    async def _serve_each(self, actor: Actor[Any], context: ActorContext) -> None:
+        handle, faults, path = actor.handle, self.runtime.faults, self.path
+        while (batch := await self._receive(context)) is not None:
             done = 0
             try:
-                now = trio.current_time()
+                now = current_time()
                 for envelope in batch:
                     done += 1
-                    if envelope.take():
-                        await self._handle(handle, envelope)
-                        now = self._count(envelope, now)
-                        if self._mode is _Mode.RETIRE and self._reason != "passivated":
-                            break
+                    if not envelope.take():
+                        continue
+                    try:
+                        if faults is not None:
+                            await faults.reach("actor.taken", path)
+                        value = await handle(envelope.message)
+                        if faults is not None:
+                            await faults.reach("actor.handled", path)
+                    except BaseException as error:  # noqa: BLE001 - the actor boundary
+                        self._fail(envelope, error)
+                    else:
+                        self._answer(envelope, value)
+                    now = self._count(envelope, now)
+                    if self._mode is _Mode.RETIRE and self._reason != "passivated":
+                        break
             finally:
                 if done < len(batch):
-                    mailbox.unreceive(batch[done:])
+                    self.mailbox.unreceive(batch[done:])
 
-    async def _handle(self, handle: Callable[[Any], Any], envelope: Envelope[Any]) -> None:
+    def _answer(self, envelope: Envelope[Any], value: object) -> None:
         faults = self.runtime.faults
-        try:
-            if faults is not None:
-                await faults.reach("actor.taken", self.path)
-            value = await handle(envelope.message)
-            if faults is not None:
-                await faults.reach("actor.handled", self.path)
-        except BaseException as error:
-            self._fail(envelope, error)
-            return
         if faults is not None and faults.loses_reply(self.path):
             envelope.refuse(OutcomeUnknown(f"the answer of {self} was lost"))
-            return
-        if envelope.is_ask or value is None:
-            envelope.reply(value)
         else:
             try:
                 envelope.reply(value)
@@ -339,9 +338,9 @@ class Cell(Waiter):
         crash.__cause__ = error
         return crash
 
-    async def _serve_batches(self, actor: Actor[Any]) -> None:
+    async def _serve_batches(self, actor: Actor[Any], context: ActorContext) -> None:
         faults = self.runtime.faults
-        while (batch := await self._receive()) is not None:
+        while (batch := await self._receive(context)) is not None:
             taken = [envelope for envelope in batch if envelope.take()]
             if not taken:
                 continue
@@ -381,12 +380,11 @@ class Cell(Waiter):
 
     def _count(self, envelope: Envelope[Any], since: float, share: int = 1) -> float:
         """Count a handled message; returns the time at which the next one began."""
-        now = trio.current_time()
+        now = current_time()
         statistics = self.statistics
         wait, handling = since - envelope.enqueued_at, (now - since) / share
         statistics.wait.record(wait)
         statistics.handling.record(handling)
-        statistics.handled += 1
         self.served = True
         observer = self.runtime.observer
         if type(observer).handled is not Observer.handled:

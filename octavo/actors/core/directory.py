@@ -25,7 +25,7 @@ from .backoff import Backoff
 from .cell import ActorStatistics, Cell
 from .child import Child
 from .crash import is_crash
-from .errors import ActorQuarantined, ActorStopped, NotExecuted
+from .errors import ActorQuarantined, NotExecuted
 from .mailbox import stopped
 from .message import Message
 from .monitor import Down, Watchers
@@ -33,7 +33,7 @@ from .places import Places
 from .quarantine import CrashRecord
 from .ref import ActorRef
 from .resident import Resident
-from .runtime import Faults, Runtime
+from .runtime import Runtime
 from .specs import DirectorySpec
 from .tree import TreeNode
 
@@ -90,10 +90,6 @@ class KeyRef(ActorRef[A]):
     def resolve(self) -> Cell:
         """The key's cell, activated if it sleeps."""
         return self._directory.awaken(self._key)
-
-    def faults(self) -> Faults | None:
-        """The fault points of the tree, in tests."""
-        return self._directory.runtime.faults
 
     def watchers(self) -> Watchers:
         """Those who want to hear of this key's ends."""

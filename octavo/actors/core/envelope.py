@@ -16,9 +16,10 @@ the asker, so an actor can't be stopped or stalled by one.
 from __future__ import annotations
 
 import enum
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-import trio
+from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
 
 from .errors import BadReply
 
@@ -66,12 +67,13 @@ class Envelope(Generic[M_co]):
         """Put ``message`` into a fresh envelope in state QUEUED."""
         self.message = message
         self.is_ask = is_ask
-        self.enqueued_at = 0.0
         self._state = _QUEUED
-        self._asker: trio.lowlevel.Task | None = None
+        self._asker: Task | None = None
         self._mailbox: Mailbox | None = None
-        self._value: object = None
-        self._error: BaseException | None = None
+        # Set when there is something to say: a message is made for every ask.
+        self.enqueued_at: float
+        self._value: object
+        self._error: BaseException | None
 
     def __repr__(self) -> str:
         """Kind, state and message, for logs and failing tests."""
@@ -127,7 +129,7 @@ class Envelope(Generic[M_co]):
         asker = self._asker
         if asker is not None:
             self._asker = None
-            trio.lowlevel.reschedule(asker)
+            reschedule(asker)
 
     # The asker's side
 
@@ -143,21 +145,23 @@ class Envelope(Generic[M_co]):
             self._mailbox.discard(self)
         return True
 
-    async def wait(self) -> object:
-        """Wait for the answer; return it, or raise the failure it carries.
+    def settled(self) -> Awaitable[object]:
+        """Wait until the envelope is DONE; to be awaited at once, by the asker.
 
-        A cancellation withdraws the message if it is still QUEUED and leaves
-        it to the actor if it was TAKEN; `state` tells which.
+        Not a checkpoint if it is DONE already. A cancellation withdraws the
+        message if it is still QUEUED, and leaves it to the actor if it was
+        TAKEN; `state` tells which.
         """
-        if self._state is not _DONE:
-            self._asker = trio.lowlevel.current_task()
-            await trio.lowlevel.wait_task_rescheduled(self._give_up)
-        return self.result()
+        if self._state is _DONE:
+            return _nothing()
+        self._asker = current_task()
+        # One coroutine less on the way of every ask; settled() is awaited at once.
+        return wait_task_rescheduled(self._give_up)  # noqa: ASYNC105
 
-    def _give_up(self, _raise_cancel: object) -> trio.lowlevel.Abort:
+    def _give_up(self, _raise_cancel: object) -> Abort:
         self._asker = None
         self.abandon()
-        return trio.lowlevel.Abort.SUCCEEDED
+        return Abort.SUCCEEDED
 
     def result(self) -> object:
         """The answer of a DONE envelope; raises the failure if it carries one."""
@@ -170,3 +174,7 @@ class Envelope(Generic[M_co]):
             finally:
                 del error
         return self._value
+
+
+async def _nothing() -> None:
+    pass

@@ -44,7 +44,9 @@ class Incarnation:
             return "stopping"
         return "starting" if self.ready_at is None else "running"
 
-    async def run(self, on_ready: Callable[[Incarnation], None], on_end: Callable[[Incarnation], None]) -> None:
+    async def run(
+        self, on_ready: Callable[[Incarnation], None], on_end: Callable[[Incarnation], None]
+    ) -> None:
         """Run to the end. A crash is kept in `error`; only cancellation gets out."""
         child = self.child
 

@@ -17,6 +17,13 @@ from typing import Any, Protocol
 
 import outcome
 import trio
+from trio import current_time
+from trio.lowlevel import (
+    current_task,
+    enable_ki_protection,
+    reschedule,
+    wait_task_rescheduled,
+)
 
 from .bounds import require_positive_count
 from .envelope import Envelope, EnvelopeState
@@ -97,7 +104,7 @@ class Mailbox:
 
     # Senders
 
-    @trio.lowlevel.enable_ki_protection
+    @enable_ki_protection
     def put_nowait(self, envelope: Envelope[Any]) -> None:
         """Put the message in, or refuse at once.
 
@@ -107,13 +114,13 @@ class Mailbox:
         """
         if self._closed is not None:
             raise self._closed()
-        if self.full:
+        if self._senders or len(self._messages) >= self._capacity:
             raise MailboxFull(f"{self._owner} has {len(self._messages)} messages waiting")
         if self._park_observer is not None:
             self._park_observer.woken()
         self._admit(envelope)
 
-    @trio.lowlevel.enable_ki_protection
+    @enable_ki_protection
     async def put(self, envelope: Envelope[Any], timeout: float) -> None:
         """Put the message in, waiting at most ``timeout`` seconds for a place.
 
@@ -138,7 +145,7 @@ class Mailbox:
         raise MailboxFull(f"no place came free in the mailbox of {self._owner} in {timeout:g} s")
 
     async def _wait_for_place(self, envelope: Envelope[Any]) -> None:
-        task = trio.lowlevel.current_task()
+        task = current_task()
         if self._senders is None:
             self._senders = OrderedDict()
         self._senders[task] = envelope
@@ -149,7 +156,7 @@ class Mailbox:
             envelope.abandon()
             return trio.lowlevel.Abort.SUCCEEDED
 
-        await trio.lowlevel.wait_task_rescheduled(give_up)
+        await wait_task_rescheduled(give_up)
 
     def put_beyond_capacity(self, envelope: Envelope[Any]) -> bool:
         """Put in a message that the actor owes itself (timers, death notices).
@@ -163,14 +170,16 @@ class Mailbox:
         return True
 
     def _admit(self, envelope: Envelope[Any]) -> None:
-        envelope.enqueued_at = trio.current_time()
+        envelope.enqueued_at = current_time()
         envelope._mailbox = self
         messages = self._messages
         messages.append(envelope)
         if len(messages) > self._peak:
             self._peak = len(messages)
-        if self._receiver is not None:
-            self._wake()
+        task = self._receiver
+        if task is not None:
+            self._receiver = None
+            reschedule(task)
 
     def discard(self, envelope: Envelope[Any]) -> None:
         """Take out a message whose asker gave up, and let the next sender in."""
@@ -184,7 +193,7 @@ class Mailbox:
         while self._senders and len(self._messages) < self._capacity:
             task, envelope = self._senders.popitem(last=False)
             self._admit(envelope)
-            trio.lowlevel.reschedule(task)
+            reschedule(task)
 
     # The receiver
 
@@ -197,10 +206,10 @@ class Mailbox:
         if self._messages or self._interrupted:
             await trio.lowlevel.checkpoint()
         if not self._messages and not self._interrupted:
-            self._receiver = trio.lowlevel.current_task()
+            self._receiver = current_task()
             if self._park_observer is not None:
                 self._park_observer.parked()
-            await trio.lowlevel.wait_task_rescheduled(self._stop_receiving)
+            await wait_task_rescheduled(self._stop_receiving)
         self._interrupted = False
         messages = self._messages
         if len(messages) <= limit:
@@ -219,7 +228,7 @@ class Mailbox:
     def _wake(self) -> None:
         task, self._receiver = self._receiver, None
         if task is not None:
-            trio.lowlevel.reschedule(task)
+            reschedule(task)
 
     def interrupt(self) -> None:
         """Make the present or next `receive` return, with what there is."""
@@ -247,7 +256,7 @@ class Mailbox:
             self._closed = refusal
         while self._senders:
             task, _ = self._senders.popitem(last=False)
-            trio.lowlevel.reschedule(task, outcome.Error(self._closed()))
+            reschedule(task, outcome.Error(self._closed()))
 
     def reopen(self) -> None:
         """Take new messages again (a quarantine is over, a subtree restarts)."""
@@ -266,11 +275,6 @@ class Mailbox:
     def depth(self) -> int:
         """How many messages wait to be received."""
         return len(self._messages)
-
-    @property
-    def full(self) -> bool:
-        """Whether a sender would have to wait for a place."""
-        return bool(self._senders) or len(self._messages) >= self._capacity
 
     @property
     def in_use(self) -> bool:

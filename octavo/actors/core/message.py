@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import Generic, NewType, TypeVar
 
-Receiver = TypeVar("Receiver", contravariant=True)
-Result = TypeVar("Result")
+Receiver_contra = TypeVar("Receiver_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
 
 Reply = NewType("Reply", object)
 """An answer that was checked against its message by `Message.reply`."""
 
 
-class Message(Generic[Receiver, Result]):
+class Message(Generic[Receiver_contra, Result_co]):
     """Base of everything that can be asked or told.
 
     ``Receiver`` is the actor class (a message for a base class may be sent to
@@ -33,7 +33,9 @@ class Message(Generic[Receiver, Result]):
 
     __slots__ = ()
 
-    def reply(self, value: Result) -> Reply:
+    # Strictly, a parameter forbids covariance. It is wanted all the same: an answer may be put
+    # where something wider is expected, and `reply` is called on messages of a known class.
+    def reply(self, value: Result_co) -> Reply:  # type: ignore[misc]
         """``value`` itself, checked by the type checker to answer this message.
 
         A handler declared ``-> Reply`` that answers only through this method

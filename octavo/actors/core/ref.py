@@ -7,7 +7,7 @@ ends: with the answer, with the failure, or with the word that nothing happened.
 from __future__ import annotations
 
 import math
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import trio
 
@@ -16,7 +16,6 @@ from .envelope import Envelope, EnvelopeState
 from .errors import MailboxFull, NotExecuted, OutcomeUnknown
 from .message import Message
 from .monitor import Monitor, Watchers
-from .runtime import Faults
 from .waiting import current_waiter
 
 A = TypeVar("A")
@@ -44,10 +43,6 @@ class ActorRef(Generic[A]):
     def resolve(self) -> Cell:
         """The cell to put a message into; no await may come in between."""
         return self._cell
-
-    def faults(self) -> Faults | None:
-        """The fault points of the tree, in tests."""
-        return self._cell.runtime.faults
 
     def watchers(self) -> Watchers:
         """Those who want to hear of this actor's ends."""
@@ -78,8 +73,10 @@ class ActorRef(Generic[A]):
         """
         envelope = Envelope(message, is_ask=True)
         if timeout == math.inf:
-            return cast(R, await _exchange(self, envelope, admission))
-        return cast(R, await _exchange_within(timeout, self, envelope, admission))
+            answer: R = await _exchange(self, envelope, admission)
+        else:
+            answer = await _exchange_within(timeout, self, envelope, admission)
+        return answer
 
     async def tell(self, message: Message[A, None], *, admission: float | None = None) -> None:
         """Send ``message`` and return as soon as it is in the mailbox.
@@ -104,7 +101,7 @@ class ActorRef(Generic[A]):
 @trio.lowlevel.enable_ki_protection
 async def _exchange_within(
     timeout: float, ref: ActorRef[Any], envelope: Envelope[Any], admission: float | None
-) -> object:
+) -> Any:  # noqa: ANN401 - ask() gives it its type
     with trio.move_on_after(timeout):
         return await _exchange(ref, envelope, admission)
     # The answer may have been given in the very tick in which the time ran out.
@@ -118,14 +115,13 @@ async def _exchange_within(
 
 
 @trio.lowlevel.enable_ki_protection
-async def _exchange(
-    ref: ActorRef[Any], envelope: Envelope[Any], admission: float | None
-) -> object:
-    faults = ref.faults()
+async def _exchange(ref: ActorRef[Any], envelope: Envelope[Any], admission: float | None) -> Any:  # noqa: ANN401 - ask() gives it its type
+    cell = ref.resolve()
+    faults = cell.runtime.faults
     if faults is not None:
         await faults.reach("ask.sending", ref.path)
-    # From here to the arrival in the mailbox nothing awaits, unless it is full.
-    cell = ref.resolve()
+        cell = ref.resolve()
+    # From resolve() to the arrival in the mailbox nothing awaits, unless it is full.
     waiter = current_waiter()
     if waiter is not None:
         waiter.will_wait(envelope, cell)
@@ -134,13 +130,13 @@ async def _exchange(
             cell.mailbox.put_nowait(envelope)
         except MailboxFull:
             await cell.mailbox.put(envelope, _patience(cell, admission))
-        answer = await envelope.wait()
+        await envelope.settled()
     finally:
         if waiter is not None:
             waiter.waited(envelope)
     if faults is not None:
         await faults.reach("ask.answered", ref.path)
-    return answer
+    return envelope.result()
 
 
 def _patience(cell: Cell, admission: float | None) -> float:
@@ -148,9 +144,7 @@ def _patience(cell: Cell, admission: float | None) -> float:
 
 
 @trio.lowlevel.enable_ki_protection
-async def _tell(
-    ref: ActorRef[Any], message: Message[Any, None], admission: float | None
-) -> None:
+async def _tell(ref: ActorRef[Any], message: Message[Any, None], admission: float | None) -> None:
     await trio.lowlevel.checkpoint_if_cancelled()
     cell = ref.resolve()
     envelope = Envelope(message, is_ask=False)

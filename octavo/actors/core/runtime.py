@@ -92,5 +92,5 @@ class Runtime:
         """Call an observer's method; log and drop what it raises."""
         try:
             event(*args)
-        except Exception:
+        except Exception:  # noqa: BLE001 - watching must not break what is watched
             _log.exception("an observer failed; it must not raise")

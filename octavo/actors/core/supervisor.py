@@ -55,9 +55,7 @@ class Supervisor(Branch):
         self._run_scope = trio.CancelScope()
         self._ended = trio.Event()
 
-    async def run(
-        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the children in order and supervise them until `stop`.
 
         Reports ``task_status`` when all are ready. A supervisor runs once.

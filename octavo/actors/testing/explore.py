@@ -57,6 +57,7 @@ def explore(
     replay: str | None = ...,
     steps: None = ...,
     max_steps: int = ...,
+    early_time: bool = ...,
     command: Callable[[str], str] | None = ...,
 ) -> Exploration: ...
 
@@ -70,6 +71,7 @@ def explore(
     replay: str | None = ...,
     steps: Sequence[Step],
     max_steps: int = ...,
+    early_time: bool = ...,
     command: Callable[[str], str] | None = ...,
 ) -> Exploration: ...
 
@@ -82,6 +84,7 @@ def explore(
     replay: str | None = None,
     steps: Sequence[Any] | None = None,
     max_steps: int = MAX_STEPS,
+    early_time: bool = True,
     command: Callable[[str], str] | None = None,
 ) -> Exploration:
     """Run an async scenario under many schedules, until one fails.
@@ -96,6 +99,8 @@ def explore(
         steps: what the scenario is to do. If it fails, steps that the failure does not need are
             left out, for as long as an error of the same type appears.
         max_steps: how many task steps a run may take.
+        early_time: whether some schedules let deadlines strike while tasks can run, as a slow
+            machine would. A scenario that asserts how much time something takes forbids it.
         command: makes the replaying command of a token; the default is
             ``python -m octavo.actors.testing replay`` if ``fn`` can be imported.
 
@@ -109,7 +114,7 @@ def explore(
         RuntimeError: called inside a trio run.
     """
     __tracebackhide__ = True
-    scenario = _Scenario(fn, steps, max_steps)
+    scenario = _Scenario(fn, steps, max_steps, early_time=early_time)
     if replay is not None:
         token = ReplayToken.parse(replay)
         token.require(None if steps is None else len(steps))
@@ -157,12 +162,18 @@ class _Scenario:
     """A scenario under one schedule after another, and what has been seen of its runs."""
 
     def __init__(
-        self, fn: Callable[..., Awaitable[object]], steps: Sequence[Any] | None, max_steps: int
+        self,
+        fn: Callable[..., Awaitable[object]],
+        steps: Sequence[Any] | None,
+        max_steps: int,
+        *,
+        early_time: bool,
     ) -> None:
         self.fn = fn
         self.steps = steps
         self.longest = 1
         self.trace: list[int] = []
+        self.early_time = early_time
         self._max_steps = max_steps
 
     def chosen(self, kept: tuple[int, ...] | None) -> list[Any] | None:
@@ -192,6 +203,11 @@ class _Scenario:
 
 
 def _plan(rng: Random, scenario: _Scenario) -> Iterator[Schedule]:
+    """Yield the schedules that the scenario allows, without end."""
+    return (s for s in _all_schedules(rng, scenario) if scenario.early_time or not s.early_time)
+
+
+def _all_schedules(rng: Random, scenario: _Scenario) -> Iterator[Schedule]:
     """Yield schedules without end: random and PCT by turns, the first ones random.
 
     PCT takes its estimate of the steps from the longest run so far.

@@ -31,7 +31,7 @@ Step = TypeVar("Step")
 
 _MARKER = "explore"
 _OPTION = "--replay-schedule"
-_SETTINGS = {"schedules", "seed", "steps", "max_steps"}
+_SETTINGS = {"schedules", "seed", "steps", "max_steps", "early_time"}
 
 _TEST = pytest.StashKey[Callable[..., Awaitable[object]]]()
 
@@ -54,6 +54,7 @@ class Explore:
         seed: int = ...,
         steps: None = ...,
         max_steps: int = ...,
+        early_time: bool = ...,
     ) -> Exploration: ...
 
     @overload
@@ -65,6 +66,7 @@ class Explore:
         seed: int = ...,
         steps: Sequence[Step],
         max_steps: int = ...,
+        early_time: bool = ...,
     ) -> Exploration: ...
 
     def __call__(
@@ -75,6 +77,7 @@ class Explore:
         seed: int = 0,
         steps: Sequence[Any] | None = None,
         max_steps: int = MAX_STEPS,
+        early_time: bool = True,
     ) -> Exploration:
         """Explore ``fn``; arguments, result and errors are those of `explore`."""
         __tracebackhide__ = True
@@ -85,6 +88,7 @@ class Explore:
             replay=self._item.config.getoption(_OPTION),
             steps=steps,
             max_steps=max_steps,
+            early_time=early_time,
             command=self._command,
         )
 
@@ -116,8 +120,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and refuse a token that is none."""
     config.addinivalue_line(
         "markers",
-        "explore(schedules=1000, seed=0, steps=None, max_steps=100000): run an async test under "
-        "many schedules; with steps, the test takes an argument of this name",
+        "explore(schedules=1000, seed=0, steps=None, max_steps=100000, early_time=True): run an "
+        "async test under many schedules; with steps, the test takes an argument of this name",
     )
     token = config.getoption(_OPTION)
     if token is not None:

@@ -19,13 +19,26 @@ from octavo.actors.core import (
     MailboxFull,
     NotExecuted,
     OutcomeUnknown,
+    Reply,
     Runtime,
     Supervisor,
 )
 
-from .actors import Add, Counter, Crash, Nap, Note, Recorder, Refuse, TooBad, Words
+from .actors import (
+    Add,
+    Counter,
+    CounterMessage,
+    Crash,
+    Nap,
+    Note,
+    Recorder,
+    Refuse,
+    Relay,
+    TooBad,
+    Words,
+)
 
-pytestmark = pytest.mark.explore(schedules=20)
+pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
 
 @asynccontextmanager
@@ -162,9 +175,10 @@ async def test_a_cancelled_ask_leaves_a_taken_message_to_the_actor() -> None:
     log: list[str] = []
 
     class Slow(Counter):
-        async def handle(self, message: object) -> object:  # type: ignore[override]
+        async def handle(self, message: CounterMessage) -> Reply:
             await trio.sleep(3)
             self.log.append("finished")
+            return await super().handle(message)
 
     root = Supervisor("root")
     ref = root.add(ActorSpec("slow", lambda: Slow(log)))
@@ -269,8 +283,6 @@ async def test_a_senseless_timeout_is_refused(timeout: float) -> None:
 
 
 async def test_a_failed_nested_ask_that_escapes_is_a_crash_not_an_excuse() -> None:
-    from .actors import Relay  # noqa: PLC0415
-
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
     outer = root.add(ActorSpec("outer", Counter))
     stopped = Supervisor("other").add(ActorSpec("inner", Counter))

@@ -19,7 +19,7 @@ from octavo.actors.core import (
 
 from .actors import Ledger, Put, Recorder, Spoil, TooBad
 
-pytestmark = pytest.mark.explore(schedules=20)
+pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
 
 def tree(limit: int = 64) -> tuple[Supervisor, ActorRef[Ledger], list[Ledger]]:
@@ -77,13 +77,12 @@ async def test_one_of_a_batch_can_be_refused() -> None:
 
 async def test_a_message_withdrawn_before_the_batch_is_not_in_it() -> None:
     root, ref, made = tree()
-    async with root.running():
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(ref.ask, Put("ahead"))
-            await wait_all_tasks_blocked()
-            with trio.move_on_after(0.5):
-                await ref.ask(Put("withdrawn"))
-            nursery.start_soon(ref.ask, Put("kept"))
+    async with root.running(), trio.open_nursery() as nursery:
+        nursery.start_soon(ref.ask, Put("ahead"))
+        await wait_all_tasks_blocked()
+        with trio.move_on_after(0.5):
+            await ref.ask(Put("withdrawn"))
+        nursery.start_soon(ref.ask, Put("kept"))
     assert made[0].batches == [["ahead"], ["kept"]]
 
 

@@ -8,7 +8,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.core import ActorStopped, Envelope, EnvelopeState, Mailbox, MailboxFull
 
-pytestmark = pytest.mark.explore(schedules=20)
+pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
 
 def told(message: object) -> Envelope[object]:

@@ -24,7 +24,7 @@ from octavo.actors.core import (
 
 from .actors import Add, Counter, Crash, Recorder
 
-pytestmark = pytest.mark.explore(schedules=20)
+pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
 
 def supervisor() -> Supervisor:
@@ -47,6 +47,7 @@ async def test_a_monitor_tells_every_end_and_stops_after_the_final_one() -> None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(watch)
         async with root.running():
+            await wait_all_tasks_blocked()
             await ref.tell(Crash())
             await trio.sleep(5)
     assert [(down.reason, down.final) for down in seen] == [("crashed", False), ("drained", True)]
@@ -132,9 +133,7 @@ async def test_an_actor_hears_of_another_one_as_a_message_also_after_its_own_cra
     seen: list[str] = []
     root = supervisor()
     ref = root.add(counter())
-    root.add(
-        ActorSpec("watcher", lambda: Watcher(ref, seen), backoff=Backoff(first=1, jitter=0))
-    )
+    root.add(ActorSpec("watcher", lambda: Watcher(ref, seen), backoff=Backoff(first=1, jitter=0)))
     async with root.running():
         for _ in range(3):
             await ref.tell(Crash())

@@ -22,7 +22,7 @@ from octavo.actors.core import (
 
 from .actors import Recorder
 
-pytestmark = pytest.mark.explore(schedules=20)
+pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,9 @@ class Work(Message["Clockwork", None]):
 class Clockwork(Actor[Tick | Work]):
     """Sets timers as it starts and notes the times at which they came."""
 
-    def __init__(self, log: list[tuple[str, float]], wind: Callable[[ActorContext], object]):
+    def __init__(
+        self, log: list[tuple[str, float]], wind: Callable[[ActorContext], object]
+    ) -> None:
         self.log = log
         self.wind = wind
 

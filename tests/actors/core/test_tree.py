@@ -22,7 +22,7 @@ from octavo.actors.core import (
 
 from .actors import Add, Counter, Crash, Nap, Recorder, Refuse, TooBad
 
-pytestmark = pytest.mark.explore(schedules=20)
+pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
 
 async def forever(worker: WorkerContext) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ from octavo.actors.core import (
 
 from .actors import Recorder
 
-pytestmark = pytest.mark.explore(schedules=50)
+pytestmark = pytest.mark.explore(schedules=50, early_time=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ async def test_telling_ones_own_full_mailbox_is_refused_at_once() -> None:
     async with root.running():
         a.tell_nowait(Hint(to=a))
         await trio.lowlevel.checkpoint()
-        with pytest.raises(MailboxFull):
+        with contextlib.suppress(MailboxFull):
             while True:
                 a.tell_nowait(Hint())
         begun = trio.current_time()
