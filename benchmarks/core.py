@@ -179,6 +179,35 @@ async def tell_nowait(ref: ActorRef[Adder], count: int) -> None:
     await ref.ask(Add(0))
 
 
+async def bench_floor(scale: Scale) -> None:
+    """Two task switches and nothing else: what no ask between tasks of trio can go below."""
+    waiting: dict[str, trio.lowlevel.Task] = {}
+
+    def stay(_raise_cancel: object) -> trio.lowlevel.Abort:
+        return trio.lowlevel.Abort.SUCCEEDED
+
+    async def wake(who: str, me: str) -> None:
+        if who in waiting:
+            trio.lowlevel.reschedule(waiting.pop(who))
+        waiting[me] = trio.lowlevel.current_task()
+        await trio.lowlevel.wait_task_rescheduled(stay)
+
+    async def partner() -> None:
+        while True:
+            await wake("asker", "partner")
+
+    async def ask_many() -> None:
+        for _ in range(scale.calls):
+            await wake("partner", "asker")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partner)
+        await trio.testing.wait_all_tasks_blocked()
+        value = await best(scale.rounds, scale.calls, ask_many)
+        report("two_task_switches", value * MICRO, "µs")
+        nursery.cancel_scope.cancel()
+
+
 async def bench_channel(scale: Scale) -> None:
     count, each = scale.calls, scale.calls // 64
     adders = [ChannelAdder() for _ in range(64)]
@@ -325,6 +354,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="less work, under 20 seconds")
     scale = Scale(quick=parser.parse_args().quick)
     for bench in (
+        bench_floor,
         bench_octavo,
         bench_channel,
         bench_pykka,

@@ -7,6 +7,7 @@ and is made anew from durable state after every crash.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .bounds import require_seconds
@@ -141,8 +142,11 @@ class ActorContext:
         """
         mailbox = self._cell.mailbox
 
-        def tell(down: Down) -> None:
+        def put(down: Down) -> None:
             mailbox.put_beyond_capacity(Envelope(notice(down), is_ask=False))
+
+        # The supervisor of the watched actor calls this: what `notice` raises is no crash of its.
+        tell = partial(self._cell.runtime.notify, put)
 
         if self._watched is None:
             self._watched = []
@@ -154,8 +158,8 @@ class ActorContext:
         """End this actor after the present message and those that wait.
 
         New messages are refused from now on. Whether it is started again is
-        for its restart policy to say; a virtual actor comes back when its key
-        is asked next.
+        for its restart policy to say. A virtual actor ends after the present
+        message; those that wait, or come, wake its key's next one.
         """
         self._cell.finish()
 

@@ -45,6 +45,7 @@ class Branch(Child):
             start_timeout=spec.start_timeout,
             drain_timeout=spec.drain_timeout,
         )
+        self.drains_while_starting = True
         self._spec = spec
         self._path = spec.name if parent is None else f"{parent}/{spec.name}"
         self._runtime = runtime

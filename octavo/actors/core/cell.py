@@ -171,6 +171,11 @@ class Cell(Waiter):
             self._watchers.tell(Down(self.path, self._reason, self.last_error, final))
 
     @property
+    def reason(self) -> StopReason:
+        """Why the last incarnation ended."""
+        return self._reason
+
+    @property
     def watched(self) -> bool:
         """Whether somebody wants to hear of this actor's end."""
         return self._watchers is not None and self._watchers.any

@@ -32,7 +32,11 @@ class Child(ABC):
         drain_timeout: seconds between being asked to stop and being cancelled.
         launches: how many incarnations there were.
         attempts: restarts in the present row, for the backoff.
+        drains_while_starting: whether it can be drained before it is ready;
+            otherwise it is cancelled then.
     """
+
+    drains_while_starting = False
 
     def __init__(
         self,

@@ -216,6 +216,7 @@ class Directory(Child, Generic[K, A]):
         resident.residence = "in line"
         self._places.line_up(resident)
         self._serve_line()
+        self.is_awaited(resident)
         if self._dozing:
             self._changed.set()
 
@@ -223,11 +224,28 @@ class Directory(Child, Generic[K, A]):
         if self._nursery is None or self._ending == "retire":
             return
         while (resident := self._places.admit()) is not None:
-            resident.residence = "awake"
-            self._activations += 1
-            self._nursery.start_soon(self._live, resident, name=self._path)
+            self._activate(resident, self._nursery)
         while (resident := self._places.send_away()) is not None:
             self._put_to_sleep(resident)
+
+    def _activate(self, resident: Resident, nursery: trio.Nursery) -> None:
+        resident.residence = "awake"
+        self._activations += 1
+        nursery.start_soon(self._live, resident, name=self._path)
+
+    def is_awaited(self, resident: Resident) -> None:
+        """Hear that an actor waits for ``resident`` (called by it).
+
+        If it stands in line behind one that, directly or not, waits for it, neither would ever
+        go on: so it is woken beyond ``max_awake``.
+        """
+        if resident.residence != "in line" or self._nursery is None or self._ending == "retire":
+            return
+        for waiter in resident.awaited_by():
+            if isinstance(waiter, Resident) and self._residents.get(waiter.key) is waiter:
+                self._places.admit_beyond(resident)
+                self._activate(resident, self._nursery)
+                return
 
     def _put_to_sleep(self, resident: Resident) -> None:
         resident.residence = "leaving"
@@ -263,7 +281,7 @@ class Directory(Child, Generic[K, A]):
             resident.residence = "asleep"
         if error is None:
             self._passivations += 1
-            self.runtime.notify(observer.ended, path, "passivated")
+            self.runtime.notify(observer.ended, path, resident.reason)
             self._went_to_sleep(resident)
         else:
             self._crashes += 1
@@ -354,7 +372,7 @@ class Directory(Child, Generic[K, A]):
             now = trio.current_time()
             while (resident := self._places.idle_since(now - self._spec.idle_timeout)) is not None:
                 self._put_to_sleep(resident)
-            self._forget_old_crashes(now)
+            self._forget(now)
             self._changed = trio.Event()
             chore = self._next_chore(now)
             self._dozing = chore == math.inf
@@ -367,16 +385,16 @@ class Directory(Child, Generic[K, A]):
         since = self._places.idle_for_longest
         return (now if since is None else since) + self._spec.idle_timeout
 
-    def _forget_old_crashes(self, now: float) -> None:
+    def _forget(self, now: float) -> None:
         rule = self._spec.quarantine
-        for resident in [r for r in self._residents.values() if r.record is not None]:
+        for resident in list(self._residents.values()):
             if resident.record is not None and resident.record.expires(rule) <= now:
                 resident.record = None
                 if resident.residence == "quarantined":
                     resident.residence = "asleep"
                     resident.open()
-                if resident.residence == "asleep" and resident.forgettable:
-                    del self._residents[resident.key]
+            if resident.residence == "asleep" and resident.forgettable:
+                del self._residents[resident.key]
 
     def _ended(self) -> bool:
         if self._ending is None or self._places.awake:

@@ -84,7 +84,7 @@ class Incarnation:
             reason: why, for the cancellation.
         """
         self.stopping = True
-        if self.ready_at is not None:
+        if self.ready_at is not None or self.child.drains_while_starting:
             if keep_waiting:
                 self.child.retire()
             else:

@@ -32,6 +32,11 @@ class Places(Generic[R]):
 
     # What changes
 
+    def admit_beyond(self, resident: R) -> None:
+        """Give ``resident``, who stands in line, a place even if none is free."""
+        del self._line[resident]
+        self._staying[resident] = None
+
     def line_up(self, resident: R) -> None:
         """Let ``resident`` wait for a place."""
         self._line[resident] = None

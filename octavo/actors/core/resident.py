@@ -30,6 +30,9 @@ class Household(Protocol):
     def got_busy(self, resident: Resident) -> None:
         """A message came for it."""
 
+    def is_awaited(self, resident: Resident) -> None:
+        """Another actor is about to wait for it."""
+
 
 class Resident(Cell):
     """The cell of one key, with where it stands and what is remembered of it."""
@@ -61,6 +64,14 @@ class Resident(Cell):
     def woken(self) -> None:
         """Hear from the mailbox that a message came."""
         self._household.got_busy(self)
+
+    def is_awaited(self) -> None:
+        """Hear that one more actor is about to wait for this one."""
+        self._household.is_awaited(self)
+
+    def finish(self) -> None:
+        """End after the present message; the key's others are for its next actor."""
+        self.retire("finished")
 
     @property
     def forgettable(self) -> bool:

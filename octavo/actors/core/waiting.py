@@ -12,6 +12,7 @@ answer that was given but not yet seen holds nobody up.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -27,12 +28,13 @@ _current_waiter: ContextVar[Waiter | None] = ContextVar("octavo_actor", default=
 class Waiter:
     """One actor as a node of the graph of waits."""
 
-    __slots__ = ("_task", "_waits")
+    __slots__ = ("_awaited_by", "_task", "_waits")
 
     def __init__(self) -> None:
         """Make a node with no edges."""
         self._task: trio.lowlevel.Task | None = None
         self._waits: dict[Envelope[Any], Waiter] | None = None
+        self._awaited_by: dict[Envelope[Any], Waiter] | None = None
 
     @property
     def path(self) -> str:
@@ -64,13 +66,34 @@ class Waiter:
         if self._waits is None:
             self._waits = {}
         self._waits[envelope] = target
+        if target._awaited_by is None:
+            target._awaited_by = {}
+        target._awaited_by[envelope] = self
+        target.is_awaited()
 
     def waited(self, envelope: Envelope[Any]) -> None:
         """Note that the wait for ``envelope`` is over."""
-        if self._waits is not None:
-            self._waits.pop(envelope, None)
-            if not self._waits:
-                self._waits = None
+        target = self._waits.pop(envelope, None) if self._waits is not None else None
+        if not self._waits:
+            self._waits = None
+        if target is not None and target._awaited_by is not None:
+            target._awaited_by.pop(envelope, None)
+            if not target._awaited_by:
+                target._awaited_by = None
+
+    def is_awaited(self) -> None:
+        """Hear that one more actor is about to wait for this one."""
+
+    def awaited_by(self) -> Iterator[Waiter]:
+        """Every actor that waits for this one, directly or not."""
+        seen = {self}
+        todo = [self]
+        while todo:
+            for envelope, waiter in (todo.pop()._awaited_by or {}).items():
+                if envelope.pending and waiter not in seen:
+                    seen.add(waiter)
+                    todo.append(waiter)
+                    yield waiter
 
     def _targets(self) -> list[Waiter]:
         if self._waits is None:

@@ -17,11 +17,12 @@ from octavo.actors.core import (
     Directory,
     DirectorySpec,
     QuarantineRule,
+    Reply,
     Runtime,
     Supervisor,
 )
 
-from .actors import Add, Counter, Crash, Nap, Note, Recorder, Words
+from .actors import Add, Counter, CounterMessage, Crash, Nap, Note, Recorder, Words
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
@@ -379,3 +380,23 @@ async def test_bad_bounds_are_told_clearly(options: dict[str, int], text: str) -
 async def test_a_bad_rule_of_quarantine_is_told_clearly(options: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="QuarantineRule"):
         QuarantineRule(**options)
+
+
+async def test_an_actor_that_stops_itself_leaves_its_messages_to_the_next_one() -> None:
+    class Leaving(Counter):
+        async def handle(self, message: CounterMessage) -> Reply:
+            if isinstance(message, Note) and message.word == "leave":
+                self.context.stop()
+            return await super().handle(message)
+
+    log: list[str] = []
+    root = Supervisor("root")
+    keys = root.add(DirectorySpec[str, Leaving]("keys", lambda key: Leaving(log, key)))
+    async with root.running():
+        ref = keys.ref("a")
+        for word in ("one", "leave", "two"):
+            ref.tell_nowait(Note(word))
+        assert await ref.ask(Words()) == ("two",)
+    assert log == [
+        "a started", "one", "leave", "a finished", "a started", "two", "a drained",
+    ]  # fmt: skip

@@ -140,3 +140,36 @@ async def test_an_actor_hears_of_another_one_as_a_message_also_after_its_own_cra
             await trio.sleep(10)
         await wait_all_tasks_blocked()
     assert seen == ["crashed", "crashed", "crashed"], "one notice an end, no double watch"
+
+
+async def test_a_notice_that_cannot_be_made_breaks_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Clumsy(Watcher):
+        async def started(self) -> None:
+            self.context.monitor(self.watched, self.fail)
+
+        def fail(self, down: Down) -> Lost:
+            raise RuntimeError("no notice")
+
+    root = supervisor()
+    ref = root.add(counter())
+    root.add(ActorSpec("watcher", lambda: Clumsy(ref, [])))
+    async with root.running():
+        await ref.tell(Crash())
+        await trio.sleep(5)
+        assert await ref.ask(Add(1)) == 1
+    assert "no notice" in caplog.text
+
+
+async def test_a_key_that_is_watched_no_more_is_forgotten() -> None:
+    root = supervisor()
+    keys = root.add(DirectorySpec[str, Counter]("keys", lambda key: Counter(), idle_timeout=1))
+    async with root.running():
+        with keys.ref("a").monitor():
+            await keys.ask("a", Add(1))
+            await trio.sleep(5)
+            assert keys.statistics().remembered == 1
+        await keys.ask("b", Add(1))
+        await trio.sleep(5)
+        assert keys.statistics().remembered == 0

@@ -232,6 +232,7 @@ async def test_a_subtree_that_gives_up_is_restarted_by_the_supervisor_above() ->
         await ref.tell(Note("kept"))
         assert await ref.ask(Words()) == ("kept",), "the mailbox survives the subtree"
         assert await sibling.ask(Add(1)) == 1
+        await wait_all_tasks_blocked()
     assert recorder.lines.count("root/sub started") == 2
 
 
@@ -561,3 +562,19 @@ async def test_a_supervisor_runs_once() -> None:
     async with root.running():
         with pytest.raises(RuntimeError, match="runs or ran already"):
             await root.run()
+
+
+async def test_a_stop_during_the_start_of_a_subtree_still_drains_what_runs_in_it() -> None:
+    async def never_ready(worker: WorkerContext) -> None:
+        await trio.sleep_forever()
+
+    log: list[str] = []
+    root = supervisor()
+    branch = root.add(SupervisorSpec("sub"))
+    branch.add(spec("a", log))
+    branch.add(WorkerSpec("stuck", never_ready, reports_ready=True, start_timeout=1000))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(root.run)
+        await wait_all_tasks_blocked()
+        await root.stop()
+    assert log == ["a started", "a drained"]

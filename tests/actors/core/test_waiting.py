@@ -205,3 +205,43 @@ async def test_an_answer_given_before_the_ask_back_is_no_circle() -> None:
         for _ in range(5):
             assert await a.ask(Via((b,))) == "ab"
             assert await b.ask(Via((a,))) == "ba"
+
+
+async def test_a_key_that_an_awake_one_waits_for_is_woken_beyond_the_cap() -> None:
+    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
+    keys = root.add(DirectorySpec[str, Node]("keys", Node, max_awake=1))
+    between = root.add(ActorSpec("between", lambda: Node("between")))
+    async with root.running():
+        a, b, c = keys.ref("a"), keys.ref("b"), keys.ref("c")
+        assert await a.ask(Via((b, c))) == "abc"
+        assert await a.ask(Via((between, b))) == "abetweenb", "through another actor, too"
+        await wait_all_tasks_blocked()
+        assert keys.statistics().awake <= 3
+        assert await c.ask(Via()) == "c"
+
+
+async def test_a_key_already_in_line_is_woken_when_an_awake_one_asks_for_it() -> None:
+    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
+    keys = root.add(DirectorySpec[str, Node]("keys", Node, max_awake=1))
+    answers: list[str] = []
+
+    async def ask(first: str, *path: str) -> None:
+        answers.append(await keys.ask(first, Via(tuple(map(keys.ref, path)), pause=1)))
+
+    async with root.running(), trio.open_nursery() as nursery:
+        nursery.start_soon(ask, "a", "b")
+        await wait_all_tasks_blocked()
+        nursery.start_soon(ask, "b")
+    assert sorted(answers) == ["ab", "b"]
+
+
+async def test_waits_leave_nothing_behind() -> None:
+    root, [a, b] = tree("a", "b")
+    async with root.running():
+        await a.ask(Via((b,)))
+        with trio.move_on_after(1):
+            await a.ask(Via((b,), pause=5))
+        await trio.sleep(60)
+        for ref in (a, b):
+            cell = ref.resolve()
+            assert (cell._waits, cell._awaited_by) == (None, None)
