@@ -1,73 +1,43 @@
-"""The concurrency core stands alone: what it may import is a list, and all else is refused.
+"""The border round the concurrency core holds: import-linter refuses each trespass."""
 
-The borders between the other rooms are contracts of import-linter, in pyproject.toml; a list of
-what is allowed is what those can't say.
-"""
-
-import ast
-import sys
 from pathlib import Path
 
 import pytest
+from grimp import ImportGraph
+from importlinter import ContractCheck
 
-from tests.source import ROOT, imports, modules, package_of
+from tools.allowed_imports import AllowedImportsContract
 
 CORE = "octavo.actors.core"
-ALLOWED = frozenset({"attr", "attrs", "outcome", "trio"}) | sys.stdlib_module_names
 
 
-def trespasses(source: str, package: str) -> list[str]:
-    """The imports of a module in ``package`` that the core's border forbids."""
-    return [
-        f"line {line}: {origin}"
-        for _, origin, line in imports(ast.parse(source), package)
-        if origin.partition(".")[0] not in ALLOWED and not f"{origin}.".startswith(f"{CORE}.")
-    ]
-
-
-@pytest.mark.parametrize("path", modules("octavo/actors/core"), ids=str)
-def test_core_module_imports_nothing_beyond_its_border(path: Path) -> None:
-    assert trespasses((ROOT / path).read_text(), package_of(path)) == []
+def check(imported: str) -> ContractCheck:
+    graph = ImportGraph()
+    graph.add_module("octavo")
+    for module in (CORE, f"{CORE}.mailbox", f"{CORE}.cell"):
+        graph.add_module(module)
+    if imported not in graph.modules:
+        graph.add_module(imported, is_squashed=not imported.startswith("octavo"))
+    graph.add_import(importer=f"{CORE}.mailbox", imported=imported)
+    options = {"package": CORE, "allowed": ["outcome", "trio"]}
+    return AllowedImportsContract("core", {}, options).check(graph, verbose=False)
 
 
 @pytest.mark.parametrize(
-    "statement",
-    [
-        "import hypercorn",
-        "import hypercorn.config as trio",
-        "from quart import Quart",
-        "import octavo",
-        "from octavo import settings",
-        "from octavo.settings import Settings",
-        "from octavo.actors import testing",
-        "from octavo.actors.testing import run",
-        "from octavo.actors.core_extras import x",
-        "from .. import testing",
-        "from ..testing import run",
-        "from ... import settings",
-        "import trio, pytest",
-        "def late():\n    import hypothesis",
-        "try:\n    import anyio\nexcept ImportError:\n    pass",
-    ],
+    "imported",
+    ["hypercorn", "octavo", "octavo.settings", "octavo.actors", "octavo.actors.core_extras"],
 )
-def test_border_catches_a_trespass(statement: str) -> None:
-    assert len(trespasses(statement, CORE)) == 1
+def test_a_trespass_is_refused_and_named(imported: str) -> None:
+    result = check(imported)
+    assert not result.kept
+    assert result.metadata["trespasses"] == [f"{CORE}.mailbox imports {imported}"]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import trio.lowlevel",
-        "import outcome",
-        "from attrs import frozen",
-        "from collections.abc import Callable",
-        "from octavo.actors.core import mailbox",
-        "from octavo.actors.core.mailbox import Mailbox",
-        "import octavo.actors.core.mailbox",
-        "from . import mailbox",
-        "from .mailbox import Mailbox",
-        "from __future__ import annotations",
-    ],
-)
-def test_border_lets_pass_what_is_allowed(statement: str) -> None:
-    assert trespasses(statement, CORE) == []
+@pytest.mark.parametrize("imported", ["trio", "outcome", "logging", f"{CORE}.cell", CORE])
+def test_what_is_allowed_passes(imported: str) -> None:
+    assert check(imported).kept
+
+
+def test_the_contract_is_in_force() -> None:
+    settings = Path(__file__).resolve().parent.parent.joinpath("pyproject.toml").read_text()
+    assert f'type = "allowed_imports"\npackage = "{CORE}"' in settings
