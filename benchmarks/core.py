@@ -103,7 +103,8 @@ class ChannelAdder:
 
 
 def report(name: str, value: float, unit: str) -> None:
-    print(json.dumps({"name": name, "value": round(value, 3), "unit": unit}), flush=True)
+    figure = {"name": name, "value": round(value, 3), "unit": unit}
+    print(json.dumps(figure, ensure_ascii=False), flush=True)
 
 
 async def best(rounds: int, count: int, run: Callable[[], Awaitable[object]]) -> float:
@@ -141,9 +142,9 @@ class Scale:
 
     def __init__(self, *, quick: bool) -> None:
         self.rounds = 3 if quick else 7
-        self.calls = 8_000 if quick else 40_000
-        self.pykka_calls = 4_000 if quick else 20_000
-        self.keys = 20_000 if quick else 100_000
+        self.calls = 6_400 if quick else 40_000
+        self.pykka_calls = 3_200 if quick else 20_000
+        self.keys = 10_000 if quick else 100_000
         self.idle = 2_000 if quick else 10_000
 
 
@@ -349,6 +350,37 @@ async def bench_memory(scale: Scale) -> None:
     tracemalloc.stop()
 
 
+async def bench_memory_of_ended(scale: Scale) -> None:
+    """The same for a task and its channel, and for a pykka actor, that were ended after one ask."""
+
+    async def channel(count: int) -> None:
+        for _ in range(count):
+            adder = ChannelAdder()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(adder.run)
+                await adder.ask_many(1)
+                adder.send.close()
+
+    async def thread(count: int) -> None:
+        for _ in range(count):
+            ref = PykkaAdder.start()
+            ref.ask(1)
+            ref.stop()
+
+    for name, run, count in (
+        ("sleeping_actor_trio_channel", channel, scale.keys // 4),
+        ("sleeping_actor_pykka", thread, scale.keys // 40),
+    ):
+        tracemalloc.start()
+        await run(count // 10)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        await run(count)
+        gc.collect()
+        report(name, (tracemalloc.get_traced_memory()[0] - before) / count, "B")
+        tracemalloc.stop()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="less work, under 20 seconds")
@@ -361,6 +393,7 @@ def main() -> None:
         bench_activation,
         bench_channel_activation,
         bench_memory,
+        bench_memory_of_ended,
     ):
         trio.run(bench, scale)
 
