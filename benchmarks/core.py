@@ -66,8 +66,13 @@ class BatchAdder(Actor[Add | Note]):
 
     async def handle_batch(self, batch: Sequence[Envelope[Add | Note]]) -> None:
         for envelope in batch:
-            self.total += envelope.message.amount
-            envelope.reply(self.total if isinstance(envelope.message, Add) else None)
+            message = envelope.message
+            self.total += message.amount
+            match message:
+                case Add():
+                    envelope.reply(message.reply(self.total))
+                case Note():
+                    envelope.reply(message.reply(None))
 
 
 class PykkaAdder(pykka.ThreadingActor):

@@ -52,8 +52,8 @@ class Actor(Generic[M]):
     async def handle_batch(self, batch: Sequence[Envelope[M]]) -> None:
         """Handle all messages that waited, in order.
 
-        Answer each ask with ``envelope.reply(value)`` or
-        ``envelope.refuse(error)``, at any moment before returning. Any
+        Answer each ask with ``envelope.reply(envelope.message.reply(value))`` or
+        ``envelope.refuse(refusal)``, at any moment before returning. Any
         exception that escapes, a refusal too, is a crash, and fails every
         message of the batch that has no answer yet.
         """

@@ -403,4 +403,4 @@ class Branch(Child):
             return incarnation.state
         if child in self._backoffs or (child in self._pending and child.launches):
             return "restarting"
-        return "waiting to start" if self._nursery is not None else "stopped"
+        return "stopped" if child.launches else "not started"

@@ -314,28 +314,28 @@ class Cell(Waiter):
     def _answer(self, envelope: Envelope[Any], value: object) -> None:
         faults = self.runtime.faults
         if faults is not None and faults.loses_reply(self.path):
-            envelope.refuse(OutcomeUnknown(f"the answer of {self} was lost"))
+            envelope.fail(OutcomeUnknown(f"the answer of {self} was lost"))
         else:
             try:
-                envelope.reply(value)
+                envelope.answer(value)
             except BadReply as error:
-                envelope.refuse(error)
+                envelope.fail(error)
                 raise
 
     def _fail(self, envelope: Envelope[Any], error: BaseException) -> None:
         """Answer with the failure; raises it unless it is a refusal."""
         if not is_crash(error):
-            envelope.refuse(OutcomeUnknown(f"{self} was cancelled while it handled the message"))
+            envelope.fail(OutcomeUnknown(f"{self} was cancelled while it handled the message"))
             raise error
         single = unwrap(error)
         if isinstance(single, Refusal):
             self.statistics.refused += 1
-            envelope.refuse(single)
+            envelope.fail(single)
             if not envelope.is_ask:
                 observer = self.runtime.observer
                 self.runtime.notify(observer.unheard_refusal, self.path, envelope.message, single)
             return
-        envelope.refuse(self._crashed(single))
+        envelope.fail(self._crashed(single))
         raise error
 
     def _crashed(self, error: BaseException) -> ActorCrashed:
@@ -361,7 +361,7 @@ class Cell(Waiter):
                 single = unwrap(error)
                 for envelope in taken:
                     if envelope.pending:
-                        envelope.refuse(
+                        envelope.fail(
                             self._crashed(single)
                             if is_crash(error)
                             else OutcomeUnknown(f"{self} was cancelled while it handled a batch")
@@ -374,7 +374,7 @@ class Cell(Waiter):
         unanswered = 0
         for envelope in taken:
             if not envelope.is_ask:
-                envelope.reply(None)
+                envelope.answer(None)
             elif envelope.pending:
                 unanswered += 1
         if unanswered:

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
 
-from .errors import BadReply
+from .errors import BadReply, Refusal
+from .message import Reply
 
 if TYPE_CHECKING:
     from .mailbox import Mailbox
@@ -103,11 +104,38 @@ class Envelope(Generic[M_co]):
         self._state = _TAKEN
         return True
 
-    def reply(self, value: object) -> None:
-        """Answer with ``value``. A second answer is ignored.
+    def reply(self, answer: Reply) -> None:
+        """Answer; of use to `Actor.handle_batch`. A second answer is ignored.
+
+        Args:
+            answer: made by ``envelope.message.reply(value)``, which lets the
+                type checker hold the value against the message.
 
         Raises:
             BadReply: a value other than None for a tell, which nobody awaits.
+        """
+        self.answer(answer)
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Make the ask raise ``refusal``; of use to `Actor.handle_batch`.
+
+        A second answer is ignored.
+
+        Raises:
+            BadReply: it is no `Refusal`. Whatever else goes wrong is a crash:
+                raise it.
+        """
+        if not isinstance(refusal, Refusal):
+            raise BadReply(
+                f"only a Refusal can refuse a message, not {refusal!r}; raise it instead"
+            )
+        self.fail(refusal)
+
+    def answer(self, value: object) -> None:
+        """As `reply`, for a value of any type; the core's side.
+
+        Raises:
+            BadReply: a value other than None for a tell.
         """
         if not self.is_ask and value is not None:
             raise BadReply(
@@ -116,8 +144,8 @@ class Envelope(Generic[M_co]):
             )
         self._settle(value, None)
 
-    def refuse(self, error: BaseException) -> None:
-        """Answer by making the ask raise ``error``. A second answer is ignored."""
+    def fail(self, error: BaseException) -> None:
+        """Make the ask raise ``error``; the core's side. A second answer is ignored."""
         self._settle(None, error)
 
     def _settle(self, value: object, error: BaseException | None) -> None:

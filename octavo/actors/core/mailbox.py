@@ -266,7 +266,7 @@ class Mailbox:
         """Answer every waiting message with a refusal; returns how many."""
         messages, self._messages = self._messages, []
         for envelope in messages:
-            envelope.refuse(refusal())
+            envelope.fail(refusal())
         return len(messages)
 
     # Seen from outside

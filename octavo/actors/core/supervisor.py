@@ -14,7 +14,6 @@ from typing import Self
 import trio
 
 from .branch import Branch
-from .crash import unwrap
 from .restart import Intensity, Strategy
 from .runtime import Runtime
 from .specs import SupervisorSpec
@@ -95,6 +94,8 @@ class Supervisor(Branch):
         Raises:
             RestartIntensityExceeded: the tree could not be kept alive; the
                 block was cancelled.
+            BaseException: what the block raised, as it was; in a group with
+                the former, if both happened.
         """
         try:
             async with trio.open_nursery() as nursery:
@@ -102,8 +103,10 @@ class Supervisor(Branch):
                 yield self
                 await self.stop(timeout=drain_timeout)
         except BaseExceptionGroup as group:
-            error = unwrap(group)
-            raise error from error.__cause__
+            # The group is of the nursery in here; what the block raised is left as it was.
+            if len(group.exceptions) > 1:
+                raise
+            raise group.exceptions[0] from group.exceptions[0].__cause__
 
     async def stop(self, *, timeout: float = math.inf) -> None:
         """Stop the tree: children in reverse order, each drained, then all is cancelled.
@@ -126,6 +129,8 @@ class Supervisor(Branch):
 
     def tree(self) -> TreeNode:
         """The tree at this moment; see `render_tree`. Call it from inside trio."""
+        if not self.launches:
+            return self.node("not started")
         if self._ended.is_set():
             return self.node("stopped")
-        return self.node("stopping" if self._stopping and self._nursery else "running")
+        return self.node("stopping" if self._stopping else "running")

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from octavo.actors.testing.deterministic import MAX_STEPS
 from octavo.actors.testing.explore import explore
 from octavo.actors.testing.schedule_failure import ReplayToken, ScheduleFailure
 
@@ -38,6 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="package.module:sequence",
         help="all the steps that the scenario chooses from, if it takes a list of them",
     )
+    replay.add_argument(
+        "--max-steps",
+        type=int,
+        default=MAX_STEPS,
+        metavar="COUNT",
+        help="how many task steps the run may take (default %(default)s)",
+    )
     options = parser.parse_args(arguments)
     try:
         token = ReplayToken.parse(options.schedule)
@@ -54,17 +62,25 @@ def _replay(scenario: Callable[..., Any], steps: Sequence[Any] | None, names: An
     again = f"python -m octavo.actors.testing replay {names.scenario}" + (
         f" --steps {names.steps}" if names.steps else ""
     )
+    if names.max_steps != MAX_STEPS:
+        again += f" --max-steps {names.max_steps}"
     try:
         explore(
             scenario,
             steps=steps,
             replay=names.schedule,
+            max_steps=names.max_steps,
             command=lambda token: f"{again} --schedule {token}",
         )
     except ScheduleFailure:
         traceback.print_exc()
         return 1
     sys.stdout.write(f"{names.scenario} passes under {names.schedule}\n")
+    sys.stdout.write(
+        "If it failed there before, either it was changed, or it depends on more than the schedule:"
+        " unseeded random numbers, the wall clock, or the order of a set (try PYTHONHASHSEED=0 for"
+        " both runs).\n"
+    )
     return 0
 
 

@@ -174,7 +174,7 @@ class _Scenario:
         self.longest = 1
         self.trace: list[int] = []
         self.early_time = early_time
-        self._max_steps = max_steps
+        self.max_steps = max_steps
 
     def chosen(self, kept: tuple[int, ...] | None) -> list[Any] | None:
         """The steps of the given indices; None if the scenario takes none."""
@@ -185,7 +185,7 @@ class _Scenario:
     def attempt(self, schedule: Schedule, kept: tuple[int, ...] | None) -> _Failure | None:
         """Run once."""
         __tracebackhide__ = True
-        attempt: Attempt[object] = Attempt(schedule, self._max_steps)
+        attempt: Attempt[object] = Attempt(schedule, self.max_steps)
         self.trace = attempt.trace
         steps = self.chosen(kept)
         try:
@@ -268,4 +268,5 @@ def _command(scenario: _Scenario, token: str) -> str:
     reachable = getattr(sys.modules.get(module), name, None) is scenario.fn
     if module == "__main__" or not reachable or scenario.steps is not None:
         return f'the same call of explore, with replay="{token}"'
-    return f"python -m octavo.actors.testing replay {module}:{name} --schedule {token}"
+    limit = "" if scenario.max_steps == MAX_STEPS else f" --max-steps {scenario.max_steps}"
+    return f"python -m octavo.actors.testing replay {module}:{name} --schedule {token}{limit}"

@@ -39,7 +39,8 @@ _TEST = pytest.StashKey[Callable[..., Awaitable[object]]]()
 class Explore:
     """`explore`, for a test: prints the pytest command that replays, and obeys its option.
 
-    Every call in a test replays the schedule that the option names.
+    Every call in a test replays the schedule that the option names; a token with steps, only the
+    calls that have steps.
     """
 
     def __init__(self, item: pytest.Item) -> None:
@@ -81,11 +82,14 @@ class Explore:
     ) -> Exploration:
         """Explore ``fn``; arguments, result and errors are those of `explore`."""
         __tracebackhide__ = True
+        replay: str | None = self._item.config.getoption(_OPTION)
+        if replay is not None and steps is None and ReplayToken.parse(replay).kept is not None:
+            replay = None  # the token is of another call in this test, one with steps
         return explore(
             fn,
             schedules=schedules,
             seed=seed,
-            replay=self._item.config.getoption(_OPTION),
+            replay=replay,
             steps=steps,
             max_steps=max_steps,
             early_time=early_time,
@@ -97,7 +101,7 @@ class Explore:
         path = os.path.relpath(self._item.path, self._item.config.invocation_params.dir)
         node = path.replace(os.sep, "/") + "".join(self._item.nodeid.partition("::")[1:])
         quoted = shlex.quote(node) if set(node) & set('"$`\\!') else f'"{node}"'
-        return f"pytest {quoted} {_OPTION}={token}"
+        return f"python -m pytest {quoted} {_OPTION}={token}"
 
 
 @pytest.fixture(name="explore")

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from octavo.actors.core import ActorStopped, Envelope, EnvelopeState, Mailbox, MailboxFull
+from octavo.actors.core import ActorStopped, BadReply, Envelope, EnvelopeState, Mailbox, MailboxFull
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
@@ -149,11 +149,18 @@ async def test_an_answer_is_given_once_and_never_fails() -> None:
     envelope = Envelope("question", is_ask=True)
     assert envelope.take()
     assert not envelope.take()
-    envelope.reply(1)
-    envelope.reply(2)
-    envelope.refuse(ValueError())
+    envelope.answer(1)
+    envelope.answer(2)
+    envelope.fail(ValueError())
     assert envelope.result() == 1
     withdrawn = Envelope("question", is_ask=True)
     assert withdrawn.abandon()
-    withdrawn.reply(1)
+    withdrawn.answer(1)
     assert withdrawn.state is EnvelopeState.ABANDONED
+
+
+async def test_only_a_refusal_can_refuse() -> None:
+    envelope = Envelope("question", is_ask=True)
+    with pytest.raises(BadReply, match="only a Refusal can refuse a message"):
+        envelope.refuse(MailboxFull("a lie"))  # type: ignore[arg-type]
+    assert envelope.pending

@@ -393,6 +393,17 @@ async def test_an_error_in_the_block_comes_out_as_it_is() -> None:
             raise KeyError("mine")
 
 
+@pytest.mark.parametrize("inner", [[ValueError(1)], [ValueError(1), KeyError(2)]])
+async def test_a_group_of_the_block_comes_out_as_it_is(inner: list[Exception]) -> None:
+    root = supervisor()
+    root.add(spec("a"))
+    mine = ExceptionGroup("mine", inner)
+    with pytest.raises(ExceptionGroup) as caught:
+        async with root.running():
+            raise mine
+    assert (caught.value.message, list(caught.value.exceptions)) == ("mine", inner)
+
+
 async def test_a_stopping_that_hangs_is_cancelled_in_its_time() -> None:
     class Clinging(Counter):
         async def stopping(self, reason: object) -> None:

@@ -71,7 +71,7 @@ def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 
 
 def commands(result: pytest.RunResult) -> list[str]:
-    return re.findall(r"replay: +(pytest .*)", result.stdout.str())
+    return re.findall(r"replay: +(python -m pytest .*)", result.stdout.str())
 
 
 @both
@@ -99,8 +99,9 @@ def test_printed_command_replays_the_same_failure_alone(
 ) -> None:
     path = pytester.makepyfile(LOST_UPDATE.replace("EXPECTED", "2"))
     (command,) = set(commands(run(pytester, f"{path.name}::{test}", *arguments)))
-    program, *given = shlex.split(command)
-    assert program == "pytest"
+    words = shlex.split(command)
+    program, given = words[:3], words[3:]
+    assert program == ["python", "-m", "pytest"]
 
     replayed = run(pytester, *given, *arguments)
     replayed.assert_outcomes(failed=1)
@@ -117,14 +118,16 @@ def test_command_names_the_test_from_where_pytest_was_called(
     monkeypatch.chdir(pytester.mkdir("elsewhere"))
     result = run(pytester, "../test_outer.py::test_lost_update", *WITH_TRIO)
     (command,) = set(commands(result))
-    assert command.startswith('pytest "../test_outer.py::test_lost_update" --replay-schedule=')
-    run(pytester, *shlex.split(command)[1:], *WITH_TRIO).assert_outcomes(failed=1)
+    assert command.startswith(
+        'python -m pytest "../test_outer.py::test_lost_update" --replay-schedule='
+    )
+    run(pytester, *shlex.split(command)[3:], *WITH_TRIO).assert_outcomes(failed=1)
 
 
 def test_command_quotes_what_a_shell_would_read(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(LOST_UPDATE.replace('"members", [1]', '"members", [2]'))
     (command,) = set(commands(run(pytester, "-k", "single", *WITH_TRIO)))
-    node = shlex.split(command)[1]
+    node = shlex.split(command)[3]
     assert node.endswith("::test_single[a single $member]")
     assert f"'{node}'" in command
 
@@ -147,7 +150,7 @@ def test_steps_of_the_marker_are_shrunk_and_replayed(
     (command,) = set(commands(result))
     assert command.endswith("@7,23")
     assert '::test_steps" ' in command
-    replayed = run(pytester, *shlex.split(command)[1:], *arguments)
+    replayed = run(pytester, *shlex.split(command)[3:], *arguments)
     assert set(commands(replayed)) == {command}
 
 
@@ -250,3 +253,24 @@ def test_malformed_token_is_a_usage_error(pytester: pytest.Pytester) -> None:
 def test_marker_is_registered(pytester: pytest.Pytester) -> None:
     result = run(pytester, "--markers")
     result.stdout.fnmatch_lines(["@pytest.mark.explore(schedules=1000, seed=0, *"])
+
+
+def test_token_with_steps_leaves_the_calls_without_steps_alone(pytester: pytest.Pytester) -> None:
+    path = pytester.makepyfile(
+        """
+        def test_two_scenarios(explore):
+            async def passes():
+                pass
+
+            async def fails(steps):
+                assert "b" not in steps
+
+            explore(passes, schedules=5)
+            explore(fails, steps=["a", "b", "c"], schedules=5)
+        """
+    )
+    (command,) = commands(run(pytester, path.name, *WITH_TRIO))
+    assert command.endswith("@1")
+    replayed = run(pytester, *shlex.split(command)[3:], *WITH_TRIO)
+    replayed.assert_outcomes(failed=1)
+    assert commands(replayed) == [command]
