@@ -85,11 +85,12 @@ def handles_batches(actor: Actor[Any]) -> bool:
 class ActorContext:
     """What an actor may ask of the core; one for each incarnation."""
 
-    __slots__ = ("_cell", "_watched", "timers")
+    __slots__ = ("_cell", "_ended", "_watched", "timers")
 
     def __init__(self, cell: Cell) -> None:
         """Belong to ``cell``."""
         self._cell = cell
+        self._ended = False
         self._watched: list[tuple[Watchers, Callable[[Down], None]]] | None = None
         self.timers: Timers | None = None
 
@@ -112,8 +113,9 @@ class ActorContext:
 
         Raises:
             ValueError: ``delay`` is negative.
+            RuntimeError: the incarnation of this context has ended.
         """
-        return self._timers().add(message, delay, None)
+        return self._schedule(message, delay, None)
 
     def schedule_every(
         self, period: float, message: Message[Any, None], *, delay: float | None = None
@@ -127,12 +129,21 @@ class ActorContext:
             ValueError: ``period`` is not positive, or ``delay`` is negative.
         """
         require_seconds("a timer's period", period)
-        return self._timers().add(message, period if delay is None else delay, period)
+        return self._schedule(message, period if delay is None else delay, period)
 
-    def _timers(self) -> Timers:
+    def _schedule(self, message: Message[Any, None], delay: float, period: float | None) -> Timer:
+        self._require_alive()
         if self.timers is None:
             self.timers = Timers()
-        return self.timers
+        timer = self.timers.add(message, delay, period)
+        self._cell.mailbox.nudge()  # a task beside the actor may have called while it waits
+        return timer
+
+    def _require_alive(self) -> None:
+        if self._ended:
+            raise RuntimeError(
+                f"this incarnation of {self.path} has ended; its context is of no use"
+            )
 
     def monitor(self, ref: ActorRef[Any], notice: Callable[[Down], Message[Any, None]]) -> None:
         """Tell this actor ``notice(down)`` whenever the actor behind ``ref`` goes down.
@@ -140,6 +151,7 @@ class ActorContext:
         Ends with this incarnation, or after the final notice. Notices pass the
         bound of the mailbox.
         """
+        self._require_alive()
         mailbox = self._cell.mailbox
 
         def put(down: Down) -> None:
@@ -161,10 +173,12 @@ class ActorContext:
         for its restart policy to say. A virtual actor ends after the present
         message; those that wait, or come, wake its key's next one.
         """
+        self._require_alive()
         self._cell.finish()
 
     def close(self) -> None:
         """Drop timers and watches; the core calls it when the incarnation ends."""
+        self._ended = True
         self.timers = None
         for watchers, callback in self._watched or ():
             watchers.remove(callback)

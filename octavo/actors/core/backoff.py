@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -38,8 +39,10 @@ class Backoff:
         require_seconds("Backoff.first", self.first, zero=True)
         require_seconds("Backoff.most", self.most, zero=True)
         require_seconds("Backoff.reset_after", self.reset_after, zero=True)
-        if not self.factor >= 1.0:
-            raise ValueError(f"Backoff.factor must be at least 1, not {self.factor!r}")
+        if not 1.0 <= self.factor < math.inf:
+            raise ValueError(f"Backoff.factor must be at least 1, and finite, not {self.factor!r}")
+        if self.first == math.inf or self.most == math.inf:
+            raise ValueError("Backoff.first and Backoff.most must be finite")
         if not 0.0 <= self.jitter <= 1.0:
             raise ValueError(f"Backoff.jitter must be within 0..1, not {self.jitter!r}")
 
@@ -53,5 +56,5 @@ class Backoff:
         try:
             wait = min(self.first * self.factor**restarts, self.most)
         except OverflowError:
-            wait = self.most
+            wait = self.most if self.first else 0.0
         return wait * (1.0 + self.jitter * (2.0 * random() - 1.0))

@@ -26,6 +26,7 @@ from .restart import RestartWindow, affected, is_restarted
 from .runtime import Runtime
 from .specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
 from .tree import TreeNode
+from .waiting import Group
 
 A = TypeVar("A", bound=Actor[Any])
 K = TypeVar("K", bound=Hashable)
@@ -63,6 +64,8 @@ class Branch(Child):
         self._events, self._next_event = trio.open_memory_channel[Incarnation | bool](math.inf)
         self._pending: list[Child] = []  # what the restart under way has still to start
         self._restart_scope: trio.CancelScope | None = None
+        self._restart_at = 0.0
+        self._draining = False
         self._backoffs: dict[Child, trio.CancelScope] = {}
 
     # Children
@@ -222,12 +225,16 @@ class Branch(Child):
         self, incarnation: Incarnation, ready: Callable[[], None]
     ) -> RestartIntensityExceeded | None:
         child, error = incarnation.child, incarnation.error
-        if incarnation.stopping or child not in self._children or child in self._incarnations:
-            return None  # asked for, forgotten, or taken along by a sibling's restart meanwhile
+        if child not in self._children:  # stopped by name meanwhile
+            if self._restart_scope is not None:  # which may have been waiting for it
+                self._begin(self._pending_but(child), self._restart_at - trio.current_time(), ready)
+            return None
+        if incarnation.stopping or child in self._incarnations:
+            return None  # asked for, or taken along by a sibling's restart meanwhile
         if not is_restarted(child.restart, crashed=error is not None):
             self._forget(child)
             if self._restart_scope is not None:
-                self._begin([other for other in self._pending if other is not child], 0.0, ready)
+                self._begin(self._pending_but(child), self._restart_at - trio.current_time(), ready)
             return None
         now = trio.current_time()
         ready_at = incarnation.ready_at
@@ -254,11 +261,18 @@ class Branch(Child):
 
     def _begin(self, children: Sequence[Child], delay: float, ready: Callable[[], None]) -> None:
         """Begin to restart ``children`` together, in place of a restart under way."""
+        now = trio.current_time()
         if self._restart_scope is not None:
             self._restart_scope.cancel(reason="overtaken by another restart")
+            delay = max(delay, self._restart_at - now)
+        delay = max(delay, 0.0)
+        self._restart_at = now + delay
         self._pending = list(children)
         scope = self._restart_scope = trio.CancelScope()
         self._spawn(self._restart, scope, delay, ready)
+
+    def _pending_but(self, child: Child) -> list[Child]:
+        return [other for other in self._pending if other is not child]
 
     def _spawn(self, function: Callable[..., Any], *args: object) -> None:
         if self._nursery is not None:
@@ -272,10 +286,15 @@ class Branch(Child):
         # asks first whether this restart is still the one under way.
         with scope:
             if self._spec.strategy != "one_for_one":
-                for child in reversed(self._pending.copy()):
+                children = self._pending.copy()
+                group = Group(child.path for child in children)
+                for child in children:
+                    if child.launches and child not in self._incarnations:
+                        child.restarts_with(group)
+                for child in reversed(children):
                     if self._restart_scope is not scope:
                         return
-                    await self._retire(child)
+                    await self._retire(child, group)
             await trio.sleep(delay)
             while self._pending and self._restart_scope is scope:
                 child = self._pending[0]
@@ -298,13 +317,17 @@ class Branch(Child):
         before = self._children[: self._children.index(child)]
         return any(other not in self._incarnations for other in before)
 
-    async def _retire(self, child: Child) -> None:
+    async def _retire(self, child: Child, group: Group) -> None:
         incarnation = self._incarnations.get(child)
         if incarnation is not None:
             await incarnation.stop(
                 keep_waiting=True, reason=f"{child.path} restarts with a sibling"
             )
-            child.down()
+            if child.restart == "temporary":
+                self._forget(child)
+            else:
+                child.down()
+                child.restarts_with(group)
 
     async def _revive(self, child: Child, delay: float) -> None:
         with trio.CancelScope() as scope:
@@ -339,6 +362,8 @@ class Branch(Child):
         if incarnation.leaving or failed_start:
             self._forget(child)
         else:
+            if self._draining:
+                child.close()
             self._events.send_nowait(incarnation)
 
     async def _stop_children(self, *, keep_waiting: bool, reason: str) -> None:
@@ -347,6 +372,11 @@ class Branch(Child):
             if scope is not None:
                 scope.cancel(reason=reason)
         self._restart_scope = None
+        self._draining = not keep_waiting
+        if self._draining:  # nobody will start these again: whoever waits for them is told now
+            for child in self._children:
+                if child not in self._incarnations:
+                    child.close()
         for child in reversed(self._children.copy()):
             incarnation = self._incarnations.get(child)
             if incarnation is not None:
@@ -376,6 +406,11 @@ class Branch(Child):
     def retire(self) -> None:
         """Stop the children in reverse order; what waits is kept."""
         self._events.send_nowait(True)
+
+    def restarts_with(self, group: Group) -> None:
+        """Refuse what the group waits for, in the whole subtree."""
+        for child in self._children:
+            child.restarts_with(group)
 
     def down(self) -> None:
         """Tell the watchers."""

@@ -9,29 +9,22 @@ directory's to decide.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import trio
-from trio import current_time
 
-from .actor import Actor, ActorContext, handles_batches
+from .actor import Actor, ActorContext
 from .crash import is_crash, unwrap
-from .envelope import Envelope
-from .errors import (
-    ActorCrashed,
-    BadReply,
-    NotExecuted,
-    OutcomeUnknown,
-    Refusal,
-    StartTimeout,
-)
+from .envelope import Envelope, EnvelopeState
+from .errors import NotExecuted, StartTimeout
 from .histogram import Histogram
-from .mailbox import Mailbox, ParkObserver, stopped
+from .mailbox import Mailbox, MailboxStatistics, ParkObserver, stopped
 from .monitor import Down, StopReason, Watchers
 from .options import ActorOptions
-from .runtime import Observer, Runtime
-from .timers import Timers
+from .runtime import Runtime
+from .serving import Serving
 from .waiting import Waiter
 
 CellState = Literal["new", "starting", "running", "stopping", "down", "closed"]
@@ -58,7 +51,8 @@ class ActorStatistics:
 class Cell(Waiter):
     """Runs the incarnations of one actor, one after the other.
 
-    ``served`` tells whether the present incarnation has handled a message.
+    ``served`` tells whether the present incarnation has handled a message, ``batch`` holds what
+    it received last.
 
     Args:
         parent: path of the supervisor or directory.
@@ -77,6 +71,7 @@ class Cell(Waiter):
         "_parent",
         "_reason",
         "_watchers",
+        "batch",
         "last_error",
         "mailbox",
         "options",
@@ -109,6 +104,7 @@ class Cell(Waiter):
         self.state: CellState = "new"
         self.last_error: BaseException | None = None
         self.served = False
+        self.batch: Sequence[Envelope[Any]] = ()
         self._mode = _Mode.SERVE
         self._reason: StopReason = "drained"
         self._watchers: Watchers | None = None
@@ -126,6 +122,7 @@ class Cell(Waiter):
 
     def open(self) -> None:
         """Accept messages, whether or not an incarnation runs yet."""
+        self.restarts_with(None)
         self.mailbox.reopen()
 
     def drain(self) -> None:
@@ -162,6 +159,19 @@ class Cell(Waiter):
         self.state = "closed"
         self._tell_watchers(final=True)
 
+    def first_served(self) -> None:
+        """Hear that the present incarnation handled its first message."""
+
+    def mailbox_statistics(self) -> MailboxStatistics:
+        """The mailbox as seen from outside, with what its actor received and did not take yet."""
+        statistics = self.mailbox.statistics()
+        received = [e for e in self.batch if e.state is EnvelopeState.QUEUED]
+        if not received:
+            return statistics
+        oldest = trio.current_time() - received[0].enqueued_at
+        depth = statistics.depth + len(received)
+        return replace(statistics, depth=depth, oldest_age=oldest)
+
     def down(self) -> None:
         """Tell watchers that an incarnation ended and another one will come."""
         self._tell_watchers(final=False)
@@ -169,6 +179,26 @@ class Cell(Waiter):
     def _tell_watchers(self, *, final: bool) -> None:
         if self._watchers is not None:
             self._watchers.tell(Down(self.path, self._reason, self.last_error, final))
+
+    @property
+    def retiring(self) -> bool:
+        """Whether the actor was asked to end and to keep what waits."""
+        return self._mode is _Mode.RETIRE
+
+    @property
+    def makes_room(self) -> bool:
+        """Whether it is to end so that another one may be awake."""
+        return self._mode is _Mode.RETIRE and self._reason == "passivated"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the actor was asked to end and has nothing to do before."""
+        if self._mode is _Mode.SERVE:
+            return False
+        if not self.mailbox.depth:
+            return True
+        # One who must make room for others has been of use first: no rotation without progress.
+        return self.retiring and (self.served or not self.makes_room)
 
     @property
     def reason(self) -> StopReason:
@@ -214,19 +244,22 @@ class Cell(Waiter):
             raise single from single.__cause__
         finally:
             self._mode = _Mode.SERVE
+            self.batch = ()
             self.state = "down"
             self.leave()
 
     async def _live(self, ready: Callable[[], None]) -> None:
         actor = self._factory()
-        serve = self._serve_batches if handles_batches(actor) else self._serve_each
+        if not isinstance(actor, Actor):
+            raise TypeError(f"the factory of {self} made {actor!r}, which is no Actor")
         context = actor.context = ActorContext(self)
+        serving = Serving(self, actor, context)
         try:
             await self._start(actor, context)
             self.state = "running"
             ready()
             try:
-                await serve(actor, context)
+                await serving.run()
             except BaseException as error:
                 await self._stop(actor, "crashed" if is_crash(error) else "cancelled", error)
                 raise
@@ -258,140 +291,3 @@ class Cell(Waiter):
                     group = "the handler crashed, and then stopping did"
                     raise BaseExceptionGroup(group, [unwrap(error), second]) from None
                 raise
-
-    async def _receive_until_due(self, timers: Timers) -> list[Envelope[Any]]:
-        """The next messages, those of timers that are due among them."""
-        limit = self.options.batch_limit
-        timers.post_due(self.mailbox, trio.current_time())
-        due = timers.next_due()
-        if due is None or self.mailbox.depth:
-            return await self.mailbox.receive(limit)
-        with trio.CancelScope(deadline=due):
-            return await self.mailbox.receive(limit)
-        return []
-
-    def _is_done(self) -> bool:
-        if not self.mailbox.depth:
-            return True
-        # One who must make room for others has been of use first: no rotation without progress.
-        return self._mode is _Mode.RETIRE and (self.served or self._reason != "passivated")
-
-    async def _receive(self, context: ActorContext) -> list[Envelope[Any]] | None:
-        """The next messages; an empty list if there may be more later; None at the end."""
-        if self._mode is not _Mode.SERVE and self._is_done():
-            return None
-        if context.timers is None:
-            return await self.mailbox.receive(self.options.batch_limit)
-        return await self._receive_until_due(context.timers)
-
-    async def _serve_each(self, actor: Actor[Any], context: ActorContext) -> None:
-        handle, faults, path = actor.handle, self.runtime.faults, self.path
-        while (batch := await self._receive(context)) is not None:
-            done = 0
-            try:
-                now = current_time()
-                for envelope in batch:
-                    done += 1
-                    if not envelope.take():
-                        continue
-                    try:
-                        if faults is not None:
-                            await faults.reach("actor.taken", path)
-                        value = await handle(envelope.message)
-                        if faults is not None:
-                            await faults.reach("actor.handled", path)
-                    except BaseException as error:  # noqa: BLE001 - the actor boundary
-                        self._fail(envelope, error)
-                    else:
-                        self._answer(envelope, value)
-                    now = self._count(envelope, now)
-                    if self._mode is _Mode.RETIRE and self._reason != "passivated":
-                        break
-            finally:
-                if done < len(batch):
-                    self.mailbox.unreceive(batch[done:])
-
-    def _answer(self, envelope: Envelope[Any], value: object) -> None:
-        faults = self.runtime.faults
-        if faults is not None and faults.loses_reply(self.path):
-            envelope.fail(OutcomeUnknown(f"the answer of {self} was lost"))
-        else:
-            try:
-                envelope.answer(value)
-            except BadReply as error:
-                envelope.fail(error)
-                raise
-
-    def _fail(self, envelope: Envelope[Any], error: BaseException) -> None:
-        """Answer with the failure; raises it unless it is a refusal."""
-        if not is_crash(error):
-            envelope.fail(OutcomeUnknown(f"{self} was cancelled while it handled the message"))
-            raise error
-        single = unwrap(error)
-        if isinstance(single, Refusal):
-            self.statistics.refused += 1
-            envelope.fail(single)
-            if not envelope.is_ask:
-                observer = self.runtime.observer
-                self.runtime.notify(observer.unheard_refusal, self.path, envelope.message, single)
-            return
-        envelope.fail(self._crashed(single))
-        raise error
-
-    def _crashed(self, error: BaseException) -> ActorCrashed:
-        crash = ActorCrashed(f"{self} crashed while it handled the message: {error!r}")
-        crash.__cause__ = error
-        return crash
-
-    async def _serve_batches(self, actor: Actor[Any], context: ActorContext) -> None:
-        faults = self.runtime.faults
-        while (batch := await self._receive(context)) is not None:
-            taken = [envelope for envelope in batch if envelope.take()]
-            if not taken:
-                continue
-            now = trio.current_time()
-            try:
-                if faults is not None:
-                    await faults.reach("actor.taken", self.path)
-                await actor.handle_batch(taken)
-                if faults is not None:
-                    await faults.reach("actor.handled", self.path)
-                self._require_answers(taken)
-            except BaseException as error:
-                single = unwrap(error)
-                for envelope in taken:
-                    if envelope.pending:
-                        envelope.fail(
-                            self._crashed(single)
-                            if is_crash(error)
-                            else OutcomeUnknown(f"{self} was cancelled while it handled a batch")
-                        )
-                raise
-            for envelope in taken:
-                self._count(envelope, now, share=len(taken))
-
-    def _require_answers(self, taken: list[Envelope[Any]]) -> None:
-        unanswered = 0
-        for envelope in taken:
-            if not envelope.is_ask:
-                envelope.answer(None)
-            elif envelope.pending:
-                unanswered += 1
-        if unanswered:
-            raise BadReply(
-                f"{self}.handle_batch left {unanswered} of {len(taken)} messages without an answer;"
-                " call reply() or refuse() on each ask"
-            )
-
-    def _count(self, envelope: Envelope[Any], since: float, share: int = 1) -> float:
-        """Count a handled message; returns the time at which the next one began."""
-        now = current_time()
-        statistics = self.statistics
-        wait, handling = since - envelope.enqueued_at, (now - since) / share
-        statistics.wait.record(wait)
-        statistics.handling.record(handling)
-        self.served = True
-        observer = self.runtime.observer
-        if type(observer).handled is not Observer.handled:
-            self.runtime.notify(observer.handled, self.path, envelope.message, wait, handling)
-        return now

@@ -17,6 +17,7 @@ from .restart import Restart
 from .runtime import Runtime
 from .specs import ActorSpec, WorkerSpec
 from .tree import TreeNode
+from .waiting import Group
 
 
 class Child(ABC):
@@ -87,6 +88,12 @@ class Child(ABC):
     def retire(self) -> None:
         """End soon, keeping what waits for the next incarnation."""
 
+    def restarts_with(self, group: Group) -> None:  # noqa: B027 - nobody waits for a worker
+        """Learn that this child is down until all of ``group`` have ended.
+
+        What one of them waits for from it is refused; others go on waiting.
+        """
+
     @abstractmethod
     def down(self) -> None:
         """Learn that an incarnation ended and another one will come."""
@@ -140,6 +147,10 @@ class ActorChild(Child):
         """End after the present message."""
         self.cell.retire("restarted")
 
+    def restarts_with(self, group: Group) -> None:
+        """Refuse what the group waits for."""
+        self.cell.restarts_with(group)
+
     def down(self) -> None:
         """Tell the watchers."""
         self.cell.down()
@@ -156,7 +167,7 @@ class ActorChild(Child):
             kind="actor",
             state=state,
             restarts=self.restarts,
-            mailbox=self.cell.mailbox.statistics(),
+            mailbox=self.cell.mailbox_statistics(),
             wait=statistics.wait.snapshot(),
             handling=statistics.handling.snapshot(),
             details={"refused": statistics.refused} if statistics.refused else {},

@@ -36,6 +36,7 @@ from .resident import Resident
 from .runtime import Runtime
 from .specs import DirectorySpec
 from .tree import TreeNode
+from .waiting import Group
 
 _TROUBLED = ("quarantined", "resting")
 _SHOWN = 20  # keys in the tree, at most
@@ -113,6 +114,9 @@ class Directory(Child, Generic[K, A]):
         self.runtime = runtime
         self._residents: dict[Hashable, Resident] = {}
         self._places: Places[Resident] = Places(spec.max_awake)
+        self._dormant: dict[Resident, None] = {}  # asleep, and not forgotten yet
+        self._forget_at = -math.inf
+        self._group: Group | None = None
         self._statistics = ActorStatistics()
         self._watchers = Watchers()
         self._refusal: Callable[[], NotExecuted] | None = stopped(self, "is not started")
@@ -192,6 +196,10 @@ class Directory(Child, Generic[K, A]):
                 self.runtime,
                 self._statistics,
             )
+            resident.restarts_with(self._group)
+            self._dormant[resident] = None
+            if self._dozing:
+                self._changed.set()
         return resident
 
     def awaken(self, key: K) -> Resident:
@@ -214,6 +222,7 @@ class Directory(Child, Generic[K, A]):
 
     def _line_up(self, resident: Resident) -> None:
         resident.residence = "in line"
+        self._dormant.pop(resident, None)
         self._places.line_up(resident)
         self._serve_line()
         self.is_awaited(resident)
@@ -231,6 +240,8 @@ class Directory(Child, Generic[K, A]):
     def _activate(self, resident: Resident, nursery: trio.Nursery) -> None:
         resident.residence = "awake"
         self._activations += 1
+        if self._ending == "drain":
+            resident.drain()
         nursery.start_soon(self._live, resident, name=self._path)
 
     def is_awaited(self, resident: Resident) -> None:
@@ -253,13 +264,22 @@ class Directory(Child, Generic[K, A]):
 
     def fell_idle(self, resident: Resident) -> None:
         """Hear that an actor waits for messages (called by the resident)."""
-        record = resident.record
-        if record is not None and record.on_probation and resident.served:
-            record.recovered()
-            self.runtime.notify(self.runtime.observer.recovered, resident.path)
         self._places.fell_idle(resident, trio.current_time())
         if self._places.in_line:
             self._serve_line()
+
+    def proved_itself(self, resident: Resident) -> None:
+        """Hear that a new actor handled its first message (called by the resident)."""
+        record = resident.record
+        if record is not None and record.on_probation:
+            record.recovered()
+            self.runtime.notify(self.runtime.observer.recovered, resident.path)
+
+    def lost_interest(self, resident: Resident) -> None:
+        """Hear that nothing waits any more in a mailbox (called by the resident)."""
+        if resident.residence == "in line":
+            self._places.leave_line(resident)
+            self._fall_asleep(resident)
 
     def got_busy(self, resident: Resident) -> None:
         """Hear that a message came for an actor (called by the resident)."""
@@ -297,8 +317,15 @@ class Directory(Child, Generic[K, A]):
             resident.open()
         if resident.mailbox.in_use:
             self._line_up(resident)
-        elif resident.forgettable:
+        else:
+            self._fall_asleep(resident)
+
+    def _fall_asleep(self, resident: Resident) -> None:
+        resident.residence = "asleep"
+        if resident.forgettable:
             del self._residents[resident.key]
+        else:
+            self._dormant[resident] = None
 
     def _crashed(self, resident: Resident) -> None:
         if self._refusal is not None:
@@ -312,12 +339,15 @@ class Directory(Child, Generic[K, A]):
             refusal = partial(self._refuse_quarantined, resident)
             resident.mailbox.close(refusal)
             resident.mailbox.refuse_waiting(refusal)
+            self._dormant[resident] = None
             self.runtime.notify(observer.quarantined, resident.path, quarantine)
         elif resident.mailbox.in_use and self._nursery is not None and self._ending is None:
             resident.residence = "resting"
             delay = self._spec.backoff.delay(record.recent - 1, self.runtime.random)
             self.runtime.notify(observer.restarting, resident.path, delay)
             self._nursery.start_soon(self._rest, resident, delay, name=f"{self._path} backoff")
+        else:
+            self._fall_asleep(resident)
 
     def _refuse_quarantined(self, resident: Resident) -> ActorQuarantined:
         record = resident.record
@@ -331,8 +361,12 @@ class Directory(Child, Generic[K, A]):
 
     async def _rest(self, resident: Resident, delay: float) -> None:
         await trio.sleep(delay)
-        if resident.residence == "resting" and self._refusal is None:
+        if resident.residence != "resting" or self._refusal is not None:
+            return
+        if resident.mailbox.in_use:
             self._line_up(resident)
+        else:
+            self._fall_asleep(resident)
 
     # Under supervision
 
@@ -349,6 +383,7 @@ class Directory(Child, Generic[K, A]):
     def open(self) -> None:
         """Accept messages."""
         self._refusal = None
+        self.restarts_with(None)
 
     async def run_once(self, ready: Callable[[], None]) -> None:
         """Serve until drained or retired; put idle actors to sleep meanwhile."""
@@ -356,7 +391,9 @@ class Directory(Child, Generic[K, A]):
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             for resident in list(self._residents.values()):
-                if resident.residence in ("asleep", "resting") and resident.mailbox.in_use:
+                if resident.residence == "resting":  # its backoff ended with the last incarnation
+                    resident.residence = "asleep"
+                if resident.residence == "asleep" and resident.mailbox.in_use:
                     self._line_up(resident)
             self._serve_line()
             ready()
@@ -370,7 +407,7 @@ class Directory(Child, Generic[K, A]):
         """Put idle actors to sleep until the directory has ended."""
         while not self._ended():
             now = trio.current_time()
-            while (resident := self._places.idle_since(now - self._spec.idle_timeout)) is not None:
+            while (resident := self._places.idle_for(self._spec.idle_timeout, now)) is not None:
                 self._put_to_sleep(resident)
             self._forget(now)
             self._changed = trio.Event()
@@ -386,14 +423,18 @@ class Directory(Child, Generic[K, A]):
         return (now if since is None else since) + self._spec.idle_timeout
 
     def _forget(self, now: float) -> None:
+        if now < self._forget_at:
+            return
+        self._forget_at = now + self._spec.idle_timeout
         rule = self._spec.quarantine
-        for resident in list(self._residents.values()):
+        for resident in list(self._dormant):
             if resident.record is not None and resident.record.expires(rule) <= now:
                 resident.record = None
                 if resident.residence == "quarantined":
                     resident.residence = "asleep"
                     resident.open()
             if resident.residence == "asleep" and resident.forgettable:
+                del self._dormant[resident]
                 del self._residents[resident.key]
 
     def _ended(self) -> bool:
@@ -422,6 +463,12 @@ class Directory(Child, Generic[K, A]):
             self._put_to_sleep(resident)
         self._changed.set()
 
+    def restarts_with(self, group: Group | None) -> None:
+        """Learn which group is being restarted together, or that it is over."""
+        self._group = group
+        for resident in self._residents.values():
+            resident.restarts_with(group)
+
     def down(self) -> None:
         """Tell the watchers."""
         self._watchers.tell(Down(self._path, "restarted", None, final=False))
@@ -432,6 +479,7 @@ class Directory(Child, Generic[K, A]):
         for resident in self._residents.values():
             resident.close(self._refusal)
         self._residents.clear()
+        self._dormant.clear()
         self._places = Places(self._spec.max_awake)
         self._watchers.tell(Down(self._path, "drained", None, final=True))
 
@@ -455,7 +503,7 @@ class Directory(Child, Generic[K, A]):
                     name=str(resident.key),
                     kind="virtual actor",
                     state=resident.residence,
-                    mailbox=resident.mailbox.statistics(),
+                    mailbox=resident.mailbox_statistics(),
                 )
                 for resident in shown[:_SHOWN]
             ),

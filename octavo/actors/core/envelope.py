@@ -173,6 +173,13 @@ class Envelope(Generic[M_co]):
             self._mailbox.discard(self)
         return True
 
+    def withdraw(self, error: BaseException) -> None:
+        """Take a QUEUED message back on the asker's behalf and make the ask raise ``error``."""
+        if self._state is _QUEUED:
+            if self._mailbox is not None:
+                self._mailbox.discard(self)
+            self.fail(error)
+
     def settled(self) -> Awaitable[object]:
         """Wait until the envelope is DONE; to be awaited at once, by the asker.
 

@@ -39,6 +39,9 @@ class ParkObserver(Protocol):
     def woken(self) -> None:
         """A message came from outside, whether or not the receiver waits."""
 
+    def emptied(self) -> None:
+        """The last message was withdrawn, and no sender waits."""
+
 
 @dataclass(frozen=True, slots=True)
 class MailboxStatistics:
@@ -188,6 +191,8 @@ class Mailbox:
         except ValueError:
             return  # already received: the actor passes over it in take()
         self._admit_senders()
+        if self._park_observer is not None and not self._messages:
+            self._park_observer.emptied()
 
     def _admit_senders(self) -> None:
         while self._senders and len(self._messages) < self._capacity:
@@ -234,6 +239,11 @@ class Mailbox:
         """Make the present or next `receive` return, with what there is."""
         self._interrupted = True
         self._wake()
+
+    def nudge(self) -> None:
+        """End the present wait of the receiver, if there is one."""
+        if self._receiver is not None:
+            self.interrupt()
 
     def unreceive(self, envelopes: Sequence[Envelope[Any]]) -> None:
         """Put messages that were received but not taken back to the front.

@@ -56,3 +56,9 @@ def require_callable(what: str, value: Callable[..., object]) -> None:
     """Raise TypeError unless ``value`` can be called."""
     if not callable(value):
         raise TypeError(f"{what} must be callable, not {value!r}")
+
+
+def require_instance(what: str, value: object, kind: type) -> None:
+    """Raise TypeError unless ``value`` is of ``kind``."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} must be a {kind.__name__}, not {value!r}")

@@ -28,6 +28,7 @@ class Places(Generic[R]):
         self._line: OrderedDict[R, None] = OrderedDict()
         self._staying: OrderedDict[R, None] = OrderedDict()
         self._leaving: set[R] = set()
+        self._leaving_idle: set[R] = set()  # of these, those that had nothing to do: soon gone
         self._idle: OrderedDict[R, float] = OrderedDict()
 
     # What changes
@@ -66,19 +67,27 @@ class Places(Generic[R]):
     def send_away(self) -> R | None:
         """Choose one to leave for the sake of the line; None if nobody has to.
 
-        As many leave as stand in line, the longest idle first.
+        As many idle ones leave as stand in line, the longest idle first. Without them busy ones
+        are told to go after what they do; since one of them may take for ever, they don't keep
+        an idle one from being sent.
         """
-        if len(self._leaving) >= len(self._line):
-            return None
-        resident = next(iter(self._idle), None) or next(iter(self._staying), None)
-        if resident is not None:
+        if self._idle and len(self._leaving_idle) < len(self._line):
+            resident = next(iter(self._idle))
             self.leave(resident)
-        return resident
+            self._leaving_idle.add(resident)
+            return resident
+        if self._idle or len(self._leaving) >= len(self._line):
+            return None
+        busy = next(iter(self._staying), None)
+        if busy is not None:
+            self.leave(busy)
+        return busy
 
-    def idle_since(self, before: float) -> R | None:
-        """Choose one that has been idle since ``before`` or earlier to leave."""
+    def idle_for(self, seconds: float, now: float) -> R | None:
+        """Choose one that has been idle for ``seconds`` at ``now`` to leave."""
         first = next(iter(self._idle.items()), None)
-        if first is None or first[1] > before:
+        # The same sum as whoever waits for that moment makes: no other rounding.
+        if first is None or first[1] + seconds > now:
             return None
         self.leave(first[0])
         return first[0]
@@ -94,6 +103,7 @@ class Places(Generic[R]):
         self._idle.pop(resident, None)
         self._staying.pop(resident, None)
         self._leaving.discard(resident)
+        self._leaving_idle.discard(resident)
 
     # What is
 

@@ -33,6 +33,12 @@ class Household(Protocol):
     def is_awaited(self, resident: Resident) -> None:
         """Another actor is about to wait for it."""
 
+    def proved_itself(self, resident: Resident) -> None:
+        """Its new actor handled a first message."""
+
+    def lost_interest(self, resident: Resident) -> None:
+        """The last message that waited was withdrawn."""
+
 
 class Resident(Cell):
     """The cell of one key, with where it stands and what is remembered of it."""
@@ -64,6 +70,14 @@ class Resident(Cell):
     def woken(self) -> None:
         """Hear from the mailbox that a message came."""
         self._household.got_busy(self)
+
+    def emptied(self) -> None:
+        """Hear from the mailbox that the last message was withdrawn."""
+        self._household.lost_interest(self)
+
+    def first_served(self) -> None:
+        """Hear that the present actor handled its first message."""
+        self._household.proved_itself(self)
 
     def is_awaited(self) -> None:
         """Hear that one more actor is about to wait for this one."""

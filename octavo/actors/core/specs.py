@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from .actor import Actor
 from .backoff import Backoff
 from .bounds import require_positive_count, require_seconds
-from .options import ActorOptions, require_callable, require_name
+from .options import ActorOptions, require_callable, require_instance, require_name
 from .quarantine import QuarantineRule
 from .restart import Intensity, Restart, Strategy, require_restart, require_strategy
 
@@ -48,6 +48,7 @@ class ActorSpec(ActorOptions, Generic[A]):
         require_name(self.name)
         require_callable("ActorSpec.factory", self.factory)
         require_restart(self.restart)
+        require_instance("ActorSpec.backoff", self.backoff, Backoff)
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class WorkerSpec:
         require_name(self.name)
         require_callable("WorkerSpec.run", self.run)
         require_restart(self.restart)
+        require_instance("WorkerSpec.backoff", self.backoff, Backoff)
         require_seconds("start_timeout", self.start_timeout)
         require_seconds("drain_timeout", self.drain_timeout, zero=True)
 
@@ -118,6 +120,8 @@ class SupervisorSpec:
         require_name(self.name)
         require_strategy(self.strategy)
         require_restart(self.restart)
+        require_instance("intensity", self.intensity, Intensity)
+        require_instance("backoff", self.backoff, Backoff)
         require_seconds("start_timeout", self.start_timeout)
         require_seconds("drain_timeout", self.drain_timeout, zero=True)
 
@@ -158,3 +162,5 @@ class DirectorySpec(ActorOptions, Generic[K, A]):
         require_callable("DirectorySpec.factory", self.factory)
         require_seconds("idle_timeout", self.idle_timeout)
         require_positive_count("max_awake", self.max_awake)
+        require_instance("DirectorySpec.backoff", self.backoff, Backoff)
+        require_instance("DirectorySpec.quarantine", self.quarantine, QuarantineRule)

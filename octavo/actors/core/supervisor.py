@@ -14,6 +14,7 @@ from typing import Self
 import trio
 
 from .branch import Branch
+from .errors import ActorStopped
 from .restart import Intensity, Strategy
 from .runtime import Runtime
 from .specs import SupervisorSpec
@@ -64,6 +65,8 @@ class Supervisor(Branch):
         Raises:
             RestartIntensityExceeded: the tree could not be kept alive; its
                 ``__cause__`` is the last crash.
+            ActorStopped: it was stopped before it was ready; only where
+                somebody waits for its readiness.
             RuntimeError: it runs or ran already.
         """
         if self.launches:
@@ -80,6 +83,8 @@ class Supervisor(Branch):
         try:
             with self._run_scope:
                 await self.run_once(ready)
+            if not told and task_status is not trio.TASK_STATUS_IGNORED:
+                raise ActorStopped(f"{self.path} was stopped before it was ready")
         finally:
             self.close()
             self._ended.set()

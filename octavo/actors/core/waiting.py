@@ -12,29 +12,46 @@ answer that was given but not yet seen holds nobody up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
 import trio
 
 from .envelope import Envelope
-from .errors import AskCycle
+from .errors import ActorStopped, AskCycle
 
 _current_waiter: ContextVar[Waiter | None] = ContextVar("octavo_actor", default=None)
 """Which actor the running code belongs to: a constant key; the values live in tasks' contexts."""
 
 
+class Group:
+    """The paths of children that are being restarted together."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        """Hold the paths."""
+        self._paths = tuple(paths)
+
+    def waits(self, waiter: Waiter) -> bool:
+        """Whether ``waiter`` belongs to the group, or one of the group waits for it."""
+        return self._holds(waiter) or any(self._holds(other) for other in waiter.awaited_by())
+
+    def _holds(self, waiter: Waiter) -> bool:
+        path = f"{waiter.path}/"
+        return any(path.startswith(f"{mine}/") for mine in self._paths)
+
+
 class Waiter:
     """One actor as a node of the graph of waits."""
 
-    __slots__ = ("_awaited_by", "_task", "_waits")
+    __slots__ = ("_awaited_by", "_group", "_task", "_waits")
 
     def __init__(self) -> None:
         """Make a node with no edges."""
         self._task: trio.lowlevel.Task | None = None
         self._waits: dict[Envelope[Any], Waiter] | None = None
         self._awaited_by: dict[Envelope[Any], Waiter] | None = None
+        self._group: Group | None = None
 
     @property
     def path(self) -> str:
@@ -56,7 +73,12 @@ class Waiter:
 
         Raises:
             AskCycle: ``target`` waits, directly or not, for this actor.
+            ActorStopped: ``target`` is started again only when this actor, or
+                one that waits for it, has ended or got ready.
         """
+        if target._group is not None and target._group.waits(self):
+            envelope.abandon()
+            raise target.restarting()
         circle = _find_path(target, self)
         if circle is not None:
             envelope.abandon()
@@ -80,6 +102,26 @@ class Waiter:
             target._awaited_by.pop(envelope, None)
             if not target._awaited_by:
                 target._awaited_by = None
+
+    def restarts_with(self, group: Group | None) -> None:
+        """Learn that this actor, which is down, is started again together with ``group``.
+
+        Those of the group end first. So whatever one of them waits for from here can't come, and
+        is refused now; None says that the actor is about to be started.
+        """
+        self._group = group
+        if group is None or self._awaited_by is None:
+            return
+        for envelope, waiter in list(self._awaited_by.items()):
+            if envelope.pending and group.waits(waiter):
+                envelope.withdraw(self.restarting())
+
+    def restarting(self) -> ActorStopped:
+        """The refusal for those on whose end the restart of this actor waits."""
+        return ActorStopped(
+            f"{self.path} is restarted together with its siblings, and it is the turn of the asker,"
+            " or of one that waits for it; the message was not executed"
+        )
 
     def is_awaited(self) -> None:
         """Hear that one more actor is about to wait for this one."""

@@ -19,6 +19,7 @@ from octavo.actors.core import (
     QuarantineRule,
     Reply,
     Runtime,
+    StopReason,
     Supervisor,
 )
 
@@ -400,3 +401,108 @@ async def test_an_actor_that_stops_itself_leaves_its_messages_to_the_next_one() 
     assert log == [
         "a started", "one", "leave", "a finished", "a started", "two", "a drained",
     ]  # fmt: skip
+
+
+async def test_many_keys_fall_asleep_without_the_clock_standing_still() -> None:
+    for idle in (100, 0.05, 60, 0.25):
+        tree = Tree(max_awake=1000, idle=idle)
+        async with tree.root.running():
+            for index in range(100):
+                await tree.keys.ask(str(index), Add(1))
+                await trio.sleep(0.001)
+            await trio.sleep(1000)
+            assert tree.keys.statistics().remembered == 0
+
+
+async def test_a_key_that_rested_when_a_sibling_took_the_directory_along_still_answers() -> None:
+    root = Supervisor("root", strategy="all_for_one", runtime=Runtime(observer=Recorder()))
+    other = root.add(ActorSpec("other", Counter, backoff=Backoff(first=1, jitter=0)))
+    keys = root.add(
+        DirectorySpec[str, Counter](
+            "keys", lambda key: Counter(), backoff=Backoff(first=50, most=50, jitter=0)
+        )
+    )
+    async with root.running(), trio.open_nursery() as nursery:
+        await keys.tell("a", Crash(after=1))
+        with trio.move_on_after(10):
+            await keys.ask("a", Add(1))
+        await other.tell(Crash())
+        await trio.sleep(30)
+        nursery.start_soon(keys.ask, "a", Add(1))
+        assert await keys.ask("a", Add(1), timeout=100) >= 1
+        assert keys.statistics().resting == 0
+
+
+async def test_an_idle_key_makes_room_though_a_busy_one_never_does() -> None:
+    tree = Tree(max_awake=2, idle=10_000)
+    async with tree.root.running(), trio.open_nursery() as nursery:
+        nursery.start_soon(tree.keys.ask, "hangs", Nap(5000))
+        await wait_all_tasks_blocked()
+        nursery.start_soon(tree.keys.ask, "busy", Nap(1))
+        await wait_all_tasks_blocked()
+        begun = trio.current_time()
+        assert await tree.keys.ask("c", Add(1), timeout=100) == 1
+        assert trio.current_time() - begun == pytest.approx(1)
+        assert await tree.keys.ask("d", Add(1), timeout=100) == 1
+        assert trio.current_time() - begun == pytest.approx(1)
+
+
+async def test_askers_who_give_up_in_line_leave_nothing_behind() -> None:
+    tree = Tree(max_awake=1)
+    async with tree.root.running(), trio.open_nursery() as nursery:
+        nursery.start_soon(tree.keys.ask, "hangs", Nap(50))
+        await wait_all_tasks_blocked()
+        for index in range(100):
+            with trio.move_on_after(0.1):
+                await tree.keys.ask(str(index), Add(1))
+        statistics = tree.keys.statistics()
+        assert (statistics.in_line, statistics.remembered) == (0, 1)
+    assert tree.made == {"hangs": 1}
+
+
+async def test_a_key_is_back_as_soon_as_its_probe_is_handled() -> None:
+    tree = Tree(crashes=2)
+    async with tree.root.running():
+        for _ in range(2):
+            with pytest.raises(ActorCrashed):
+                await tree.keys.ask("bad", Crash())
+        await trio.sleep(20)
+        ref = tree.keys.ref("bad")
+        ref.tell_nowait(Note("probe"))
+        ref.tell_nowait(Crash())
+        assert await ref.ask(Add(1)) == 1, "one crash after a good probe is one crash"
+
+
+async def test_an_actor_that_stops_itself_and_then_crashes_does_not_shut_its_key() -> None:
+    class Leaving(Counter):
+        async def handle(self, message: CounterMessage) -> Reply:
+            if isinstance(message, Crash):
+                self.context.stop()
+            return await super().handle(message)
+
+    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
+    keys = root.add(DirectorySpec[str, Leaving]("keys", lambda key: Leaving(), idle_timeout=600))
+    async with root.running():
+        with pytest.raises(ActorCrashed):
+            await keys.ask("a", Crash())
+        assert await keys.ask("a", Add(1), timeout=1) == 1
+
+
+async def test_a_message_that_came_during_the_last_hand_over_is_drained_at_once() -> None:
+    class Slow(Counter):
+        async def stopping(self, reason: StopReason) -> None:
+            await trio.sleep(2)
+
+    root = Supervisor("root")
+    keys = root.add(
+        DirectorySpec[str, Slow]("keys", lambda key: Slow(), idle_timeout=1000, max_awake=1)
+    )
+    async with trio.open_nursery() as nursery:
+        async with root.running():
+            await keys.ask("a", Add(1))
+            nursery.start_soon(keys.ask, "b", Add(1))
+            await wait_all_tasks_blocked()
+            nursery.start_soon(keys.ask, "a", Add(1))
+            await wait_all_tasks_blocked()
+            begun = trio.current_time()
+        assert trio.current_time() - begun <= 6

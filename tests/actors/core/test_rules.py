@@ -34,6 +34,8 @@ def test_a_backoff_stays_within_its_bounds(
     delay = backoff.delay(restarts, lambda: random)
     assert 0 <= delay <= most * (1 + jitter) * (1 + 1e-9)
     assert backoff.delay(restarts, lambda: 0.5) <= backoff.delay(restarts + 1, lambda: 0.5)
+    at_once = Backoff(first=0, factor=factor, most=most, jitter=jitter)
+    assert at_once.delay(restarts, lambda: random) == 0
 
 
 @given(gaps=st.lists(seconds, max_size=30), allowed=st.integers(0, 5), period=st.floats(0.1, 50))
@@ -140,11 +142,13 @@ def test_places_never_exceed_their_number_and_strand_nobody(
             if idle:
                 assert sent == idle.pop(0), "the one idle for longest goes first"
             leaving.add(sent)
+            assert line, "nobody leaves for nobody"
         assert len(awake) <= number
         assert (places.awake, places.in_line, places.idle) == (len(awake), len(line), len(idle))
         if line:
             assert len(awake) == number
-            assert len(leaving) >= min(len(line), len(awake))
+            assert len(leaving) >= min(len(line), len(awake)) or not idle
+            assert not idle or len(leaving) >= len(line)
 
 
 @given(durations=st.lists(st.floats(0, 200), min_size=1, max_size=200), fraction=st.floats(0, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -10,6 +11,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.core import (
+    ActorContext,
     ActorCrashed,
     ActorSpec,
     ActorStopped,
@@ -27,7 +29,7 @@ from octavo.actors.core import (
     WorkerSpec,
 )
 
-from .actors import Add, Counter, Crash, Nap, Note, Recorder, Words
+from .actors import Add, Counter, Crash, Nap, Note, Recorder, Relay, Words
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
@@ -538,6 +540,10 @@ async def test_a_stop_during_the_start_ends_it() -> None:
         (lambda: Backoff(first=-1), ValueError, r"Backoff\.first"),
         (lambda: Backoff(factor=0.5), ValueError, r"Backoff\.factor"),
         (lambda: Backoff(jitter=2), ValueError, r"Backoff\.jitter"),
+        (lambda: Backoff(factor=math.inf), ValueError, r"Backoff\.factor"),
+        (lambda: Backoff(first=math.inf, most=math.inf), ValueError, "finite"),
+        (lambda: ActorSpec("a", Counter, backoff=3), TypeError, "must be a Backoff"),  # type: ignore[arg-type]
+        (lambda: SupervisorSpec("s", intensity=3), TypeError, "must be a Intensity"),  # type: ignore[arg-type]
         (lambda: WorkerSpec("w", None), TypeError, "run must be callable"),  # type: ignore[arg-type]
         (lambda: Supervisor("x").add("a"), TypeError, "no child specification"),  # type: ignore[call-overload]
     ],
@@ -589,3 +595,151 @@ async def test_a_stop_during_the_start_of_a_subtree_still_drains_what_runs_in_it
         await wait_all_tasks_blocked()
         await root.stop()
     assert log == ["a started", "a drained"]
+
+
+@pytest.mark.parametrize("strategy", ["rest_for_one", "all_for_one"])
+async def test_a_sibling_that_waits_for_the_crashed_one_does_not_block_the_restart(
+    strategy: Strategy,
+) -> None:
+    root = supervisor(strategy)
+    a = root.add(spec("a", drain=math.inf))
+    b = root.add(spec("b", drain=math.inf))
+    outcomes: list[str] = []
+
+    async def ask_through() -> None:
+        with pytest.raises(ActorCrashed) as caught:
+            await b.ask(Relay(a, Add(1)))
+        outcomes.append(type(caught.value.__cause__).__name__)
+
+    async with root.running(), trio.open_nursery() as nursery:
+        await a.tell(Crash(after=1))
+        await wait_all_tasks_blocked()
+        nursery.start_soon(ask_through)
+        await trio.sleep(0.5)
+        begun = trio.current_time()
+        assert await a.ask(Add(1)) == 1, "one that is no sibling goes on waiting"
+        assert trio.current_time() - begun == pytest.approx(1.5)
+        assert await b.ask(Add(1)) == 1
+    assert outcomes == ["ActorStopped"]
+
+
+async def test_a_start_that_asks_a_later_sibling_fails_at_once_on_a_restart_too() -> None:
+    asks: list[str] = []
+
+    class Eager(Counter):
+        async def started(self) -> None:
+            try:
+                await later.ask(Add(1))
+            except ActorStopped as error:
+                asks.append(str(error))
+
+    root = supervisor("all_for_one")
+    eager = root.add(ActorSpec("eager", Eager, backoff=QUICK))
+    later = root.add(spec("later"))
+    async with root.running():
+        await eager.tell(Crash())
+        begun = trio.current_time()
+        assert await eager.ask(Add(1)) == 1
+        assert trio.current_time() - begun == pytest.approx(1)
+    assert "is not started" in asks[0]
+    assert "is restarted together with its siblings" in asks[1]
+
+
+async def test_an_ask_to_one_in_backoff_ends_when_the_shutdown_begins() -> None:
+    root = supervisor()
+    a = root.add(
+        ActorSpec("a", Counter, backoff=Backoff(first=1000, most=1000), drain_timeout=math.inf)
+    )
+    b = root.add(spec("b", drain=math.inf))
+    async with trio.open_nursery() as nursery:
+        async with root.running():
+            await a.tell(Crash())
+            await wait_all_tasks_blocked()
+
+            async def ask_through() -> None:
+                with pytest.raises(ActorCrashed):
+                    await b.ask(Relay(a, Add(1)))
+
+            nursery.start_soon(ask_through)
+            await wait_all_tasks_blocked()
+            begun = trio.current_time()
+        assert trio.current_time() == begun
+
+
+@pytest.mark.parametrize("strategy", ["rest_for_one", "all_for_one"])
+async def test_a_restart_goes_on_when_the_one_it_waits_for_is_stopped_by_name(
+    strategy: Strategy,
+) -> None:
+    root = supervisor(strategy, restarts=100)
+    a, b, c = [root.add(spec(name)) for name in "abc"]
+    async with root.running():
+        async with trio.open_nursery() as nursery:
+            await b.tell(Crash(after=1))
+            await a.tell(Crash(after=1))
+            await trio.sleep(1)
+            nursery.start_soon(root.stop_child, "b")
+        assert await a.ask(Add(1), timeout=100) == 1
+        assert await c.ask(Add(1), timeout=100) == 1
+
+
+async def test_a_temporary_sibling_taken_along_does_not_come_back() -> None:
+    root = supervisor("all_for_one")
+    a = root.add(spec("a"))
+    b = root.add(spec("b", restart="temporary"))
+    async with root.running():
+        assert await b.ask(Add(1)) == 1
+        await a.tell(Crash())
+        await trio.sleep(10)
+        assert await a.ask(Add(1)) == 1
+        with pytest.raises(ActorStopped):
+            await b.ask(Add(1))
+
+
+async def test_the_end_of_another_one_does_not_cut_a_backoff_short() -> None:
+    async def ends(worker: WorkerContext) -> None:
+        await trio.sleep(2)
+
+    root = supervisor("rest_for_one")
+    root.add(WorkerSpec("job", ends, restart="transient"))
+    a = root.add(ActorSpec("a", Counter, backoff=Backoff(first=20, jitter=0)))
+    async with root.running():
+        await a.tell(Crash())
+        begun = trio.current_time()
+        assert await a.ask(Add(1)) == 1
+        assert trio.current_time() - begun == pytest.approx(20)
+
+
+async def test_stopping_while_the_block_has_not_begun_is_told_clearly() -> None:
+    async def never_ready(worker: WorkerContext) -> None:
+        await trio.sleep_forever()
+
+    root = supervisor()
+    root.add(WorkerSpec("stuck", never_ready, reports_ready=True, start_timeout=1000))
+
+    async def run() -> None:
+        with pytest.raises(ActorStopped, match="root was stopped before it was ready"):
+            async with root.running():
+                pytest.fail("the block must not begin")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run)
+        await wait_all_tasks_blocked()
+        await root.stop()
+
+
+async def test_the_context_of_an_ended_incarnation_is_of_no_use() -> None:
+    contexts: list[ActorContext] = []
+
+    class Leaky(Counter):
+        async def started(self) -> None:
+            contexts.append(self.context)
+
+    root = supervisor()
+    ref = root.add(ActorSpec("a", Leaky, backoff=QUICK))
+    async with root.running():
+        await ref.tell(Crash())
+        await ref.ask(Add(1))
+        for use in (contexts[0].stop, lambda: contexts[0].schedule_once(1, Note("late"))):
+            with pytest.raises(RuntimeError, match="this incarnation of root/a has ended"):
+                use()
+        assert await ref.ask(Add(1)) == 2

@@ -174,3 +174,14 @@ async def test_a_senseless_time_is_refused(
 
     async with Bench(tried).root.running():
         assert len(errors) == 1
+
+
+async def test_a_timer_set_from_beside_a_waiting_actor_is_noticed() -> None:
+    contexts: list[ActorContext] = []
+    bench = Bench(contexts.append)
+    async with bench.root.running():
+        begun = trio.current_time()
+        await trio.sleep(1)
+        contexts[0].schedule_once(2, Tick("beside"))
+        await trio.sleep(10)
+    assert bench.times(begun) == [("beside", 3)]

@@ -138,3 +138,16 @@ async def test_crashes_are_logged_by_default(caplog: pytest.LogCaptureFixture) -
         await trio.sleep(1)
     assert "root/a crashed" in caplog.text
     assert "ValueError" in caplog.text
+
+
+async def test_messages_that_a_busy_actor_received_and_did_not_take_are_seen_waiting() -> None:
+    root = Supervisor("root")
+    ref = root.add(ActorSpec("a", Counter))
+    async with root.running(), trio.open_nursery() as nursery:
+        for _ in range(50):
+            nursery.start_soon(ref.ask, Nap(2))
+        await trio.sleep(1)
+        mailbox = root.tree().children[0].mailbox
+        assert mailbox is not None
+        assert mailbox.depth == 49
+        assert mailbox.oldest_age == pytest.approx(1)

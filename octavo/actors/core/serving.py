@@ -1,0 +1,188 @@
+"""The loop of an incarnation: take what waits, handle it, answer, count.
+
+Here is the boundary between an actor and everybody else: whatever a handler
+raises becomes an answer, and only a crash or a cancellation gets out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import trio
+from trio import current_time
+
+from .actor import Actor, ActorContext, handles_batches
+from .crash import is_crash, unwrap
+from .envelope import Envelope
+from .errors import ActorCrashed, BadReply, OutcomeUnknown, Refusal
+from .runtime import Observer
+from .timers import Timers
+
+if TYPE_CHECKING:
+    from .cell import Cell
+
+
+class Serving:
+    """Serves the messages of ``cell`` with ``actor`` until the cell is done.
+
+    Raises:
+        TypeError: the actor defines both handlers, or neither.
+    """
+
+    def __init__(self, cell: Cell, actor: Actor[Any], context: ActorContext) -> None:
+        """Choose the loop: message by message, or in batches."""
+        self._cell = cell
+        self._actor = actor
+        self._context = context
+        self._serve: Callable[[], Any] = (
+            self._serve_batches if handles_batches(actor) else self._serve_each
+        )
+
+    async def run(self) -> None:
+        """Serve. Raises what made a handler crash; what was not taken is in the mailbox again."""
+        await self._serve()
+
+    async def _receive_until_due(self, timers: Timers) -> list[Envelope[Any]]:
+        """The next messages, those of timers that are due among them."""
+        limit = self._cell.options.batch_limit
+        timers.post_due(self._cell.mailbox, trio.current_time())
+        due = timers.next_due()
+        if due is None or self._cell.mailbox.depth:
+            return await self._cell.mailbox.receive(limit)
+        with trio.CancelScope(deadline=due):
+            return await self._cell.mailbox.receive(limit)
+        return []
+
+    async def _receive(self) -> list[Envelope[Any]] | None:
+        """The next messages; an empty list if there may be more later; None at the end."""
+        if self._cell.is_done:
+            return None
+        timers = self._context.timers
+        if timers is None:
+            return await self._cell.mailbox.receive(self._cell.options.batch_limit)
+        return await self._receive_until_due(timers)
+
+    async def _serve_each(self) -> None:
+        cell = self._cell
+        handle, faults, path = self._actor.handle, self._cell.runtime.faults, self._cell.path
+        while (batch := await self._receive()) is not None:
+            done = 0
+            cell.batch = batch
+            try:
+                now = current_time()
+                for envelope in batch:
+                    done += 1
+                    if not envelope.take():
+                        continue
+                    try:
+                        if faults is not None:
+                            await faults.reach("actor.taken", path)
+                        value = await handle(envelope.message)
+                        if faults is not None:
+                            await faults.reach("actor.handled", path)
+                    except BaseException as error:  # noqa: BLE001 - the actor boundary
+                        self._fail(envelope, error)
+                    else:
+                        self._answer(envelope, value)
+                    now = self._count(envelope, now)
+                    if cell.retiring and not cell.makes_room:
+                        break
+            finally:
+                if done < len(batch):
+                    self._cell.mailbox.unreceive(batch[done:])
+
+    def _answer(self, envelope: Envelope[Any], value: object) -> None:
+        faults = self._cell.runtime.faults
+        if faults is not None and faults.loses_reply(self._cell.path):
+            envelope.fail(OutcomeUnknown(f"the answer of {self._cell} was lost"))
+        else:
+            try:
+                envelope.answer(value)
+            except BadReply as error:
+                envelope.fail(error)
+                raise
+
+    def _fail(self, envelope: Envelope[Any], error: BaseException) -> None:
+        """Answer with the failure; raises it unless it is a refusal."""
+        if not is_crash(error):
+            envelope.fail(
+                OutcomeUnknown(f"{self._cell} was stopped by force while it handled the message")
+            )
+            raise error
+        single = unwrap(error)
+        if isinstance(single, Refusal):
+            self._cell.statistics.refused += 1
+            envelope.fail(single)
+            if not envelope.is_ask:
+                observer = self._cell.runtime.observer
+                self._cell.runtime.notify(
+                    observer.unheard_refusal, self._cell.path, envelope.message, single
+                )
+            return
+        envelope.fail(self._crashed(single))
+        raise error
+
+    def _crashed(self, error: BaseException) -> ActorCrashed:
+        crash = ActorCrashed(f"{self._cell} crashed while it handled the message: {error!r}")
+        crash.__cause__ = error
+        return crash
+
+    async def _serve_batches(self) -> None:
+        faults = self._cell.runtime.faults
+        while (batch := await self._receive()) is not None:
+            taken = [envelope for envelope in batch if envelope.take()]
+            if not taken:
+                continue
+            now = trio.current_time()
+            try:
+                if faults is not None:
+                    await faults.reach("actor.taken", self._cell.path)
+                await self._actor.handle_batch(taken)
+                if faults is not None:
+                    await faults.reach("actor.handled", self._cell.path)
+                self._require_answers(taken)
+            except BaseException as error:
+                single = unwrap(error)
+                for envelope in taken:
+                    if envelope.pending:
+                        envelope.fail(
+                            self._crashed(single)
+                            if is_crash(error)
+                            else OutcomeUnknown(
+                                f"{self._cell} was stopped by force while it handled a batch"
+                            )
+                        )
+                raise
+            for envelope in taken:
+                self._count(envelope, now, share=len(taken))
+
+    def _require_answers(self, taken: list[Envelope[Any]]) -> None:
+        unanswered = 0
+        for envelope in taken:
+            if not envelope.is_ask:
+                envelope.answer(None)
+            elif envelope.pending:
+                unanswered += 1
+        if unanswered:
+            raise BadReply(
+                f"{self._cell}.handle_batch left {unanswered} of {len(taken)} messages without an"
+                " answer; call reply() or refuse() on each ask"
+            )
+
+    def _count(self, envelope: Envelope[Any], since: float, share: int = 1) -> float:
+        """Count a handled message; returns the time at which the next one began."""
+        now = current_time()
+        statistics = self._cell.statistics
+        wait, handling = since - envelope.enqueued_at, (now - since) / share
+        statistics.wait.record(wait)
+        statistics.handling.record(handling)
+        if not self._cell.served:
+            self._cell.served = True
+            self._cell.first_served()
+        observer = self._cell.runtime.observer
+        if type(observer).handled is not Observer.handled:
+            self._cell.runtime.notify(
+                observer.handled, self._cell.path, envelope.message, wait, handling
+            )
+        return now
