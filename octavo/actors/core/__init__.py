@@ -7,7 +7,8 @@ from .actor import Actor, ActorContext
 from .backoff import Backoff
 from .branch import Branch
 from .child import WorkerContext
-from .directory import Directory, DirectoryStatistics
+from .directory import Directory
+from .directory_child import DirectoryStatistics
 from .envelope import Envelope, EnvelopeState
 from .errors import (
     ActorCrashed,

@@ -1,32 +1,18 @@
-"""The loop of supervision: start in order, restart what crashes, stop in reverse.
-
-A supervisor is a loop over the ends of its children. Everything that takes
-time (a backoff, a start, the stop of a sibling) happens in a task beside it,
-so a crash is always heard at once; a restart under way that a new crash
-overtakes is given up, and a wider one begins. The rules themselves are pure
-functions in `restart`.
-"""
+"""Supervisors as callers hold them: add children, start and stop them, watch them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any, TypeVar, overload
-
-import trio
 
 from .actor import Actor
 from .child import ActorChild, Child, WorkerChild
 from .directory import Directory
-from .errors import ActorStopped, NotExecuted, RestartIntensityExceeded
-from .incarnation import Incarnation
-from .monitor import Down, Monitor, StopReason, Watchers
+from .directory_child import DirectoryChild
+from .monitor import Monitor
 from .ref import ActorRef
-from .restart import RestartWindow, affected, is_restarted
-from .runtime import Runtime
 from .specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
-from .tree import TreeNode
-from .waiting import Group
+from .supervision import Supervision
 
 A = TypeVar("A", bound=Actor[Any])
 K = TypeVar("K", bound=Hashable)
@@ -34,41 +20,21 @@ K = TypeVar("K", bound=Hashable)
 _Spec = ActorSpec[Any] | DirectorySpec[Any, Any] | SupervisorSpec | WorkerSpec
 
 
-class Branch(Child):
+class Branch:
     """A supervisor below a supervisor; made by ``supervisor.add(SupervisorSpec(...))``."""
 
-    def __init__(self, spec: SupervisorSpec, parent: str | None, runtime: Runtime) -> None:
-        """Make a supervisor without children; nothing runs yet."""
-        super().__init__(
-            spec.name,
-            restart=spec.restart,
-            backoff=spec.backoff,
-            start_timeout=spec.start_timeout,
-            drain_timeout=spec.drain_timeout,
-        )
-        self.drains_while_starting = True
-        self._spec = spec
-        self._path = spec.name if parent is None else f"{parent}/{spec.name}"
-        self._runtime = runtime
-        self._watchers = Watchers()
-        self._reason: StopReason = "drained"
-        self._error: BaseException | None = None
-        self._children: list[Child] = []
-        self._incarnations: dict[Child, Incarnation] = {}
-        self._nursery: trio.Nursery | None = None
-        self._stopping = False
-        self._reset()
+    def __init__(self, supervision: Supervision) -> None:
+        """Refer to the supervisor under supervision; `add` makes it."""
+        self._supervision = supervision
 
-    def _reset(self) -> None:
-        self._window = RestartWindow(self._spec.intensity)
-        self._events, self._next_event = trio.open_memory_channel[Incarnation | bool](math.inf)
-        self._pending: list[Child] = []  # what the restart under way has still to start
-        self._restart_scope: trio.CancelScope | None = None
-        self._restart_at = 0.0
-        self._draining = False
-        self._backoffs: dict[Child, trio.CancelScope] = {}
+    def __str__(self) -> str:
+        """The path."""
+        return self.path
 
-    # Children
+    @property
+    def path(self) -> str:
+        """Where it stands in the tree."""
+        return self._supervision.path
 
     @overload
     def add(self, spec: ActorSpec[A]) -> ActorRef[A]: ...
@@ -89,9 +55,9 @@ class Branch(Child):
             ValueError: another child has this name.
             RuntimeError: already running: use `start_child`.
         """
-        if self._nursery is not None:
-            raise RuntimeError(f"{self._path} is running: use start_child() to add {spec.name!r}")
-        return self._make(spec)[1]
+        if self._supervision.is_running:
+            raise RuntimeError(f"{self.path} is running: use start_child() to add {spec.name!r}")
+        return self._adopt(spec)[1]
 
     @overload
     async def start_child(self, spec: ActorSpec[A]) -> ActorRef[A]: ...
@@ -113,17 +79,9 @@ class Branch(Child):
                 child ended before it was ready.
             Exception: what made the child's first start fail.
         """
-        if self._nursery is None or self._stopping:
-            raise ActorStopped(f"{self._path} is not running; {spec.name!r} was not started")
-        child, handle = self._make(spec)
-        incarnation = self._launch(child)
-        incarnation.starter_waits = True
-        try:
-            await incarnation.settled.wait()
-        finally:
-            incarnation.starter_waits = False
-        if incarnation.ready_at is None:
-            raise incarnation.error or ActorStopped(f"{child.path} ended before it was ready")
+        self._supervision.require_running(spec.name)
+        child, handle = self._adopt(spec)
+        await self._supervision.start(child)
         return handle
 
     async def stop_child(self, name: str) -> None:
@@ -134,19 +92,7 @@ class Branch(Child):
         Raises:
             KeyError: no child has this name.
         """
-        child = self._child(name)
-        backoff = self._backoffs.get(child)
-        if backoff is not None:
-            backoff.cancel(reason=f"{child.path} is stopped")
-        incarnation = self._incarnations.get(child)
-        if incarnation is None:
-            self._forget(child)
-            return
-        incarnation.leaving = True
-        try:
-            await incarnation.stop(keep_waiting=False, reason=f"{child.path} is stopped")
-        finally:
-            incarnation.cancel(f"{child.path} is stopped")
+        await self._supervision.stop_one(self._supervision.child(name))
 
     def monitor(self, name: str) -> Monitor:
         """Watch the ends of a child of any kind; use the result as a context manager.
@@ -154,288 +100,28 @@ class Branch(Child):
         Raises:
             KeyError: no child has this name.
         """
-        return Monitor(self._child(name).watchers)
+        return Monitor(self._supervision.child(name).watchers)
 
-    def _child(self, name: str) -> Child:
-        for child in self._children:
-            if child.name == name:
-                return child
-        names = ", ".join(child.name for child in self._children) or "none"
-        raise KeyError(f"{self._path} has no child {name!r}; its children: {names}")
-
-    def _make(self, spec: _Spec) -> tuple[Child, object]:
-        if any(child.name == spec.name for child in self._children):
-            raise ValueError(f"{self._path} already has a child named {spec.name!r}")
-        child: Child
-        handle: object = None
-        if isinstance(spec, ActorSpec):
-            child = actor = ActorChild(spec, self._path, self._runtime)
-            handle = ActorRef[Any](actor.cell)
-        elif isinstance(spec, DirectorySpec):
-            child = handle = Directory(spec, self._path, self._runtime)
-        elif isinstance(spec, SupervisorSpec):
-            child = handle = Branch(spec, self._path, self._runtime)
-        elif isinstance(spec, WorkerSpec):
-            child = WorkerChild(spec, self._path)
-        else:
-            raise TypeError(f"{self._path} can't supervise {spec!r}: no child specification")
-        self._children.append(child)
+    def _adopt(self, spec: _Spec) -> tuple[Child, object]:
+        child, handle = _make(spec, self._supervision)
+        self._supervision.adopt(child)
         return child, handle
 
-    def _forget(self, child: Child) -> None:
-        if child in self._children:
-            self._children.remove(child)
-            child.close()
 
-    # The loop
-
-    async def run_once(self, ready: Callable[[], None]) -> None:
-        """Run all children until stopped; raises when the intensity is exceeded."""
-        self._reset()
-        self._stopping = False
-        self._reason, self._error = "cancelled", None
-        async with trio.open_nursery() as nursery:
-            self._nursery = nursery
-            try:
-                self._begin(list(self._children), 0.0, ready)
-                self._error = await self._govern(ready)
-                nursery.cancel_scope.cancel(reason=f"{self._path} ended")
-            finally:
-                self._stopping = True
-        self._nursery = None
-        if self._error is not None:
-            self._reason = "crashed"
-            raise self._error
-
-    async def _govern(self, ready: Callable[[], None]) -> RestartIntensityExceeded | None:
-        """Hear of ends until it is time to end; returns the reason to give up, if any."""
-        async for event in self._next_event:
-            if isinstance(event, bool):
-                self._reason = "restarted" if event else "drained"
-                await self._stop_children(keep_waiting=event, reason=f"{self._path} stops")
-                return None
-            exceeded = self._child_ended(event, ready)
-            if exceeded is not None:
-                self._runtime.notify(self._runtime.observer.escalated, self._path, exceeded)
-                await self._stop_children(keep_waiting=True, reason=f"{self._path} gave up")
-                return exceeded
-        raise AssertionError("unreachable: the channel of events is never closed")
-
-    def _child_ended(
-        self, incarnation: Incarnation, ready: Callable[[], None]
-    ) -> RestartIntensityExceeded | None:
-        child, error = incarnation.child, incarnation.error
-        if child not in self._children:  # stopped by name meanwhile
-            if self._restart_scope is not None:  # which may have been waiting for it
-                self._begin(self._pending_but(child), self._restart_at - trio.current_time(), ready)
-            return None
-        if incarnation.stopping or child in self._incarnations:
-            return None  # asked for, or taken along by a sibling's restart meanwhile
-        if not is_restarted(child.restart, crashed=error is not None):
-            self._forget(child)
-            if self._restart_scope is not None:
-                self._begin(self._pending_but(child), self._restart_at - trio.current_time(), ready)
-            return None
-        now = trio.current_time()
-        ready_at = incarnation.ready_at
-        if ready_at is not None and now - ready_at >= child.backoff.reset_after:
-            child.attempts = 0
-        if self._window.exceeded_by(now):
-            intensity = self._spec.intensity
-            exceeded = RestartIntensityExceeded(
-                f"{self._path} gave up: {child.path} ended, and more than {intensity.restarts}"
-                f" restarts within {intensity.period:g} s are not allowed"
-            )
-            exceeded.__cause__ = error
-            return exceeded
-        delay = child.backoff.delay(child.attempts, self._runtime.random)
-        child.attempts += 1
-        child.down()
-        self._runtime.notify(self._runtime.observer.restarting, child.path, delay)
-        if self._spec.strategy == "one_for_one" and self._restart_scope is None:
-            self._spawn(self._revive, child, delay)
-        else:
-            group = affected(self._spec.strategy, self._children, child, self._pending)
-            self._begin(group, delay, ready)
-        return None
-
-    def _begin(self, children: Sequence[Child], delay: float, ready: Callable[[], None]) -> None:
-        """Begin to restart ``children`` together, in place of a restart under way."""
-        now = trio.current_time()
-        if self._restart_scope is not None:
-            self._restart_scope.cancel(reason="overtaken by another restart")
-            delay = max(delay, self._restart_at - now)
-        delay = max(delay, 0.0)
-        self._restart_at = now + delay
-        self._pending = list(children)
-        scope = self._restart_scope = trio.CancelScope()
-        self._spawn(self._restart, scope, delay, ready)
-
-    def _pending_but(self, child: Child) -> list[Child]:
-        return [other for other in self._pending if other is not child]
-
-    def _spawn(self, function: Callable[..., Any], *args: object) -> None:
-        if self._nursery is not None:
-            self._nursery.start_soon(function, *args, name=f"{self._path} restart")
-
-    async def _restart(
-        self, scope: trio.CancelScope, delay: float, ready: Callable[[], None]
-    ) -> None:
-        # A restart that another one overtook must do nothing more, and cancelling it is not
-        # enough: a task that was woken before goes on to its next checkpoint. So every step
-        # asks first whether this restart is still the one under way.
-        with scope:
-            if self._spec.strategy != "one_for_one":
-                children = self._pending.copy()
-                group = Group(child.path for child in children)
-                for child in children:
-                    if child.launches and child not in self._incarnations:
-                        child.restarts_with(group)
-                for child in reversed(children):
-                    if self._restart_scope is not scope:
-                        return
-                    await self._retire(child, group)
-            await trio.sleep(delay)
-            while self._pending and self._restart_scope is scope:
-                child = self._pending[0]
-                if child in self._children:
-                    if self._lacks_one_before(child):
-                        return  # the loop is about to hear of that one's end, and begins anew
-                    incarnation = self._incarnations.get(child) or self._launch(child)
-                    await incarnation.settled.wait()
-                    overtaken = self._restart_scope is not scope
-                    if overtaken or (incarnation.ready_at is None and child in self._children):
-                        return  # the loop is about to hear of its end, and begins anew
-                self._pending.pop(0)
-            if self._restart_scope is scope:
-                self._restart_scope = None
-                ready()
-
-    def _lacks_one_before(self, child: Child) -> bool:
-        if self._spec.strategy == "one_for_one":
-            return False
-        before = self._children[: self._children.index(child)]
-        return any(other not in self._incarnations for other in before)
-
-    async def _retire(self, child: Child, group: Group) -> None:
-        incarnation = self._incarnations.get(child)
-        if incarnation is not None:
-            await incarnation.stop(
-                keep_waiting=True, reason=f"{child.path} restarts with a sibling"
-            )
-            if child.restart == "temporary":
-                self._forget(child)
-            else:
-                child.down()
-                child.restarts_with(group)
-
-    async def _revive(self, child: Child, delay: float) -> None:
-        with trio.CancelScope() as scope:
-            self._backoffs[child] = scope
-            await trio.sleep(delay)
-            if child in self._children and not self._stopping:
-                self._launch(child)
-        self._backoffs.pop(child, None)
-
-    def _launch(self, child: Child) -> Incarnation:
-        if self._nursery is None:
-            raise AssertionError("unreachable: only a running supervisor launches")
-        incarnation = self._incarnations[child] = Incarnation(child)
-        child.launches += 1
-        child.open()
-        self._nursery.start_soon(incarnation.run, self._on_ready, self._on_end, name=child.path)
-        return incarnation
-
-    def _on_ready(self, incarnation: Incarnation) -> None:
-        self._runtime.notify(self._runtime.observer.started, incarnation.child.path)
-
-    def _on_end(self, incarnation: Incarnation) -> None:
-        child = incarnation.child
-        self._incarnations.pop(child, None)
-        observer = self._runtime.observer
-        if incarnation.error is not None:
-            self._runtime.notify(observer.crashed, child.path, incarnation.error)
-        else:
-            reason = "stopped" if incarnation.stopping else "finished"
-            self._runtime.notify(observer.ended, child.path, reason)
-        failed_start = incarnation.starter_waits and incarnation.ready_at is None
-        if incarnation.leaving or failed_start:
-            self._forget(child)
-        else:
-            if self._draining:
-                child.close()
-            self._events.send_nowait(incarnation)
-
-    async def _stop_children(self, *, keep_waiting: bool, reason: str) -> None:
-        self._stopping = True
-        for scope in (self._restart_scope, *self._backoffs.values()):
-            if scope is not None:
-                scope.cancel(reason=reason)
-        self._restart_scope = None
-        self._draining = not keep_waiting
-        if self._draining:  # nobody will start these again: whoever waits for them is told now
-            for child in self._children:
-                if child not in self._incarnations:
-                    child.close()
-        for child in reversed(self._children.copy()):
-            incarnation = self._incarnations.get(child)
-            if incarnation is not None:
-                await incarnation.stop(keep_waiting=keep_waiting, reason=reason)
-            if not keep_waiting:
-                child.close()
-
-    # Under supervision itself
-
-    @property
-    def path(self) -> str:
-        """Where it stands in the tree."""
-        return self._path
-
-    @property
-    def watchers(self) -> Watchers:
-        """Those who want to hear of its end."""
-        return self._watchers
-
-    def open(self) -> None:
-        """Do nothing: its children open as they are launched."""
-
-    def drain(self) -> None:
-        """Stop the children in reverse order; what waits is worked off."""
-        self._events.send_nowait(False)
-
-    def retire(self) -> None:
-        """Stop the children in reverse order; what waits is kept."""
-        self._events.send_nowait(True)
-
-    def restarts_with(self, group: Group) -> None:
-        """Refuse what the group waits for, in the whole subtree."""
-        for child in self._children:
-            child.restarts_with(group)
-
-    def down(self) -> None:
-        """Tell the watchers."""
-        self._watchers.tell(Down(self._path, self._reason, self._error, final=False))
-
-    def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
-        """Refuse everything that waits below."""
-        for child in reversed(self._children):
-            child.close(refusal)
-        self._watchers.tell(Down(self._path, self._reason, self._error, final=True))
-
-    def node(self, state: str) -> TreeNode:
-        """A snapshot of the subtree."""
-        return TreeNode(
-            name=self.name,
-            kind="supervisor",
-            state=state,
-            restarts=self.restarts,
-            children=tuple(child.node(self._state(child)) for child in self._children),
-        )
-
-    def _state(self, child: Child) -> str:
-        incarnation = self._incarnations.get(child)
-        if incarnation is not None:
-            return incarnation.state
-        if child in self._backoffs or (child in self._pending and child.launches):
-            return "restarting"
-        return "stopped" if child.launches else "not started"
+def _make(spec: _Spec, parent: Supervision) -> tuple[Child, object]:
+    """The child for ``spec``, and what callers hold of it."""
+    path, runtime = parent.path, parent.runtime
+    match spec:
+        case ActorSpec():
+            actor = ActorChild(spec, path, runtime)
+            return actor, ActorRef[Any](actor.cell)
+        case DirectorySpec():
+            directory = DirectoryChild(spec, path, runtime)
+            return directory, Directory[Any, Any](directory)
+        case SupervisorSpec():
+            supervision = Supervision(spec, path, runtime)
+            return supervision, Branch(supervision)
+        case WorkerSpec():
+            return WorkerChild(spec, path), None
+        case _:
+            raise TypeError(f"{path} can't supervise {spec!r}: no child specification")

@@ -18,9 +18,9 @@ import trio
 from .actor import Actor, ActorContext
 from .crash import is_crash, unwrap
 from .envelope import Envelope, EnvelopeState
-from .errors import NotExecuted, StartTimeout
+from .errors import NotExecuted, StartTimeout, stopped
 from .histogram import Histogram
-from .mailbox import Mailbox, MailboxStatistics, ParkObserver, stopped
+from .mailbox import Mailbox, MailboxStatistics, ParkObserver
 from .monitor import Down, StopReason, Watchers
 from .options import ActorOptions
 from .runtime import Runtime

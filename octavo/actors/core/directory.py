@@ -1,76 +1,21 @@
-"""Virtual actors: addressed by key, activated on demand, put to sleep when idle.
-
-A key always has at most one actor object. Everything that decides is
-synchronous between a look-up and the message's arrival in the mailbox, so a
-thousand first asks make one activation, and a message can't fall between two
-incarnations: the mailbox belongs to the key, not to the actor. While an actor
-is put to sleep messages collect there, and bring about the next activation.
-
-A key that is asleep, with nothing waiting, no recent crash and no watcher, is
-forgotten: it costs nothing.
-"""
+"""Directories as callers hold them: references to virtual actors by key."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
-from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any, Generic, Literal, TypeVar
-
-import trio
+from collections.abc import Hashable
+from typing import Any, Generic, TypeVar
 
 from .actor import Actor
-from .backoff import Backoff
-from .cell import ActorStatistics, Cell
-from .child import Child
-from .crash import is_crash
-from .errors import ActorQuarantined, NotExecuted
-from .mailbox import stopped
+from .cell import Cell
+from .directory_child import DirectoryChild, DirectoryStatistics
 from .message import Message
-from .monitor import Down, Watchers
-from .places import Places
-from .quarantine import CrashRecord
+from .monitor import Watchers
 from .ref import ActorRef
-from .resident import Resident
-from .runtime import Runtime
-from .specs import DirectorySpec
-from .tree import TreeNode
-from .waiting import Group
-
-_TROUBLED = ("quarantined", "resting")
-_SHOWN = 20  # keys in the tree, at most
 
 K = TypeVar("K", bound=Hashable)
 A = TypeVar("A", bound=Actor[Any])
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DirectoryStatistics:
-    """A directory as seen from outside.
-
-    Attributes:
-        awake: keys that have an actor, at most ``max_awake``.
-        idle: of these, how many wait for messages.
-        in_line: keys that wait for a place among the awake.
-        resting: crashed keys that wait for their backoff.
-        quarantined: keys whose messages are refused.
-        remembered: all keys that are not forgotten.
-        activations: since the start.
-        passivations: since the start.
-        crashes: since the start.
-    """
-
-    awake: int
-    idle: int
-    in_line: int
-    resting: int
-    quarantined: int
-    remembered: int
-    activations: int
-    passivations: int
-    crashes: int
 
 
 class KeyRef(ActorRef[A]):
@@ -78,7 +23,7 @@ class KeyRef(ActorRef[A]):
 
     __slots__ = ("_directory", "_key")
 
-    def __init__(self, directory: Directory[Any, A], key: Hashable) -> None:
+    def __init__(self, directory: DirectoryChild, key: Hashable) -> None:
         """Refer to ``key``; nothing is activated by this."""
         self._directory = directory
         self._key = key
@@ -97,44 +42,25 @@ class KeyRef(ActorRef[A]):
         return self._directory.remember(self._key).watchers
 
 
-class Directory(Child, Generic[K, A]):
-    """Holds the virtual actors of one kind; made by ``supervisor.add(DirectorySpec(...))``."""
+class Directory(Generic[K, A]):
+    """The virtual actors of one kind, by key; made by ``supervisor.add(DirectorySpec(...))``."""
 
-    def __init__(self, spec: DirectorySpec[K, A], parent: str, runtime: Runtime) -> None:
-        """Take the specification; nothing runs yet."""
-        super().__init__(
-            spec.name,
-            restart="permanent",
-            backoff=Backoff(),
-            start_timeout=math.inf,
-            drain_timeout=spec.drain_timeout,
-        )
-        self._spec = spec
-        self._path = f"{parent}/{spec.name}"
-        self.runtime = runtime
-        self._residents: dict[Hashable, Resident] = {}
-        self._places: Places[Resident] = Places(spec.max_awake)
-        self._dormant: dict[Resident, None] = {}  # asleep, and not forgotten yet
-        self._forget_at = -math.inf
-        self._group: Group | None = None
-        self._statistics = ActorStatistics()
-        self._watchers = Watchers()
-        self._refusal: Callable[[], NotExecuted] | None = stopped(self, "is not started")
-        self._nursery: trio.Nursery | None = None
-        self._ending: Literal["drain", "retire"] | None = None
-        self._changed = trio.Event()
-        self._dozing = False
-        self._activations = self._passivations = self._crashes = 0
+    def __init__(self, child: DirectoryChild) -> None:
+        """Refer to the directory under supervision; `Branch` makes it."""
+        self._child = child
 
     def __str__(self) -> str:
         """The path."""
-        return self._path
+        return self._child.path
 
-    # For callers
+    @property
+    def path(self) -> str:
+        """Where the directory stands in the tree."""
+        return self._child.path
 
     def ref(self, key: K) -> ActorRef[A]:
         """A reference to the actor of ``key``. Nothing is activated by it."""
-        return KeyRef(self, key)
+        return KeyRef(self._child, key)
 
     async def ask(
         self,
@@ -151,360 +77,18 @@ class Directory(Child, Generic[K, A]):
         Raises:
             ActorQuarantined: the key crashed too often; nothing happened.
         """
-        return await KeyRef(self, key).ask(message, timeout=timeout, admission=admission)
+        return await KeyRef(self._child, key).ask(message, timeout=timeout, admission=admission)
 
     async def tell(
         self, key: K, message: Message[A, None], *, admission: float | None = None
     ) -> None:
         """Tell the actor of ``key``; see `ActorRef.tell`."""
-        await KeyRef(self, key).tell(message, admission=admission)
+        await KeyRef(self._child, key).tell(message, admission=admission)
+
+    def tell_nowait(self, key: K, message: Message[A, None]) -> None:
+        """As `tell`, without waiting for a place: a full mailbox raises `MailboxFull`."""
+        self.ref(key).tell_nowait(message)
 
     def statistics(self) -> DirectoryStatistics:
         """Counts for operators; reads all remembered keys."""
-        standing = [resident.residence for resident in self._residents.values()]
-        return DirectoryStatistics(
-            awake=self._places.awake,
-            idle=self._places.idle,
-            in_line=self._places.in_line,
-            resting=standing.count("resting"),
-            quarantined=standing.count("quarantined"),
-            remembered=len(standing),
-            activations=self._activations,
-            passivations=self._passivations,
-            crashes=self._crashes,
-        )
-
-    # Finding and waking
-
-    def remember(self, key: K) -> Resident:
-        """The resident of ``key``, without waking it.
-
-        Raises:
-            ActorStopped: the directory is not running.
-        """
-        resident = self._residents.get(key)
-        if resident is None:
-            if self._refusal is not None:
-                raise self._refusal()
-            spec = self._spec
-            resident = self._residents[key] = Resident(
-                self,
-                self._path,
-                key,
-                partial(spec.factory, key),
-                spec,
-                self.runtime,
-                self._statistics,
-            )
-            resident.restarts_with(self._group)
-            self._dormant[resident] = None
-            if self._dozing:
-                self._changed.set()
-        return resident
-
-    def awaken(self, key: K) -> Resident:
-        """The resident of ``key``, awake or on the way there.
-
-        The caller must put its message in without awaiting in between.
-
-        Raises:
-            ActorStopped: the directory is not running.
-        """
-        resident = self._residents.get(key) or self.remember(key)
-        if resident.residence == "quarantined":
-            record = resident.record
-            if record is not None and not record.quarantined(trio.current_time()):
-                resident.open()
-                resident.residence = "asleep"
-        if resident.residence == "asleep" and self._refusal is None:
-            self._line_up(resident)
-        return resident
-
-    def _line_up(self, resident: Resident) -> None:
-        resident.residence = "in line"
-        self._dormant.pop(resident, None)
-        self._places.line_up(resident)
-        self._serve_line()
-        self.is_awaited(resident)
-        if self._dozing:
-            self._changed.set()
-
-    def _serve_line(self) -> None:
-        if self._nursery is None or self._ending == "retire":
-            return
-        while (resident := self._places.admit()) is not None:
-            self._activate(resident, self._nursery)
-        while (resident := self._places.send_away()) is not None:
-            self._put_to_sleep(resident)
-
-    def _activate(self, resident: Resident, nursery: trio.Nursery) -> None:
-        resident.residence = "awake"
-        self._activations += 1
-        if self._ending == "drain":
-            resident.drain()
-        nursery.start_soon(self._live, resident, name=self._path)
-
-    def is_awaited(self, resident: Resident) -> None:
-        """Hear that an actor waits for ``resident`` (called by it).
-
-        If it stands in line behind one that, directly or not, waits for it, neither would ever
-        go on: so it is woken beyond ``max_awake``.
-        """
-        if resident.residence != "in line" or self._nursery is None or self._ending == "retire":
-            return
-        for waiter in resident.awaited_by():
-            if isinstance(waiter, Resident) and self._residents.get(waiter.key) is waiter:
-                self._places.admit_beyond(resident)
-                self._activate(resident, self._nursery)
-                return
-
-    def _put_to_sleep(self, resident: Resident) -> None:
-        resident.residence = "leaving"
-        resident.retire("passivated")
-
-    def fell_idle(self, resident: Resident) -> None:
-        """Hear that an actor waits for messages (called by the resident)."""
-        self._places.fell_idle(resident, trio.current_time())
-        if self._places.in_line:
-            self._serve_line()
-
-    def proved_itself(self, resident: Resident) -> None:
-        """Hear that a new actor handled its first message (called by the resident)."""
-        record = resident.record
-        if record is not None and record.on_probation:
-            record.recovered()
-            self.runtime.notify(self.runtime.observer.recovered, resident.path)
-
-    def lost_interest(self, resident: Resident) -> None:
-        """Hear that nothing waits any more in a mailbox (called by the resident)."""
-        if resident.residence == "in line":
-            self._places.leave_line(resident)
-            self._fall_asleep(resident)
-
-    def got_busy(self, resident: Resident) -> None:
-        """Hear that a message came for an actor (called by the resident)."""
-        self._places.got_busy(resident)
-
-    # One actor's life
-
-    async def _live(self, resident: Resident) -> None:
-        observer, path = self.runtime.observer, resident.path
-        error: BaseException | None = None
-        try:
-            await resident.run(partial(self.runtime.notify, observer.started, path))
-        except BaseException as caught:
-            if not is_crash(caught):
-                raise
-            error = caught
-        finally:
-            self._places.gone(resident)
-            resident.residence = "asleep"
-        if error is None:
-            self._passivations += 1
-            self.runtime.notify(observer.ended, path, resident.reason)
-            self._went_to_sleep(resident)
-        else:
-            self._crashes += 1
-            self.runtime.notify(observer.crashed, path, error)
-            self._crashed(resident)
-        resident.down()
-        self._serve_line()
-        if self._ending is not None:
-            self._changed.set()
-
-    def _went_to_sleep(self, resident: Resident) -> None:
-        if self._refusal is None:
-            resident.open()
-        if resident.mailbox.in_use:
-            self._line_up(resident)
-        else:
-            self._fall_asleep(resident)
-
-    def _fall_asleep(self, resident: Resident) -> None:
-        resident.residence = "asleep"
-        if resident.forgettable:
-            del self._residents[resident.key]
-        else:
-            self._dormant[resident] = None
-
-    def _crashed(self, resident: Resident) -> None:
-        if self._refusal is not None:
-            resident.mailbox.refuse_waiting(self._refusal)
-            return
-        record = resident.record = resident.record or CrashRecord()
-        quarantine = record.crashed(trio.current_time(), self._spec.quarantine)
-        observer = self.runtime.observer
-        if quarantine is not None:
-            resident.residence = "quarantined"
-            refusal = partial(self._refuse_quarantined, resident)
-            resident.mailbox.close(refusal)
-            resident.mailbox.refuse_waiting(refusal)
-            self._dormant[resident] = None
-            self.runtime.notify(observer.quarantined, resident.path, quarantine)
-        elif resident.mailbox.in_use and self._nursery is not None and self._ending is None:
-            resident.residence = "resting"
-            delay = self._spec.backoff.delay(record.recent - 1, self.runtime.random)
-            self.runtime.notify(observer.restarting, resident.path, delay)
-            self._nursery.start_soon(self._rest, resident, delay, name=f"{self._path} backoff")
-        else:
-            self._fall_asleep(resident)
-
-    def _refuse_quarantined(self, resident: Resident) -> ActorQuarantined:
-        record = resident.record
-        until = record.until if record is not None and record.until is not None else 0.0
-        left = max(until - trio.current_time(), 0.0)
-        return ActorQuarantined(
-            f"{resident.path} crashed too often and rests for {left:.3g} s;"
-            " the message was not executed",
-            left,
-        )
-
-    async def _rest(self, resident: Resident, delay: float) -> None:
-        await trio.sleep(delay)
-        if resident.residence != "resting" or self._refusal is not None:
-            return
-        if resident.mailbox.in_use:
-            self._line_up(resident)
-        else:
-            self._fall_asleep(resident)
-
-    # Under supervision
-
-    @property
-    def path(self) -> str:
-        """Where the directory stands in the tree."""
-        return self._path
-
-    @property
-    def watchers(self) -> Watchers:
-        """Those who want to hear of the directory's end."""
-        return self._watchers
-
-    def open(self) -> None:
-        """Accept messages."""
-        self._refusal = None
-        self.restarts_with(None)
-
-    async def run_once(self, ready: Callable[[], None]) -> None:
-        """Serve until drained or retired; put idle actors to sleep meanwhile."""
-        self._ending = None
-        async with trio.open_nursery() as nursery:
-            self._nursery = nursery
-            for resident in list(self._residents.values()):
-                if resident.residence == "resting":  # its backoff ended with the last incarnation
-                    resident.residence = "asleep"
-                if resident.residence == "asleep" and resident.mailbox.in_use:
-                    self._line_up(resident)
-            self._serve_line()
-            ready()
-            try:
-                await self._keep_house()
-            finally:
-                self._nursery = None
-            nursery.cancel_scope.cancel(reason=f"{self._path} ended")
-
-    async def _keep_house(self) -> None:
-        """Put idle actors to sleep until the directory has ended."""
-        while not self._ended():
-            now = trio.current_time()
-            while (resident := self._places.idle_for(self._spec.idle_timeout, now)) is not None:
-                self._put_to_sleep(resident)
-            self._forget(now)
-            self._changed = trio.Event()
-            chore = self._next_chore(now)
-            self._dozing = chore == math.inf
-            with trio.move_on_at(chore):
-                await self._changed.wait()
-
-    def _next_chore(self, now: float) -> float:
-        if not self._residents:
-            return math.inf
-        since = self._places.idle_for_longest
-        return (now if since is None else since) + self._spec.idle_timeout
-
-    def _forget(self, now: float) -> None:
-        if now < self._forget_at:
-            return
-        self._forget_at = now + self._spec.idle_timeout
-        rule = self._spec.quarantine
-        for resident in list(self._dormant):
-            if resident.record is not None and resident.record.expires(rule) <= now:
-                resident.record = None
-                if resident.residence == "quarantined":
-                    resident.residence = "asleep"
-                    resident.open()
-            if resident.residence == "asleep" and resident.forgettable:
-                del self._dormant[resident]
-                del self._residents[resident.key]
-
-    def _ended(self) -> bool:
-        if self._ending is None or self._places.awake:
-            return False
-        return self._ending == "retire" or not self._places.in_line
-
-    def drain(self) -> None:
-        """Refuse new messages; handle those that wait, in line too, then end."""
-        self._ending = "drain"
-        self._refusal = stopped(self, "is stopping")
-        for resident in self._residents.values():
-            if resident.residence in ("awake", "leaving", "in line"):
-                resident.drain()
-            else:
-                resident.close(self._refusal)
-        self._serve_line()
-        self._changed.set()
-
-    def retire(self) -> None:
-        """Put every actor to sleep; what waits is kept for the next incarnation."""
-        if self._ending is None:
-            self._ending = "retire"
-        for resident in self._places.staying():
-            self._places.leave(resident)
-            self._put_to_sleep(resident)
-        self._changed.set()
-
-    def restarts_with(self, group: Group | None) -> None:
-        """Learn which group is being restarted together, or that it is over."""
-        self._group = group
-        for resident in self._residents.values():
-            resident.restarts_with(group)
-
-    def down(self) -> None:
-        """Tell the watchers."""
-        self._watchers.tell(Down(self._path, "restarted", None, final=False))
-
-    def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
-        """Refuse all waiting messages and forget every key."""
-        self._refusal = refusal or stopped(self)
-        for resident in self._residents.values():
-            resident.close(self._refusal)
-        self._residents.clear()
-        self._dormant.clear()
-        self._places = Places(self._spec.max_awake)
-        self._watchers.tell(Down(self._path, "drained", None, final=True))
-
-    def node(self, state: str) -> TreeNode:
-        """A snapshot; shows the keys in trouble and those with the longest queues."""
-        statistics = self.statistics()
-        shown = sorted(
-            (r for r in self._residents.values() if r.residence in _TROUBLED or r.mailbox.depth),
-            key=lambda resident: (resident.residence not in _TROUBLED, -resident.mailbox.depth),
-        )
-        return TreeNode(
-            name=self.name,
-            kind="directory",
-            state=state,
-            restarts=self.restarts,
-            wait=self._statistics.wait.snapshot(),
-            handling=self._statistics.handling.snapshot(),
-            details=asdict(statistics) | {"refused": self._statistics.refused},
-            children=tuple(
-                TreeNode(
-                    name=str(resident.key),
-                    kind="virtual actor",
-                    state=resident.residence,
-                    mailbox=resident.mailbox_statistics(),
-                )
-                for resident in shown[:_SHOWN]
-            ),
-        )
+        return self._child.statistics()

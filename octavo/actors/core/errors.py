@@ -22,6 +22,8 @@ has crashed, and its caller is told so.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 
 class Refusal(Exception):
     """Base of the negative answers a handler gives by raising.
@@ -100,3 +102,8 @@ class RestartIntensityExceeded(ActorError):
     The error of the last crash is ``__cause__``. The supervisor has stopped its
     children; its own supervisor, or the program, decides what comes next.
     """
+
+
+def stopped(owner: object, detail: str = "is stopped") -> Callable[[], ActorStopped]:
+    """A maker of `ActorStopped` errors about ``owner``."""
+    return lambda: ActorStopped(f"{owner} {detail}; the message was not executed")

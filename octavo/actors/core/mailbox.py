@@ -27,7 +27,7 @@ from trio.lowlevel import (
 
 from .bounds import require_positive_count
 from .envelope import Envelope, EnvelopeState
-from .errors import ActorStopped, MailboxFull, NotExecuted
+from .errors import MailboxFull, NotExecuted
 
 
 class ParkObserver(Protocol):
@@ -307,8 +307,3 @@ class Mailbox:
             oldest_age=oldest,
             closed=self._closed is not None,
         )
-
-
-def stopped(owner: object, detail: str = "is stopped") -> Callable[[], ActorStopped]:
-    """A maker of `ActorStopped` errors about ``owner``, for `Mailbox.close`."""
-    return lambda: ActorStopped(f"{owner} {detail}; the message was not executed")

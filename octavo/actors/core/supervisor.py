@@ -18,6 +18,7 @@ from .errors import ActorStopped
 from .restart import Intensity, Strategy
 from .runtime import Runtime
 from .specs import SupervisorSpec
+from .supervision import Supervision
 from .tree import TreeNode
 
 
@@ -51,7 +52,8 @@ class Supervisor(Branch):
     ) -> None:
         """Make a root without children; nothing runs yet."""
         spec = SupervisorSpec(name, strategy=strategy, intensity=intensity or Intensity())
-        super().__init__(spec, None, runtime or Runtime())
+        super().__init__(Supervision(spec, None, runtime or Runtime()))
+        self._ran = False
         self._run_scope = trio.CancelScope()
         self._ended = trio.Event()
 
@@ -69,9 +71,9 @@ class Supervisor(Branch):
                 somebody waits for its readiness.
             RuntimeError: it runs or ran already.
         """
-        if self.launches:
+        if self._ran:
             raise RuntimeError(f"{self.path} runs or ran already; make a new Supervisor")
-        self.launches = 1
+        self._ran = True
         told = False
 
         def ready() -> None:
@@ -82,11 +84,11 @@ class Supervisor(Branch):
 
         try:
             with self._run_scope:
-                await self.run_once(ready)
+                await self._supervision.run_once(ready)
             if not told and task_status is not trio.TASK_STATUS_IGNORED:
                 raise ActorStopped(f"{self.path} was stopped before it was ready")
         finally:
-            self.close()
+            self._supervision.close()
             self._ended.set()
 
     @asynccontextmanager
@@ -123,9 +125,9 @@ class Supervisor(Branch):
         Returns when everything has ended; does nothing if it never ran. If
         cancelled, the stop goes on.
         """
-        if not self.launches:
+        if not self._ran:
             return
-        self.drain()
+        self._supervision.drain()
         with trio.move_on_after(timeout):
             await self._ended.wait()
             return
@@ -134,8 +136,10 @@ class Supervisor(Branch):
 
     def tree(self) -> TreeNode:
         """The tree at this moment; see `render_tree`. Call it from inside trio."""
-        if not self.launches:
-            return self.node("not started")
-        if self._ended.is_set():
-            return self.node("stopped")
-        return self.node("stopping" if self._stopping else "running")
+        if not self._ran:
+            state = "not started"
+        elif self._ended.is_set():
+            state = "stopped"
+        else:
+            state = "stopping" if self._supervision.is_stopping else "running"
+        return self._supervision.node(state)

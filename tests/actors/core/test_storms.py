@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from octavo.actors.core import ActorSpec, branch, ref
+from octavo.actors.core import ActorSpec, ref, supervision
 from octavo.actors.core.cell import Cell
-from octavo.actors.core.directory import Directory
+from octavo.actors.core.directory_child import DirectoryChild
 from octavo.actors.core.envelope import Envelope, EnvelopeState
 from octavo.actors.core.mailbox import Mailbox
 from octavo.actors.core.resident import Resident
@@ -75,10 +75,10 @@ def test_an_asker_that_trusts_its_deadline_is_caught(monkeypatch: pytest.MonkeyP
 
 
 def test_sleep_without_a_hand_over_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget(self: Directory[str, object], resident: Resident) -> None:  # type: ignore[type-var]
+    def forget(self: DirectoryChild, resident: Resident) -> None:
         del self._residents[resident.key]
 
-    monkeypatch.setattr(Directory, "_went_to_sleep", forget)
+    monkeypatch.setattr(DirectoryChild, "_went_to_sleep", forget)
     assert isinstance(caught(activation_storm).error, Deadlock)
 
 
@@ -113,7 +113,7 @@ def test_a_shutdown_that_does_not_drain_is_caught(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_restart_that_forgets_the_siblings_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branch, "affected", lambda strategy, children, ended, down: [ended])
+    monkeypatch.setattr(supervision, "affected", lambda strategy, children, ended, down: [ended])
     caught(rest_for_one_storm)
 
 

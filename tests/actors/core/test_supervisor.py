@@ -743,3 +743,16 @@ async def test_the_context_of_an_ended_incarnation_is_of_no_use() -> None:
             with pytest.raises(RuntimeError, match="this incarnation of root/a has ended"):
                 use()
         assert await ref.ask(Add(1)) == 2
+
+
+async def test_a_subtree_that_is_stopped_before_its_first_step_ends() -> None:
+    root = supervisor("all_for_one", restarts=100)
+    a = root.add(spec("a"))
+    branch = root.add(SupervisorSpec("sub", backoff=Backoff(first=0, jitter=0)))
+    b = branch.add(spec("b"))
+    async with root.running():
+        for _ in range(3):
+            await a.tell(Crash())
+            await b.tell(Crash())
+            assert await a.ask(Add(1), timeout=1000) == 1
+            assert await b.ask(Add(1), timeout=1000) == 1
