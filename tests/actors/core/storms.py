@@ -5,6 +5,7 @@ They take nothing and make everything anew; all chance comes from the schedule.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -31,6 +32,7 @@ from octavo.actors.core import (
     Runtime,
     StopReason,
     Supervisor,
+    SupervisorSpec,
 )
 from octavo.actors.testing import (
     Fault,
@@ -160,7 +162,7 @@ async def ask_storm() -> None:
             await outcomes.ask(ref, message, random.choice([0.5, 1, 1, 2]))
 
     async with root.running(), trio.open_nursery() as nursery:
-        for name in range(4):
+        for name in range(3):
             nursery.start_soon(client, name)
     outcomes.check()
 
@@ -450,7 +452,7 @@ async def quarantine_storm() -> None:
             assert broken
 
     async def good(name: str) -> None:
-        for number in range(4):
+        for number in range(3):
             begun = trio.current_time()
             assert await keys.ask(name, Do(number)) == number
             if not current_schedule().early_time:
@@ -465,7 +467,7 @@ async def quarantine_storm() -> None:
                 nursery.start_soon(good, name)
         assert all(0 <= wait <= 3 for wait in waits)
         assert "root/keys/bad quarantined for 3" in recorder.lines
-        assert done["x"] == done["y"] == list(range(4))
+        assert done["x"] == done["y"] == list(range(3))
         assert done["bad"] == []
         broken = False
         await trio.sleep(4)
@@ -473,6 +475,52 @@ async def quarantine_storm() -> None:
         assert await keys.ask("bad", Do(51)) == 51
         assert "root/keys/bad recovered" in recorder.lines
     assert done["bad"] == [50, 51]
+
+
+async def children_storm() -> None:
+    """Children come, go and crash under any strategy; those that stay all answer in the end."""
+    random = scenario_random()
+    root = tree(strategy=random.choice(["one_for_one", "rest_for_one", "all_for_one"]))
+
+    def spec(name: str) -> ActorSpec[Doer]:
+        return ActorSpec(
+            name,
+            lambda: Doer([]),
+            backoff=random.choice([AT_ONCE, Backoff(first=0.5, factor=1, jitter=0)]),
+            start_timeout=math.inf,
+            drain_timeout=math.inf,
+        )
+
+    branch = root.add(
+        SupervisorSpec("branch", intensity=Intensity(restarts=1, period=1), backoff=AT_ONCE)
+    )
+    lasting = [root.add(spec("a")), branch.add(spec("b")), root.add(spec("c"))]
+
+    async def crash(ref: ActorRef[Doer]) -> None:
+        await trio.sleep(random.choice([0, 0.5, 1]))
+        with contextlib.suppress(NotExecuted):
+            await ref.tell(Quiet(0, random.choice([0, 0.5]), crash=True))
+
+    async def passing(name: str) -> None:
+        with (
+            trio.move_on_after(random.choice([0.5, 1, math.inf])),
+            contextlib.suppress(NotExecuted),
+        ):
+            ref = await root.start_child(spec(name))
+            await crash(ref)
+        await trio.sleep(random.choice([0, 0.5]))
+        with contextlib.suppress(KeyError):
+            await root.stop_child(name)
+
+    async with root.running():
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(crash, random.choice(lasting))
+            for name in "xy":
+                nursery.start_soon(passing, name)
+        for ref in lasting:
+            assert await ref.ask(Do(1)) == 1
+    assert [child.name for child in root.tree().children] == ["branch", "a", "c"]
 
 
 STORMS: dict[str, Callable[[], Awaitable[None]]] = {

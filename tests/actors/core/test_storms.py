@@ -28,6 +28,7 @@ from .storms import (
     Quiet,
     activation_storm,
     ask_storm,
+    children_storm,
     drain_storm,
     rest_for_one_storm,
     tree,
@@ -42,6 +43,10 @@ def test_the_promises_hold_under_thousands_of_schedules(
 ) -> None:
     exploration = explore(storm, schedules=SCHEDULES)
     assert exploration.interleavings > exploration.schedules // 2 or exploration.schedules == 1
+
+
+def test_children_come_and_go_under_any_strategy(explore: Explore) -> None:
+    explore(children_storm, schedules=SCHEDULES // 2)
 
 
 def caught(storm: Callable[[], Awaitable[None]]) -> ScheduleFailure:
@@ -118,4 +123,4 @@ def test_a_restart_that_forgets_the_siblings_is_caught(monkeypatch: pytest.Monke
 
 
 def test_the_correct_core_passes_the_reordering_scenario() -> None:
-    explore(reordering, schedules=SCHEDULES)
+    explore(reordering, schedules=SCHEDULES // 10)
