@@ -74,14 +74,14 @@ class Histogram:
 
     def record(self, seconds: float) -> None:
         """Count one duration; a negative one counts as 0."""
+        if seconds <= 0.0:
+            self._counts[0] += 1
+            return
+        bucket = int(seconds * 1e6).bit_length()
+        self._counts[bucket if bucket < BUCKETS else -1] += 1
+        self._total += seconds
         if seconds > self._longest:
             self._longest = seconds
-        if seconds > 0.0:
-            bucket = int(seconds * 1e6).bit_length()
-            self._counts[bucket if bucket < BUCKETS else BUCKETS - 1] += 1
-            self._total += seconds
-        else:
-            self._counts[0] += 1
 
     def snapshot(self) -> HistogramSnapshot:
         """A copy for reading."""

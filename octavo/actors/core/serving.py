@@ -6,7 +6,7 @@ raises becomes an answer, and only a crash or a cancellation gets out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -54,19 +54,18 @@ class Serving:
             return await self._cell.mailbox.receive(limit)
         return []
 
-    async def _receive(self) -> list[Envelope[Any]] | None:
-        """The next messages; an empty list if there may be more later; None at the end."""
-        if self._cell.is_done:
-            return None
+    def _receive(self) -> Awaitable[list[Envelope[Any]]]:
+        """Wait for the next messages; to be awaited at once. There may be none yet."""
         timers = self._context.timers
         if timers is None:
-            return await self._cell.mailbox.receive(self._cell.options.batch_limit)
-        return await self._receive_until_due(timers)
+            return self._cell.mailbox.receive(self._cell.options.batch_limit)
+        return self._receive_until_due(timers)
 
     async def _serve_each(self) -> None:
         cell = self._cell
         handle, faults, path = self._actor.handle, self._cell.runtime.faults, self._cell.path
-        while (batch := await self._receive()) is not None:
+        while not cell.is_done:
+            batch = await self._receive()
             done = 0
             cell.batch = batch
             try:
@@ -81,27 +80,18 @@ class Serving:
                         value = await handle(envelope.message)
                         if faults is not None:
                             await faults.reach("actor.handled", path)
+                        if faults is not None and faults.loses_reply(path):
+                            envelope.fail(OutcomeUnknown(f"the answer of {path} was lost"))
+                        else:
+                            envelope.answer(value)
                     except BaseException as error:  # noqa: BLE001 - the actor boundary
                         self._fail(envelope, error)
-                    else:
-                        self._answer(envelope, value)
                     now = self._count(envelope, now)
                     if cell.retiring and not cell.makes_room:
                         break
             finally:
                 if done < len(batch):
                     self._cell.mailbox.unreceive(batch[done:])
-
-    def _answer(self, envelope: Envelope[Any], value: object) -> None:
-        faults = self._cell.runtime.faults
-        if faults is not None and faults.loses_reply(self._cell.path):
-            envelope.fail(OutcomeUnknown(f"the answer of {self._cell} was lost"))
-        else:
-            try:
-                envelope.answer(value)
-            except BadReply as error:
-                envelope.fail(error)
-                raise
 
     def _fail(self, envelope: Envelope[Any], error: BaseException) -> None:
         """Answer with the failure; raises it unless it is a refusal."""
@@ -130,7 +120,8 @@ class Serving:
 
     async def _serve_batches(self) -> None:
         faults = self._cell.runtime.faults
-        while (batch := await self._receive()) is not None:
+        while not self._cell.is_done:
+            batch = await self._receive()
             taken = [envelope for envelope in batch if envelope.take()]
             if not taken:
                 continue
