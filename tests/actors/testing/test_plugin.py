@@ -269,8 +269,8 @@ def test_token_with_steps_leaves_the_calls_without_steps_alone(pytester: pytest.
             explore(fails, steps=["a", "b", "c"], schedules=5)
         """
     )
-    (command,) = commands(run(pytester, path.name, *WITH_TRIO))
+    (command,) = set(commands(run(pytester, path.name, *WITH_TRIO)))
     assert command.endswith("@1")
     replayed = run(pytester, *shlex.split(command)[3:], *WITH_TRIO)
     replayed.assert_outcomes(failed=1)
-    assert commands(replayed) == [command]
+    assert set(commands(replayed)) == {command}
