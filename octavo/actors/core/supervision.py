@@ -189,8 +189,8 @@ class Supervision(Child):
         if self._window.exceeded_by(now):
             intensity = self._spec.intensity
             exceeded = RestartIntensityExceeded(
-                f"{self._path} gave up: {child.path} ended, and more than {intensity.restarts}"
-                f" restarts within {intensity.period:g} s are not allowed"
+                f"{self._path} gave up: {child.path} ended ({error!r}), and more than"
+                f" {intensity.restarts} restarts within {intensity.period:g} s are not allowed"
             )
             exceeded.__cause__ = error
             return exceeded

@@ -84,7 +84,7 @@ class Waiter:
             envelope.abandon()
             names = " -> ".join(waiter.path for waiter in (self, *circle))
             what = "an actor can't ask itself" if target is self else "actors can't ask in a circle"
-            raise AskCycle(f"{what} while it handles a message: {names}; the message was not sent")
+            raise AskCycle(f"{what}, since each would wait for ever: {names}; nothing was sent")
         if self._waits is None:
             self._waits = {}
         self._waits[envelope] = target
