@@ -8,7 +8,6 @@ from .backoff import Backoff
 from .branch import Branch
 from .child import WorkerContext
 from .directory import Directory
-from .directory_child import DirectoryStatistics
 from .envelope import Envelope, EnvelopeState
 from .errors import (
     ActorCrashed,
@@ -25,7 +24,7 @@ from .errors import (
     StartTimeout,
 )
 from .histogram import HistogramSnapshot
-from .mailbox import Mailbox, MailboxStatistics
+from .mailbox import Mailbox
 from .message import Message, Reply
 from .monitor import Down, Monitor, StopReason
 from .quarantine import QuarantineRule
@@ -33,6 +32,7 @@ from .ref import ActorRef
 from .restart import Intensity, Restart, Strategy
 from .runtime import Faults, Observer, Runtime
 from .specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
+from .statistics import DirectoryStatistics, MailboxStatistics
 from .supervisor import Supervisor
 from .timers import Timer
 from .tree import TreeNode, render_tree

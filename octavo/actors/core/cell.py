@@ -19,12 +19,12 @@ from .actor import Actor, ActorContext
 from .crash import is_crash, unwrap
 from .envelope import Envelope, EnvelopeState
 from .errors import NotExecuted, StartTimeout, stopped
-from .histogram import Histogram
-from .mailbox import Mailbox, MailboxStatistics, ParkObserver
+from .mailbox import Mailbox, ParkObserver
 from .monitor import Down, StopReason, Watchers
 from .options import ActorOptions
 from .runtime import Runtime
 from .serving import Serving
+from .statistics import ActorStatistics, MailboxStatistics
 from .waiting import Waiter
 
 CellState = Literal["new", "starting", "running", "stopping", "down", "closed"]
@@ -34,18 +34,6 @@ class _Mode(enum.Enum):
     SERVE = "serve"
     RETIRE = "retire"  # end after the present message; the others stay in the mailbox
     DRAIN = "drain"  # end when the closed mailbox is empty
-
-
-class ActorStatistics:
-    """Counters of one actor, or of all actors of one directory."""
-
-    __slots__ = ("handling", "refused", "wait")
-
-    def __init__(self) -> None:
-        """Start at zero."""
-        self.wait = Histogram()
-        self.handling = Histogram()
-        self.refused = 0
 
 
 class Cell(Waiter):

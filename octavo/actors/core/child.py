@@ -10,12 +10,13 @@ from typing import Any
 import trio
 
 from .backoff import Backoff
-from .cell import ActorStatistics, Cell
+from .cell import Cell
 from .errors import NotExecuted
 from .monitor import Down, StopReason, Watchers
 from .restart import Restart
 from .runtime import Runtime
 from .specs import ActorSpec, WorkerSpec
+from .statistics import ActorStatistics
 from .tree import TreeNode
 from .waiting import Group
 

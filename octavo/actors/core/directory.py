@@ -8,10 +8,11 @@ from typing import Any, Generic, TypeVar
 
 from .actor import Actor
 from .cell import Cell
-from .directory_child import DirectoryChild, DirectoryStatistics
+from .directory_child import DirectoryChild
 from .message import Message
 from .monitor import Watchers
 from .ref import ActorRef
+from .statistics import DirectoryStatistics
 
 K = TypeVar("K", bound=Hashable)
 A = TypeVar("A", bound=Actor[Any])

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Literal
 
 import trio
 
 from .backoff import Backoff
-from .cell import ActorStatistics
 from .child import Child
 from .crash import is_crash
 from .errors import ActorQuarantined, NotExecuted, stopped
@@ -31,38 +30,12 @@ from .quarantine import CrashRecord
 from .resident import Resident
 from .runtime import Runtime
 from .specs import DirectorySpec
+from .statistics import ActorStatistics, DirectoryStatistics
 from .tree import TreeNode
 from .waiting import Group
 
 _TROUBLED = ("quarantined", "resting")
 _SHOWN = 20  # keys in the tree, at most
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DirectoryStatistics:
-    """A directory as seen from outside.
-
-    Attributes:
-        awake: keys that have an actor, at most ``max_awake``.
-        idle: of these, how many wait for messages.
-        in_line: keys that wait for a place among the awake.
-        resting: crashed keys that wait for their backoff.
-        quarantined: keys whose messages are refused.
-        remembered: all keys that are not forgotten.
-        activations: since the start.
-        passivations: since the start.
-        crashes: since the start.
-    """
-
-    awake: int
-    idle: int
-    in_line: int
-    resting: int
-    quarantined: int
-    remembered: int
-    activations: int
-    passivations: int
-    crashes: int
 
 
 class DirectoryChild(Child):

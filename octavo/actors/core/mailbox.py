@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import outcome
@@ -28,6 +27,7 @@ from trio.lowlevel import (
 from .bounds import require_positive_count
 from .envelope import Envelope, EnvelopeState
 from .errors import MailboxFull, NotExecuted
+from .statistics import MailboxStatistics
 
 
 class ParkObserver(Protocol):
@@ -41,27 +41,6 @@ class ParkObserver(Protocol):
 
     def emptied(self) -> None:
         """The last message was withdrawn, and no sender waits."""
-
-
-@dataclass(frozen=True, slots=True)
-class MailboxStatistics:
-    """A mailbox as seen from outside.
-
-    Attributes:
-        depth: messages that wait to be taken.
-        capacity: the bound on `depth` for ordinary senders.
-        senders_waiting: tasks that wait for a place.
-        peak: the greatest depth so far.
-        oldest_age: seconds that the first message has waited; 0.0 when empty.
-        closed: whether new messages are refused.
-    """
-
-    depth: int
-    capacity: int
-    senders_waiting: int
-    peak: int
-    oldest_age: float
-    closed: bool
 
 
 class Mailbox:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Hashable
 from typing import Any, Literal, Protocol
 
 from .actor import Actor
-from .cell import ActorStatistics, Cell
+from .cell import Cell
 from .options import ActorOptions
 from .quarantine import CrashRecord
 from .runtime import Runtime
+from .statistics import ActorStatistics
 
 Residence = Literal["asleep", "in line", "awake", "leaving", "resting", "quarantined"]
 """Where a key stands.

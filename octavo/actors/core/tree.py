@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .histogram import HistogramSnapshot
-from .mailbox import MailboxStatistics
+from .statistics import MailboxStatistics
 
 Kind = Literal["supervisor", "actor", "worker", "directory", "virtual actor"]
 
