@@ -175,6 +175,62 @@ class ActorChild(Child):
         )
 
 
+class WatchedChild(Child):
+    """A child that keeps its own watchers; an actor's are its cell's.
+
+    Attributes:
+        path: where it stands in the tree.
+        watchers: those who want to hear of its end.
+        reason: why its last incarnation ended.
+        error: the crash, if it was one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parent: str | None,
+        *,
+        restart: Restart,
+        backoff: Backoff,
+        start_timeout: float,
+        drain_timeout: float,
+    ) -> None:
+        """Take the place in the tree and the rules of supervision."""
+        super().__init__(
+            name,
+            restart=restart,
+            backoff=backoff,
+            start_timeout=start_timeout,
+            drain_timeout=drain_timeout,
+        )
+        self._path = name if parent is None else f"{parent}/{name}"
+        self._watchers = Watchers()
+        self.reason: StopReason = "drained"
+        self.error: BaseException | None = None
+
+    def __str__(self) -> str:
+        """The path."""
+        return self._path
+
+    @property
+    def path(self) -> str:
+        """Where it stands in the tree."""
+        return self._path
+
+    @property
+    def watchers(self) -> Watchers:
+        """Those who want to hear of its end."""
+        return self._watchers
+
+    def down(self) -> None:
+        """Tell the watchers."""
+        self._watchers.tell(Down(self._path, self.reason, self.error, final=False))
+
+    def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
+        """Tell the watchers."""
+        self._watchers.tell(Down(self._path, self.reason, self.error, final=True))
+
+
 class WorkerContext:
     """What a worker is given: a way to say it is ready, and to hear it should stop.
 
@@ -198,48 +254,35 @@ class WorkerContext:
         self._ready()
 
 
-class WorkerChild(Child):
+class WorkerChild(WatchedChild):
     """A task that is no actor: a server, a ticker."""
 
     def __init__(self, spec: WorkerSpec, parent: str) -> None:
         """Take the function; nothing runs yet."""
         super().__init__(
             spec.name,
+            parent,
             restart=spec.restart,
             backoff=spec.backoff,
             start_timeout=spec.start_timeout,
             drain_timeout=spec.drain_timeout,
         )
-        self._path = f"{parent}/{spec.name}"
         self._function: Callable[[WorkerContext], Awaitable[None]] = spec.run
         self._reports_ready = spec.reports_ready
         self._context: WorkerContext | None = None
-        self._watchers = Watchers()
-        self._reason: StopReason = "drained"
-        self._error: BaseException | None = None
-
-    @property
-    def path(self) -> str:
-        """Where it stands in the tree."""
-        return self._path
-
-    @property
-    def watchers(self) -> Watchers:
-        """Those who want to hear of its end."""
-        return self._watchers
 
     async def run_once(self, ready: Callable[[], None]) -> None:
         """Call the worker's function."""
         context = self._context = WorkerContext(self._path, ready)
-        self._error = None
-        self._reason = "cancelled"
+        self.error = None
+        self.reason = "cancelled"
         try:
             if not self._reports_ready:
                 ready()
             await self._function(context)
-            self._reason = "drained" if context.stopping.is_set() else "finished"
+            self.reason = "drained" if context.stopping.is_set() else "finished"
         except Exception as error:
-            self._reason, self._error = "crashed", error
+            self.reason, self.error = "crashed", error
             raise
         finally:
             self._context = None
@@ -255,14 +298,6 @@ class WorkerChild(Child):
     def retire(self) -> None:
         """Ask the worker to stop."""
         self.drain()
-
-    def down(self) -> None:
-        """Tell the watchers."""
-        self._watchers.tell(Down(self._path, self._reason, self._error, final=False))
-
-    def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
-        """Tell the watchers."""
-        self._watchers.tell(Down(self._path, self._reason, self._error, final=True))
 
     def node(self, state: str) -> TreeNode:
         """A snapshot."""

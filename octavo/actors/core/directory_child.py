@@ -21,10 +21,9 @@ from typing import Any, Literal
 import trio
 
 from .backoff import Backoff
-from .child import Child
+from .child import WatchedChild
 from .crash import is_crash
 from .errors import ActorQuarantined, NotExecuted, stopped
-from .monitor import Down, Watchers
 from .places import Places
 from .quarantine import CrashRecord
 from .resident import Resident
@@ -38,20 +37,20 @@ _TROUBLED = ("quarantined", "resting")
 _SHOWN = 20  # keys in the tree, at most
 
 
-class DirectoryChild(Child):
+class DirectoryChild(WatchedChild):
     """The virtual actors of one directory, under supervision; `Directory` is what callers hold."""
 
     def __init__(self, spec: DirectorySpec[Any, Any], parent: str, runtime: Runtime) -> None:
         """Take the specification; nothing runs yet."""
         super().__init__(
             spec.name,
+            parent,
             restart="permanent",
             backoff=Backoff(),
             start_timeout=math.inf,
             drain_timeout=spec.drain_timeout,
         )
         self._spec = spec
-        self._path = f"{parent}/{spec.name}"
         self.runtime = runtime
         self._residents: dict[Hashable, Resident] = {}
         self._places: Places[Resident] = Places(spec.max_awake)
@@ -59,17 +58,12 @@ class DirectoryChild(Child):
         self._forget_at = -math.inf
         self._group: Group | None = None
         self._statistics = ActorStatistics()
-        self._watchers = Watchers()
         self._refusal: Callable[[], NotExecuted] | None = stopped(self, "is not started")
         self._nursery: trio.Nursery | None = None
         self._ending: Literal["drain", "retire"] | None = None
         self._changed = trio.Event()
         self._dozing = False
         self._activations = self._passivations = self._crashes = 0
-
-    def __str__(self) -> str:
-        """The path."""
-        return self._path
 
     def statistics(self) -> DirectoryStatistics:
         """Counts for operators; reads all remembered keys."""
@@ -123,7 +117,7 @@ class DirectoryChild(Child):
             ActorStopped: the directory is not running.
         """
         resident = self._residents.get(key) or self.remember(key)
-        if resident.residence == "quarantined":
+        if resident.residence == "quarantined" and self._refusal is None:
             record = resident.record
             if record is not None and not record.quarantined(trio.current_time()):
                 resident.open()
@@ -282,16 +276,6 @@ class DirectoryChild(Child):
 
     # Under supervision
 
-    @property
-    def path(self) -> str:
-        """Where the directory stands in the tree."""
-        return self._path
-
-    @property
-    def watchers(self) -> Watchers:
-        """Those who want to hear of the directory's end."""
-        return self._watchers
-
     def open(self) -> None:
         """Accept messages."""
         self._refusal = None
@@ -335,7 +319,7 @@ class DirectoryChild(Child):
         return (now if since is None else since) + self._spec.idle_timeout
 
     def _forget(self, now: float) -> None:
-        if now < self._forget_at:
+        if now < self._forget_at or self._refusal is not None:
             return
         self._forget_at = now + self._spec.idle_timeout
         rule = self._spec.quarantine
@@ -357,6 +341,7 @@ class DirectoryChild(Child):
     def drain(self) -> None:
         """Refuse new messages; handle those that wait, in line too, then end."""
         self._ending = "drain"
+        self.reason = "drained"
         self._refusal = stopped(self, "is stopping")
         for resident in self._residents.values():
             if resident.residence in ("awake", "leaving", "in line"):
@@ -370,6 +355,7 @@ class DirectoryChild(Child):
         """Put every actor to sleep; what waits is kept for the next incarnation."""
         if self._ending is None:
             self._ending = "retire"
+            self.reason = "restarted"
         for resident in self._places.staying():
             self._places.leave(resident)
             self._put_to_sleep(resident)
@@ -381,10 +367,6 @@ class DirectoryChild(Child):
         for resident in self._residents.values():
             resident.restarts_with(group)
 
-    def down(self) -> None:
-        """Tell the watchers."""
-        self._watchers.tell(Down(self._path, "restarted", None, final=False))
-
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
         """Refuse all waiting messages and forget every key."""
         self._refusal = refusal or stopped(self)
@@ -393,7 +375,7 @@ class DirectoryChild(Child):
         self._residents.clear()
         self._dormant.clear()
         self._places = Places(self._spec.max_awake)
-        self._watchers.tell(Down(self._path, "drained", None, final=True))
+        super().close(refusal)
 
     def node(self, state: str) -> TreeNode:
         """A snapshot; shows the keys in trouble and those with the longest queues."""

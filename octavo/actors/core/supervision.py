@@ -15,10 +15,9 @@ from typing import Any
 
 import trio
 
-from .child import Child
+from .child import Child, WatchedChild
 from .errors import ActorStopped, NotExecuted, RestartIntensityExceeded
 from .incarnation import Incarnation
-from .monitor import Down, StopReason, Watchers
 from .restart import RestartWindow, affected, is_restarted
 from .runtime import Runtime
 from .specs import SupervisorSpec
@@ -26,7 +25,7 @@ from .tree import TreeNode
 from .waiting import Group
 
 
-class Supervision(Child):
+class Supervision(WatchedChild):
     """A supervisor, itself under supervision; `Branch` is what callers hold.
 
     Attributes:
@@ -37,6 +36,7 @@ class Supervision(Child):
         """Make a supervisor without children; nothing runs yet."""
         super().__init__(
             spec.name,
+            parent,
             restart=spec.restart,
             backoff=spec.backoff,
             start_timeout=spec.start_timeout,
@@ -44,11 +44,7 @@ class Supervision(Child):
         )
         self.drains_while_starting = True
         self._spec = spec
-        self._path = spec.name if parent is None else f"{parent}/{spec.name}"
         self.runtime = runtime
-        self._watchers = Watchers()
-        self._reason: StopReason = "drained"
-        self._error: BaseException | None = None
         self._children: list[Child] = []
         self._incarnations: dict[Child, Incarnation] = {}
         self._nursery: trio.Nursery | None = None
@@ -139,25 +135,26 @@ class Supervision(Child):
     async def run_once(self, ready: Callable[[], None]) -> None:
         """Run all children until stopped; raises when the intensity is exceeded."""
         self._stopping = False
-        self._reason, self._error = "cancelled", None
+        self.reason, self.error = "cancelled", None
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             try:
                 self._begin(list(self._children), 0.0, ready)
-                self._error = await self._govern(ready)
+                self.error = await self._govern(ready)
                 nursery.cancel_scope.cancel(reason=f"{self._path} ended")
             finally:
                 self._stopping = True
-        self._nursery = None
-        if self._error is not None:
-            self._reason = "crashed"
-            raise self._error
+                self._restart_scope = None  # its task may be awake already: it must launch nothing
+                self._nursery = None
+        if self.error is not None:
+            self.reason = "crashed"
+            raise self.error
 
     async def _govern(self, ready: Callable[[], None]) -> RestartIntensityExceeded | None:
         """Hear of ends until it is time to end; returns the reason to give up, if any."""
         async for event in self._next_event:
             if isinstance(event, bool):
-                self._reason = "restarted" if event else "drained"
+                self.reason = "restarted" if event else "drained"
                 await self._stop_children(keep_waiting=event, reason=f"{self._path} stops")
                 return None
             exceeded = self._child_ended(event, ready)
@@ -332,16 +329,6 @@ class Supervision(Child):
 
     # Under supervision itself
 
-    @property
-    def path(self) -> str:
-        """Where it stands in the tree."""
-        return self._path
-
-    @property
-    def watchers(self) -> Watchers:
-        """Those who want to hear of its end."""
-        return self._watchers
-
     def open(self) -> None:
         """Forget the last incarnation; a stop is heard from now on."""
         self._reset()
@@ -359,15 +346,11 @@ class Supervision(Child):
         for child in self._children:
             child.restarts_with(group)
 
-    def down(self) -> None:
-        """Tell the watchers."""
-        self._watchers.tell(Down(self._path, self._reason, self._error, final=False))
-
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
         """Refuse everything that waits below."""
         for child in reversed(self._children):
             child.close(refusal)
-        self._watchers.tell(Down(self._path, self._reason, self._error, final=True))
+        super().close(refusal)
 
     def node(self, state: str) -> TreeNode:
         """A snapshot of the subtree."""

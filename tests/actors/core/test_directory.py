@@ -506,3 +506,19 @@ async def test_a_message_that_came_during_the_last_hand_over_is_drained_at_once(
             await wait_all_tasks_blocked()
             begun = trio.current_time()
         assert trio.current_time() - begun <= 6
+
+
+async def test_a_quarantine_that_ends_during_the_shutdown_lets_nothing_in() -> None:
+    tree = Tree(crashes=1)
+    async with trio.open_nursery() as nursery, tree.root.running():
+        with pytest.raises(ActorCrashed):
+            await tree.keys.ask("bad", Crash())
+        await trio.sleep(18)
+        nursery.start_soon(tree.keys.ask, "good", Nap(4))
+        await wait_all_tasks_blocked()
+        nursery.start_soon(tree.root.stop)
+        await trio.sleep(3)
+        begun = trio.current_time()
+        with pytest.raises(ActorStopped):
+            await tree.keys.ask("bad", Add(1))
+        assert trio.current_time() == begun

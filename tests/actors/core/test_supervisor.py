@@ -28,6 +28,7 @@ from octavo.actors.core import (
     WorkerContext,
     WorkerSpec,
 )
+from octavo.actors.testing import scenario_random
 
 from .actors import Add, Counter, Crash, Nap, Note, Recorder, Relay, Words
 
@@ -756,3 +757,24 @@ async def test_a_subtree_that_is_stopped_before_its_first_step_ends() -> None:
             await b.tell(Crash())
             assert await a.ask(Add(1), timeout=1000) == 1
             assert await b.ask(Add(1), timeout=1000) == 1
+
+
+@pytest.mark.explore(schedules=500)
+async def test_cancelling_in_the_midst_of_restarts_ends_cleanly() -> None:
+    random = scenario_random()
+    root = supervisor(random.choice(["rest_for_one", "all_for_one", "one_for_one"]), restarts=100)
+    refs = [
+        root.add(ActorSpec(name, Counter, backoff=Backoff(first=0, jitter=0))) for name in "abcd"
+    ]
+    with trio.CancelScope() as scope:
+        async with root.running():
+            for ref in refs:
+                ref.tell_nowait(Crash())
+            for _ in range(random.randrange(12)):
+                await trio.lowlevel.checkpoint()
+            scope.cancel()
+            await trio.lowlevel.checkpoint()
+    assert scope.cancelled_caught
+    for ref in refs:
+        with pytest.raises(ActorStopped):
+            await ref.ask(Add(1))
