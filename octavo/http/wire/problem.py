@@ -1,0 +1,37 @@
+"""Problem details (RFC 9457): the one form of every error that leaves the service."""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+
+MEDIA_TYPE = "application/problem+json"
+# The address of the page that explains a code is this path and the code.
+PAGES = "/problems/"
+
+
+def problem_document(
+    status: int,
+    code: str,
+    detail: str,
+    request_id: str,
+    *,
+    members: Mapping[str, object] | None = None,
+    base: str = "",
+) -> bytes:
+    """Answer problem details as compact JSON in UTF-8.
+
+    ``code`` is stable and for programs; ``detail`` is for people and says what to do;
+    ``members`` are the further members of this problem (RFC 9457 section 3.2). ``base`` is the
+    public address of the installation, without a slash at its end: with none given, ``type`` is
+    a relative reference (RFC 9457 section 3.1.1).
+    """
+    document = {
+        "type": f"{base}{PAGES}{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "requestId": request_id,
+        **(members or {}),
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
