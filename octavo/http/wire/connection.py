@@ -1,0 +1,399 @@
+"""One HTTP/1.1 connection: request after request, in order, in one task.
+
+Nothing is started for a request: no task, nursery, channel or timer. The deadlines are plain
+numbers that the `Watchdog` looks at, and one cancel scope a connection is what it ends.
+"""
+
+import logging
+import math
+import select
+from typing import TYPE_CHECKING
+
+import trio
+
+from octavo.http.wire.asgi import Scope
+from octavo.http.wire.body import body_of
+from octavo.http.wire.containment import contained, only
+from octavo.http.wire.exchange import Exchange
+from octavo.http.wire.head import END, head_too_large, target_too_long
+from octavo.http.wire.refusal import ClientGone, Refusal
+from octavo.http.wire.transport import Transport
+from octavo.http.wire.upgrade import HandedStream, check_handshake
+from octavo.http.wire.watchdog import Cut
+
+if TYPE_CHECKING:
+    from octavo.http.wire.wire import Peer, Wire
+
+_log = logging.getLogger(__name__)
+
+# What HTTP/2 begins with (RFC 9113 section 3.4) reads like a head of HTTP/1.
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\n"
+# After so many requests for which nothing had to be waited for, other tasks get a turn.
+_STREAK = 16
+
+
+class Http2Begins(Exception):
+    """The client speaks HTTP/2; ``received`` are its bytes so far."""
+
+    def __init__(self, received: bytes) -> None:
+        super().__init__()
+        self.received = received
+
+
+class Connection:
+    """A connection over which HTTP/1.1 is spoken, or HTTP/1.0."""
+
+    __slots__ = (
+        "_buffer",
+        "_peer",
+        "_raw",
+        "_requests",
+        "_scope",
+        "_transport",
+        "_why",
+        "_wire",
+        "deadline",
+        "descriptor",
+        "left_at",
+        "limits",
+        "phase",
+        "request",
+        "request_deadline",
+        "seen_request",
+        "write_deadline",
+    )
+
+    def __init__(self, wire: "Wire", transport: Transport, peer: "Peer") -> None:
+        self._wire = wire
+        self._transport = transport
+        self._peer = peer
+        self._buffer = b""
+        self._raw = b""
+        self._requests = 0
+        self._scope = trio.CancelScope()
+        self._why: Cut | None = None
+        self.limits = wire.limits
+        self.descriptor = transport.descriptor
+        self.phase = Cut.REQUEST
+        self.deadline = self.request_deadline = self.write_deadline = math.inf
+        self.request: Exchange | None = None
+        self.seen_request: object = None
+        self.left_at: float | None = None
+
+    async def run(self) -> None:
+        """Serve the connection until it ends, whoever ends it.
+
+        Raises `Http2Begins` when the client turns out to speak HTTP/2. Closing the socket is up
+        to the caller; when cancelled, what is in flight is cut off.
+        """
+        with self._scope:
+            try:
+                await self._serve()
+            except Refusal as refusal:
+                await self._refuse(refusal, None)
+            except ClientGone:
+                return
+        if self._scope.cancelled_caught and self._why is not None:
+            await self._farewell(self._why)
+
+    # What the watchdog calls.
+
+    def cut(self, why: Cut) -> None:
+        """End the connection, for this reason; more than once is once."""
+        if self._why is None:
+            self._why = why
+            self._scope.cancel(reason=why.name)
+
+    def client_left(self) -> bool:
+        """Learn that the client left; answer whether that ends the connection."""
+        exchange = self.request
+        if exchange is None or exchange.begun:
+            # While the answer is sent, the socket itself tells.
+            return False
+        exchange.gone = True
+        if exchange.leaves is not None:
+            exchange.leaves.set()
+        return not exchange.finishes
+
+    # What the exchange calls.
+
+    async def receive_body(self) -> bytes:
+        """Wait for bytes of the body, for so long as bodies may pause."""
+        data = self._buffer
+        if data:
+            self._buffer = b""
+            return data
+        return await self._receive(Cut.BODY, self.limits.body_idle_time)
+
+    def put_back(self, rest: bytes) -> None:
+        """Keep what was received beyond the body."""
+        self._buffer = rest
+
+    async def send(self, data: bytes) -> None:
+        """Send all of ``data``, for so long as a client may take for it."""
+        sent = self._transport.send_now(data)
+        if sent < len(data):
+            self.write_deadline = trio.current_time() + self.limits.write_time
+            await self._transport.send(memoryview(data)[sent:])
+            self.write_deadline = math.inf
+
+    async def receive(self) -> bytes:
+        """Wait for bytes without a deadline."""
+        return await self._transport.receive()
+
+    def date(self) -> bytes:
+        """Answer the line of the date header."""
+        return self._wire.date()
+
+    def new_id(self) -> str:
+        """Make an identifier."""
+        return self._wire.new_id()
+
+    def closes(self) -> bool:
+        """Answer whether the connection closes after this request, whatever it is."""
+        return self._wire.stopping.is_set() or self._requests >= self.limits.requests_per_connection
+
+    @property
+    def stopping(self) -> trio.Event:
+        """The event that is set when the service stops."""
+        return self._wire.stopping
+
+    @property
+    def idle(self) -> bool:
+        """True while no request is there, not even a part of one."""
+        return self.phase is Cut.IDLE
+
+    def has_input(self) -> bool:
+        """Answer whether bytes have arrived that nobody has read yet."""
+        poll = select.poll()
+        poll.register(self.descriptor, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def take_over(self) -> trio.abc.Stream:
+        """Answer the rest of the connection as a stream that begins with the request's head."""
+        replayed, self._buffer = self._raw + self._buffer, b""
+        self.request_deadline = math.inf
+        self.request = None
+        return HandedStream(self, replayed)
+
+    # How it goes.
+
+    async def _serve(self) -> None:
+        streak = 0
+        transport = self._transport
+        while True:
+            raw = await self._read_head()
+            if not raw:
+                return
+            self.request_deadline = trio.current_time() + self.limits.request_time
+            if raw == _PREFACE and not self._requests:
+                raise Http2Begins(raw + self._buffer)
+            self._requests += 1
+            head = self._wire.heads.parse(raw)
+            if head.websocket:
+                check_handshake(head)
+                self._raw = raw
+            exchange = Exchange(self, head, body_of(head.length, self.limits))
+            await self._answer(exchange)
+            self.request_deadline = math.inf
+            if exchange.close or self.stopping.is_set() or not await self._drain(exchange):
+                if exchange.done and not head.websocket:
+                    await self._linger()
+                return
+            if transport.waited:
+                transport.waited = False
+                streak = 0
+            elif (streak := streak + 1) >= _STREAK:
+                streak = 0
+                await trio.lowlevel.checkpoint()
+
+    async def _read_head(self) -> bytes:
+        """Wait for a whole head; ``b""`` when the client ends the connection instead."""
+        data, self._buffer = self._buffer, b""
+        if not data:
+            limits = self.limits
+            seconds = limits.idle_time if self._requests else limits.head_time
+            data = await self._receive(Cut.IDLE, seconds)
+        if data[:2] == b"\r\n":
+            data = _without_empty_lines(data)
+        end = data.find(END)
+        if end < 0:
+            if not data:
+                return data
+            return await self._gather_head(data)
+        return self._split(data, end)
+
+    async def _gather_head(self, data: bytes) -> bytes:
+        limits = self.limits
+        gathered = bytearray(data)
+        self.phase = Cut.HEAD
+        self.deadline = trio.current_time() + limits.head_time
+        while True:
+            if len(gathered) > limits.head_size or gathered.count(b"\n") > limits.header_count + 2:
+                raise self._too_large(gathered)
+            more = await self._transport.receive()
+            if not more:
+                raise ClientGone
+            seen = max(0, len(gathered) - len(END))
+            gathered += more
+            if seen == 0 and gathered[:2] == b"\r\n":
+                gathered = bytearray(_without_empty_lines(bytes(gathered)))
+            end = gathered.find(END, seen)
+            if end >= 0:
+                self.deadline = math.inf
+                self.phase = Cut.REQUEST
+                return self._split(bytes(gathered), end)
+
+    def _split(self, data: bytes, end: int) -> bytes:
+        end += len(END)
+        if end > self.limits.head_size:
+            raise self._too_large(data[:end])
+        self._buffer = data[end:]
+        return data[:end]
+
+    def _too_large(self, gathered: bytes | bytearray) -> Refusal:
+        line = gathered.find(b"\r\n")
+        if line < 0 or line > self.limits.target_length + 32:
+            return target_too_long(self.limits)
+        return head_too_large(self.limits)
+
+    async def _receive(self, phase: Cut, seconds: float) -> bytes:
+        self.phase = phase
+        self.deadline = trio.current_time() + seconds
+        data = await self._transport.receive()
+        self.deadline = math.inf
+        self.phase = Cut.REQUEST
+        return data
+
+    def _asgi_scope(self, exchange: Exchange) -> Scope:
+        head, peer = exchange.head, self._peer
+        client, scheme = peer.client, peer.scheme
+        if peer.trusted:
+            client, scheme = self._wire.client_of(peer, head.headers)
+        scope: Scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": head.version,
+            "method": head.method,
+            "scheme": scheme,
+            "path": head.path,
+            "raw_path": head.raw_path,
+            "query_string": head.query,
+            "root_path": "",
+            "headers": head.headers,
+            "client": client,
+            "server": peer.server,
+            "state": dict(self._wire.state),
+            "extensions": {"octavo": exchange},
+        }
+        if head.websocket:
+            scope["type"] = "websocket"
+            scope["scheme"] = "wss" if scheme == "https" else "ws"
+            del scope["method"]
+            scope["subprotocols"] = [
+                token.strip()
+                for name, value in head.headers
+                if name == b"sec-websocket-protocol"
+                for token in value.decode("latin-1").split(",")
+            ]
+            scope["extensions"]["websocket.http.response"] = {}
+        return scope
+
+    async def _answer(self, exchange: Exchange) -> None:
+        self.request = exchange
+        failure: BaseException | None = None
+        try:
+            await self._wire.application(
+                self._asgi_scope(exchange), exchange.receive, exchange.send
+            )
+        except BaseException as error:  # noqa: BLE001  # the border of the connection
+            failure = contained(error)
+        self.request = None
+        if exchange.refusal is not None:
+            await self._refuse(exchange.refusal, exchange)
+            exchange.close = True
+        elif failure is not None and not (exchange.gone and only(failure, ClientGone)):
+            _log.error(
+                "the application failed in request %s", exchange.request_id, exc_info=failure
+            )
+            await self._fail(exchange)
+        elif exchange.gone:
+            raise ClientGone
+        elif not exchange.done:
+            _log.error(
+                "the application ended request %s without a whole answer", exchange.request_id
+            )
+            await self._fail(exchange)
+
+    async def _fail(self, exchange: Exchange) -> None:
+        if exchange.begun or exchange.gone:
+            # What was sent must not look like a whole answer.
+            raise ClientGone
+        exchange.close = True
+        await self._refuse(
+            Refusal("internal_error", "The service failed. Its log has the request id."), exchange
+        )
+
+    async def _drain(self, exchange: Exchange) -> bool:
+        """Take the rest of a body that nobody read; False when it doesn't come."""
+        body = exchange.body
+        while not body.complete:
+            data, self._buffer = self._buffer, b""
+            if not data:
+                data = await self._receive(Cut.LINGER, self.limits.linger_time)
+            if not data:
+                return False
+            _, self._buffer = body.feed(data)
+        return True
+
+    async def _refuse(self, refusal: Refusal, exchange: Exchange | None) -> None:
+        """Answer what the wire refuses, unless something was answered, and let it arrive."""
+        if exchange is not None and exchange.begun:
+            raise ClientGone
+        request_id = self.new_id() if exchange is None else exchange.request_id
+        head_only = exchange is not None and exchange.head.method == "HEAD"
+        await self.send(self._wire.refusal_answer(refusal, request_id, self._peer, head_only))
+        await self._linger()
+
+    async def _farewell(self, why: Cut) -> None:
+        """Tell the client why its connection ends, where that is of use to it."""
+        exchange = self.request
+        refusal: Refusal | None = None
+        match why:
+            case Cut.HEAD:
+                refusal = Refusal("head_timeout", "The head of the request stopped arriving.")
+            case Cut.BODY:
+                refusal = Refusal(
+                    "body_timeout", "The body of the request stopped arriving; nothing was done."
+                )
+            case Cut.REQUEST if exchange is not None and not exchange.body.complete:
+                refusal = Refusal(
+                    "body_timeout", "The body of the request took too long to arrive."
+                )
+            case Cut.REQUEST:
+                refusal = Refusal(
+                    "request_timeout",
+                    "The request took too long. It may have been done: look before you repeat it.",
+                    headers=((b"retry-after", b"5"),),
+                )
+        if refusal is None or (exchange is not None and exchange.begun):
+            return
+        with trio.move_on_after(self.limits.linger_time):
+            try:
+                await self._refuse(refusal, exchange)
+            except ClientGone:
+                return
+
+    async def _linger(self) -> None:
+        """Wait until the client has seen the end, so that no reset takes the answer from it."""
+        self.phase = Cut.LINGER
+        self.deadline = trio.current_time() + self.limits.linger_time
+        await self._transport.linger(self.limits.linger_size)
+
+
+def _without_empty_lines(data: bytes) -> bytes:
+    """Drop the empty lines that may precede a request (RFC 9112 section 2.2)."""
+    at = 0
+    while data.startswith(b"\r\n", at):
+        at += 2
+    return data[at:]

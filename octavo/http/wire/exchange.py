@@ -1,0 +1,278 @@
+"""One request and its answer: the ASGI conversation with the application.
+
+The application runs in the connection's own task, and receives and sends straight on its
+socket: what it does not read stays with the client, what the client does not take holds it up.
+"""
+
+from enum import Enum, auto
+from typing import Protocol
+
+import trio
+
+from octavo.http.wire.asgi import Event
+from octavo.http.wire.body import Body
+from octavo.http.wire.head import Head
+from octavo.http.wire.limits import WRITE_SIZE, Limits
+from octavo.http.wire.refusal import ClientGone, Refusal
+from octavo.http.wire.request_id import choose_request_id
+from octavo.http.wire.response import (
+    CONTINUE,
+    LAST_CHUNK,
+    AnswerHead,
+    BadAnswer,
+    Framing,
+    chunk,
+)
+
+
+class Line(Protocol):
+    """What an exchange needs of its connection."""
+
+    limits: Limits
+    request_deadline: float
+
+    async def receive_body(self) -> bytes:
+        """Wait for bytes of the body; ``b""`` when no more come."""
+
+    def put_back(self, rest: bytes) -> None:
+        """Keep what was received beyond the body."""
+
+    async def send(self, data: bytes) -> None:
+        """Send all of ``data``, at most `WRITE_SIZE` bytes; raise `ClientGone`."""
+
+    def date(self) -> bytes:
+        """Answer the line of the date header."""
+
+    def closes(self) -> bool:
+        """Answer whether the connection is to close after this request, whatever it is."""
+
+    def new_id(self) -> str:
+        """Make an identifier."""
+
+    def take_over(self) -> trio.abc.Stream:
+        """Answer the rest of the connection as a stream."""
+
+    @property
+    def stopping(self) -> trio.Event:
+        """The event that is set when the service stops."""
+
+
+class _At(Enum):
+    REQUEST = auto()  # nothing was answered
+    HEAD = auto()  # the head of the answer is known and not sent
+    BODY = auto()  # the head is sent
+    DONE = auto()  # the answer is sent
+    TAKEN = auto()  # the connection is no longer the wire's
+
+
+class Exchange:
+    """One request on one connection.
+
+    The application finds it as ``scope["extensions"]["octavo"]``, and asks it for what ASGI has
+    no word for. ``leaves`` is set when the client leaves; ``close`` says, once the answer is
+    sent, whether the connection ends with it.
+    """
+
+    __slots__ = (
+        "_answer",
+        "_at",
+        "_continued",
+        "_framing",
+        "_given",
+        "_id",
+        "_left",
+        "_line",
+        "body",
+        "close",
+        "finishes",
+        "gone",
+        "head",
+        "leaves",
+        "refusal",
+    )
+
+    def __init__(self, line: Line, head: Head, body: Body) -> None:
+        self._line = line
+        self.head = head
+        self.body = body
+        self.close = False
+        self.finishes = False
+        self.gone = False
+        self.refusal: Refusal | None = None
+        self.leaves: trio.Event | None = None
+        self._at = _At.REQUEST
+        self._answer: AnswerHead | None = None
+        self._framing = Framing.NONE
+        self._left = 0
+        self._continued = not head.expects
+        self._given = False
+        self._id: str | None = None
+
+    # What the application may ask for.
+
+    @property
+    def request_id(self) -> str:
+        """The id of this request: the client's own when it is a good one, else one made here."""
+        if self._id is None:
+            self._id = choose_request_id(self.head.headers, self._line.new_id)[0]
+        return self._id
+
+    def allow(self, seconds: float) -> None:
+        """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""
+        self._line.request_deadline = trio.current_time() + seconds
+
+    def ignore_disconnect(self) -> None:
+        """Let the application run to its end, also when the client leaves before that."""
+        self.finishes = True
+
+    @property
+    def stopping(self) -> trio.Event:
+        """Set when the service stops: what lasts has to end then, within the grace time."""
+        return self._line.stopping
+
+    def take_stream(self) -> trio.abc.Stream:
+        """Take the connection of a request for a WebSocket over, from its first byte on.
+
+        The stream gives the head of the request again, and what followed it. The wire answers
+        nothing any more and closes the connection when the application returns. Raises
+        `BadAnswer` for any other request, and when something was answered already.
+        """
+        if not self.head.websocket or self._at is not _At.REQUEST:
+            raise BadAnswer("only a request for a WebSocket, not yet answered, can be taken over")
+        self._at = _At.TAKEN
+        self.close = True
+        return self._line.take_over()
+
+    # How far it is.
+
+    @property
+    def begun(self) -> bool:
+        """True once a byte of the answer was sent, or somebody else sends it."""
+        return self._at not in (_At.REQUEST, _At.HEAD)
+
+    @property
+    def done(self) -> bool:
+        """True once the answer was sent as a whole, or somebody else sends it."""
+        return self._at is _At.DONE or self._at is _At.TAKEN
+
+    # ASGI.
+
+    async def receive(self) -> Event:
+        """Answer the next event of ASGI: bytes of the body as they come, then the disconnect.
+
+        Cancelling loses nothing of the body.
+        """
+        if self._given or self.gone:
+            return await self._wait_for_leave()
+        if self.head.websocket:
+            self._given = True
+            return {"type": "websocket.connect"}
+        body, content = self.body, b""
+        while not content and not body.complete:
+            if not self._continued:
+                self._continued = True
+                await self._line.send(CONTINUE)
+            data = await self._line.receive_body()
+            if not data:
+                self.gone = True
+                return {"type": "http.disconnect"}
+            try:
+                content, rest = body.feed(data)
+            except Refusal as refusal:
+                self.refusal = refusal
+                self.gone = True
+                return {"type": "http.disconnect"}
+            if rest:
+                self._line.put_back(rest)
+        self._given = body.complete
+        return {"type": "http.request", "body": content, "more_body": not body.complete}
+
+    async def _wait_for_leave(self) -> Event:
+        if not self.gone and not self.done:
+            if self.leaves is None:
+                self.leaves = trio.Event()
+            await self.leaves.wait()
+        if self.head.websocket:
+            return {"type": "websocket.disconnect", "code": 1006}
+        return {"type": "http.disconnect"}
+
+    async def send(self, event: Event) -> None:
+        """Take an event of ASGI: the head of the answer, or bytes of its body.
+
+        Returns once the socket took the bytes. Raises `ClientGone` when there is nobody to send
+        them to, and `BadAnswer` for what is no answer. Cancelling may cut the answer anywhere.
+        """
+        kind: str = event["type"]
+        if kind.endswith("http.response.body"):
+            await self._send_body(event.get("body", b""), more=event.get("more_body", False))
+        elif kind.endswith("http.response.start"):
+            if self._at is not _At.REQUEST:
+                raise BadAnswer("the answer has begun already")
+            self._answer = AnswerHead(event["status"], event.get("headers", ()))
+            self._at = _At.HEAD
+        elif kind == "websocket.close":
+            raise BadAnswer("a WebSocket is refused with websocket.http.response.start")
+        else:
+            raise BadAnswer(f"{kind} is no event that the wire takes")
+
+    async def _send_body(self, content: bytes, *, more: bool) -> None:
+        if self.gone:
+            raise ClientGone
+        answer = self._answer
+        if answer is None or self.done:
+            raise BadAnswer("the body comes after the head of the answer, and ends once")
+        if self._at is _At.HEAD:
+            data = self._begin(answer, None if more else len(content))
+            if len(content) > WRITE_SIZE:
+                await self._put(data)
+                data = b""
+        else:
+            data = b""
+        framing = self._framing
+        if framing is Framing.LENGTH:
+            self._left -= len(content)
+            if self._left < 0 or (self._left and not more):
+                raise BadAnswer("the body is not as long as its content-length says")
+        if framing is not Framing.NONE:
+            if framing is Framing.CHUNKED:
+                content = chunk(content)
+            data = data + content if data else content
+        if not more:
+            if framing is Framing.CHUNKED:
+                data += LAST_CHUNK
+            self._at = _At.DONE
+        await self._put(data)
+
+    async def _put(self, data: bytes) -> None:
+        try:
+            if len(data) <= WRITE_SIZE:
+                if data:
+                    await self._line.send(data)
+            else:
+                for at in range(0, len(data), WRITE_SIZE):
+                    await self._line.send(data[at : at + WRITE_SIZE])
+        except ClientGone:
+            self.gone = True
+            raise
+
+    def _begin(self, answer: AnswerHead, whole: int | None) -> bytes:
+        head, line = self.head, self._line
+        framing = answer.framing(
+            head_only=head.method == "HEAD", modern=head.version == "1.1", whole=whole
+        )
+        self._framing = framing
+        self._left = answer.length or 0
+        self.close = (
+            not head.keep_alive
+            or answer.close
+            or framing is Framing.CLOSE
+            or not (self.body.complete or self._drains())
+            or line.closes()
+        )
+        self._at = _At.BODY
+        return answer.encode(framing, line.date(), close=self.close)
+
+    def _drains(self) -> bool:
+        # A client that waits for a 100 may send its body or not: nobody knows what comes next.
+        left = self.body.left
+        return self._continued and left is not None and left <= self._line.limits.drain_size

@@ -1,0 +1,241 @@
+"""The head of a request: parsed by llhttp, then held to what can be read in one way alone.
+
+Whatever a proxy in front could read otherwise is refused (RFC 9112 section 11.2, request
+smuggling): two lengths, a length beside a transfer coding, bare CR or LF, folded lines, white
+space before a colon, two hosts or none.
+"""
+
+import re
+from dataclasses import dataclass
+
+import httptools
+
+from octavo.http.wire.limits import Limits
+from octavo.http.wire.refusal import Refusal, malformed
+from octavo.http.wire.target import check_host, read_target
+
+END = b"\r\n\r\n"
+Headers = list[tuple[bytes, bytes]]
+
+_TEXT = bytes((0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)))
+_LENGTH = re.compile(rb"[0-9]{1,15}")
+_TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_DECISIVE = frozenset(
+    {b"connection", b"content-length", b"expect", b"host", b"transfer-encoding", b"upgrade"}
+)
+
+
+@dataclass(slots=True)
+class Head:
+    """A request's head. Header names are in lower case, values without white space around.
+
+    ``length`` is that of the body in bytes, None when it comes in chunks. ``keep_alive`` says
+    whether the client can go on after the answer, ``expects`` that it waits for a 100 before
+    it sends the body, ``websocket`` that it asks for one.
+    """
+
+    method: str
+    version: str
+    path: str
+    raw_path: bytes
+    query: bytes
+    headers: Headers
+    length: int | None
+    keep_alive: bool
+    expects: bool
+    websocket: bool
+
+
+class _Seen:
+    """What llhttp calls while it reads one head."""
+
+    __slots__ = ("headers", "heads", "target", "whole")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.headers: Headers = []
+        self.target = b""
+        self.heads = 0
+        self.whole = False
+
+    def on_url(self, url: bytes) -> None:
+        self.target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value.rstrip(b" \t")))
+
+    def on_headers_complete(self) -> None:
+        self.heads += 1
+
+    def on_message_complete(self) -> None:
+        self.whole = True
+
+
+class HeadParser:
+    """Turns the bytes of whole heads into `Head`, one at a time.
+
+    It keeps nothing between two heads, so one serves every connection of a loop.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._seen = _Seen()
+        self._parser = httptools.HttpRequestParser(self._seen)
+
+    def parse(self, raw: bytes) -> Head:
+        """Parse ``raw``, a head from its request line to its empty line, with nothing behind.
+
+        Raises `Refusal`: 400 for what is no HTTP/1 or ambiguous, 414, 431, 417, 501 or 505.
+        """
+        limits = self._limits
+        lines = raw.count(b"\n")
+        if raw.count(b"\r\n") != lines or raw.count(b"\r") != lines:
+            raise malformed(
+                "A line of the head has to end with CR and LF, which stand nowhere else."
+            )
+        if raw.translate(None, _TEXT):
+            raise malformed("The head holds a control character.")
+        if lines - 2 > limits.header_count:
+            raise too_many_headers(limits)
+        try:
+            self._feed(raw)
+            parser = self._parser
+            method, version = parser.get_method(), parser.get_http_version()
+        finally:
+            if not self._seen.whole:
+                # It waits for a body, or stopped within the head.
+                self._parser = httptools.HttpRequestParser(self._seen)
+        target = self._seen.target
+        if len(target) > limits.target_length:
+            raise target_too_long(limits)
+        if not raw.startswith(b"%b %b HTTP/%b\r\n" % (method, target, version.encode())):
+            raise malformed("The request line has to be a method, a target and HTTP/1.1.")
+        return self._head(method, version, target)
+
+    def _feed(self, raw: bytes) -> None:
+        seen = self._seen
+        seen.clear()
+        try:
+            self._parser.feed_data(raw)
+        except httptools.HttpParserUpgrade:
+            # llhttp stops behind the head of an upgrade; the wire decides itself what to do.
+            seen.whole = False
+        except httptools.HttpParserInvalidMethodError:
+            raise Refusal("not_implemented", "The method of the request is not known.") from None
+        except httptools.HttpParserError as error:
+            raise malformed(f"The head of the request is malformed: {error}.") from None
+        if seen.heads != 1:
+            raise malformed("The head of the request is malformed.")
+
+    def _head(self, method: bytes, version: str, raw_target: bytes) -> Head:
+        if method == b"CONNECT":
+            raise Refusal("not_implemented", "This is no proxy: CONNECT is not served.")
+        if version not in ("1.0", "1.1"):
+            raise Refusal(
+                "http_version_not_supported", "The request has to be HTTP/1.1 or HTTP/1.0."
+            )
+        headers = self._seen.headers
+        modern = version == "1.1"
+        target = read_target(method, raw_target)
+        fields: dict[bytes, bytes] = {}
+        for name, value in headers:
+            if name in _DECISIVE:
+                if name not in fields:
+                    fields[name] = value
+                elif name in (b"connection", b"upgrade"):
+                    fields[name] += b"," + value
+                else:
+                    raise malformed(f"The header {name.decode()} may stand there once only.")
+        host = fields.get(b"host")
+        if host is None:
+            if modern:
+                raise malformed("The header host is missing.")
+        else:
+            check_host(host)
+        if target.authority is not None:
+            headers = [
+                (b"host", target.authority),
+                *(field for field in headers if field[0] != b"host"),
+            ]
+        length: int | None = 0
+        if b"transfer-encoding" in fields:
+            _check_coding(fields, modern=modern)
+            length = None
+        elif b"content-length" in fields:
+            length = _read_length(fields[b"content-length"])
+        expects = b"expect" in fields and _expects(fields[b"expect"]) and modern and length != 0
+        connection = _tokens(fields[b"connection"]) if b"connection" in fields else ()
+        websocket = (
+            modern
+            and method == b"GET"
+            and b"upgrade" in connection
+            and b"websocket" in _tokens(fields.get(b"upgrade", b""))
+        )
+        if websocket and length != 0:
+            raise malformed("A request for a WebSocket has no body.")
+        return Head(
+            method.decode("ascii"),
+            version,
+            target.path,
+            target.raw_path,
+            target.query,
+            headers,
+            length,
+            modern and b"close" not in connection,
+            expects,
+            websocket,
+        )
+
+
+def too_many_headers(limits: Limits) -> Refusal:
+    """Answer the refusal of a head with more fields than are taken."""
+    return Refusal("head_too_large", f"At most {limits.header_count} header fields are taken.")
+
+
+def head_too_large(limits: Limits) -> Refusal:
+    """Answer the refusal of a head with more bytes than are taken."""
+    return Refusal("head_too_large", f"At most {limits.head_size} bytes of headers are taken.")
+
+
+def target_too_long(limits: Limits) -> Refusal:
+    """Answer the refusal of a target with more bytes than are taken."""
+    return Refusal(
+        "target_too_long", f"At most {limits.target_length} bytes of path and query are taken."
+    )
+
+
+def _tokens(value: bytes) -> tuple[bytes, ...]:
+    tokens = tuple(
+        token.strip(b" \t") for token in value.lower().split(b",") if token.strip(b" \t")
+    )
+    for token in tokens:
+        # upgrade may carry a version behind a slash.
+        if not all(_TOKEN.fullmatch(part) for part in token.split(b"/", 1)):
+            raise malformed("The headers connection and upgrade take a list of tokens.")
+    return tokens
+
+
+def _read_length(value: bytes) -> int:
+    if not _LENGTH.fullmatch(value):
+        raise malformed("The header content-length takes one whole number of bytes.")
+    return int(value)
+
+
+def _check_coding(fields: dict[bytes, bytes], *, modern: bool) -> None:
+    if b"content-length" in fields:
+        raise malformed("A body has either a content-length or a transfer-encoding, never both.")
+    if not modern:
+        raise malformed("HTTP/1.0 has no transfer-encoding.")
+    codings = _tokens(fields[b"transfer-encoding"])
+    if codings != (b"chunked",):
+        if codings[-1:] == (b"chunked",) and codings.count(b"chunked") == 1:
+            raise Refusal("not_implemented", "The only transfer-encoding taken is chunked.")
+        raise malformed("The header transfer-encoding has to be chunked.")
+
+
+def _expects(value: bytes) -> bool:
+    if value.lower() != b"100-continue":
+        raise Refusal("expectation_failed", "The only expectation met is 100-continue.")
+    return True

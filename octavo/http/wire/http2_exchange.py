@@ -1,0 +1,170 @@
+"""One request over HTTP/2 and its answer, under the deadlines of the wire."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
+
+import trio
+
+from octavo.http.wire.asgi import Event, Scope
+from octavo.http.wire.containment import contained, only
+from octavo.http.wire.refusal import ClientGone, Refusal
+from octavo.http.wire.request_id import choose_request_id
+from octavo.http.wire.response import HOP_BY_HOP, BadAnswer
+
+if TYPE_CHECKING:
+    from octavo.http.wire.wire import Peer, Wire
+
+_log = logging.getLogger(__name__)
+
+
+class Http2Exchange:
+    """One request on one stream; the application finds it in its scope, as over HTTP/1.1.
+
+    ``refusal`` is what the wire has to answer in place of the application.
+    """
+
+    def __init__(
+        self,
+        wire: "Wire",
+        peer: "Peer",
+        scope: Scope,
+        receive: "trio.MemoryReceiveChannel[Event]",
+        send: Callable[[Event | None], Awaitable[None]],
+        refusal: Refusal | None,
+    ) -> None:
+        self._wire = wire
+        self._peer = peer
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._refusal = refusal
+        self._cancel = trio.CancelScope()
+        self._finishes = self._gone = self._begun = self._done = self._whole_body = False
+        self._id: str | None = None
+
+    @property
+    def request_id(self) -> str:
+        """The id of this request: the client's own when it is a good one, else one made here."""
+        if self._id is None:
+            self._id = choose_request_id(self._scope["headers"], self._wire.new_id)[0]
+        return self._id
+
+    def allow(self, seconds: float) -> None:
+        """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""
+        self._cancel.deadline = trio.current_time() + seconds
+
+    def ignore_disconnect(self) -> None:
+        """Let the application run to its end, also when the client leaves before that."""
+        self._finishes = True
+
+    @property
+    def stopping(self) -> trio.Event:
+        """Set when the service stops."""
+        return self._wire.stopping
+
+    def client_left(self) -> None:
+        """Learn that the client took its request back, or left altogether."""
+        if not self._done:
+            self._gone = True
+            if not self._finishes:
+                self._cancel.cancel(reason="the client left")
+
+    def close(self) -> None:
+        """Take no more events."""
+        self._receive.close()
+
+    async def run(self) -> bool:
+        """Run the application; answer whether its answer was sent as a whole."""
+        scope = self._scope
+        client, scheme = self._wire.client_of(self._peer, scope["headers"])
+        scope.update(client=client, scheme=scheme, extensions={"octavo": self})
+        self.allow(self._wire.limits.request_time)
+        failure: BaseException | None = None
+        with self._cancel:
+            if self._refusal is None:
+                try:
+                    await self._wire.application(scope, self.receive, self.send)
+                except BaseException as error:  # noqa: BLE001  # the border of the request
+                    failure = contained(error)
+        if failure is not None and not (self._gone and only(failure, ClientGone)):
+            _log.error("the application failed in request %s", self.request_id, exc_info=failure)
+        if not self._done and not self._gone and not self._begun:
+            with trio.move_on_after(self._wire.limits.write_time):
+                await self._refuse(failed=failure is not None)
+        if self._done:
+            await self._send(None)
+        return self._done
+
+    async def _refuse(self, *, failed: bool) -> None:
+        refusal = self._refusal
+        if refusal is None and self._cancel.cancelled_caught:
+            if self._whole_body:
+                refusal = Refusal(
+                    "request_timeout",
+                    "The request took too long. It may have been done: look before you repeat it.",
+                    headers=((b"retry-after", b"5"),),
+                )
+            else:
+                refusal = Refusal(
+                    "body_timeout", "The body of the request took too long to arrive."
+                )
+        elif refusal is None:
+            if not failed:
+                _log.error("the application ended request %s without an answer", self.request_id)
+            refusal = Refusal("internal_error", "The service failed. Its log has the request id.")
+        headers, body = self._wire.refusal_parts(refusal, self.request_id, self._peer)
+        headers.append((b"content-length", b"%d" % len(body)))
+        await self._send(
+            {"type": "http.response.start", "status": refusal.status, "headers": headers}
+        )
+        self._done = True
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def receive(self) -> Event:
+        """Answer the next event of ASGI."""
+        if self._gone:
+            return {"type": "http.disconnect"}
+        if self._whole_body:
+            return await self._receive.receive()
+        with trio.move_on_after(self._wire.limits.body_idle_time) as waiting:
+            event = await self._receive.receive()
+        if waiting.cancelled_caught:
+            self._refusal = Refusal(
+                "body_timeout", "The body of the request stopped arriving; nothing was done."
+            )
+            return {"type": "http.disconnect"}
+        self._whole_body = not event.get("more_body", False)
+        return event
+
+    async def send(self, event: Event) -> None:
+        """Take an event of ASGI; raise `ClientGone` when there is nobody to send it to."""
+        if self._gone:
+            raise ClientGone
+        if self._refusal is not None:
+            raise ClientGone
+        kind = event["type"]
+        if kind == "http.response.start":
+            event = {**event, "headers": _plain_headers(event.get("headers", ()))}
+        elif kind == "http.response.body":
+            self._begun = True
+        else:
+            raise BadAnswer(f"{kind} is no event that the wire takes")
+        last = kind == "http.response.body" and not event.get("more_body", False)
+        if last:
+            # What follows is the end of the stream, which must not count as the client's leave.
+            self._done = True
+        with trio.move_on_after(self._wire.limits.write_time) as taking:
+            await self._send(event)
+        if taking.cancelled_caught:
+            self._gone = True
+            self._done = False
+            raise ClientGone
+
+
+def _plain_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Drop what HTTP/2 has no place for (RFC 9113 section 8.2.2)."""
+    kept = [(name, value) for name, value in headers if name not in HOP_BY_HOP]
+    if any(byte in value for _, value in kept for byte in (b"\r", b"\n", b"\0")):
+        raise BadAnswer("a header of the answer holds a line break")
+    return kept

@@ -1,0 +1,69 @@
+"""Serve an ASGI application over the wire, on hypercorn's sockets, TLS and lifespan."""
+
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+import trio
+from hypercorn.trio import serve as hypercorn_serve
+
+from octavo.http.wire.asgi import Application
+from octavo.http.wire.hypercorn_hook import WireConfig
+from octavo.http.wire.wire import Wire, WireOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The files, in PEM, of a certificate with its chain and of its private key."""
+
+    chain: str
+    key: str
+
+
+async def serve(
+    application: Application,
+    listeners: Sequence[socket.socket],
+    options: WireOptions,
+    *,
+    shutdown: Callable[[], Awaitable[None]],
+    grace: float,
+    certificate: Certificate | None = None,
+    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve ``application`` on ``listeners`` until ``shutdown()`` returns, then stop.
+
+    Started with the addresses served, as URLs. The listeners listen already, and stay the
+    caller's: they are served by copies. With a ``certificate`` they speak TLS, HTTP/2 among it.
+
+    The stop: nobody is accepted any more, idle connections end, requests in flight finish and
+    their connections close, WebSockets are told; after ``grace`` seconds the rest is cut off,
+    stalled readers too. Cancelling cuts off at once. Raises what the lifespan of the
+    application raises.
+    """
+    wire = Wire(application, options)
+    config = WireConfig(wire)
+    config.bind = [f"fd://{os.dup(listener.fileno())}" for listener in listeners]
+    config.errorlog = logging.getLogger("hypercorn.error")
+    config.include_server_header = False
+    config.graceful_timeout = grace
+    config.h2_max_header_list_size = options.limits.head_size
+    config.keep_alive_max_requests = options.limits.requests_per_connection
+    if certificate is not None:
+        config.certfile, config.keyfile = certificate.chain, certificate.key
+
+    async def stop() -> None:
+        await shutdown()
+        wire.stop()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wire.watch)
+        await hypercorn_serve(
+            application,  # type: ignore[arg-type]  # ASGI, in the wire's own words
+            config,
+            shutdown_trigger=stop,
+            task_status=task_status,
+            mode="asgi",
+        )
+        nursery.cancel_scope.cancel(reason="every connection has ended")

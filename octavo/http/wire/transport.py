@@ -1,0 +1,165 @@
+"""The socket of a connection, plain or under TLS, without a task switch where none is needed.
+
+trio's own streams pass through the scheduler with every call, also when the data is there. The
+plain transport reads and writes the file descriptor at once and waits only when it must.
+"""
+
+import os
+from typing import Protocol
+
+import trio
+
+from octavo.http.wire.limits import READ_SIZE
+from octavo.http.wire.refusal import ClientGone
+
+_GONE = (trio.BrokenResourceError, trio.ClosedResourceError)
+
+
+class Transport(Protocol):
+    """What a connection reads from and writes to.
+
+    ``descriptor`` is that of the socket, for polling alone; ``waited`` is set whenever a call
+    passed through the scheduler. Closing is up to the owner of the stream.
+    """
+
+    descriptor: int
+    waited: bool
+
+    def receive_now(self) -> bytes:
+        """Answer what has arrived, without waiting; ``b""`` when that is nothing."""
+
+    async def receive(self) -> bytes:
+        """Wait for bytes; ``b""`` means that the peer sends no more.
+
+        A broken connection reads like one that ended. Cancelling loses nothing.
+        """
+
+    def send_now(self, data: bytes) -> int:
+        """Send what can be sent without waiting, and answer how many bytes that was.
+
+        Raises `ClientGone`.
+        """
+
+    async def send(self, data: memoryview) -> None:
+        """Send all of ``data``.
+
+        Raises `ClientGone`. When that or a cancellation ends it, any part may have been sent.
+        """
+
+    async def linger(self, size: int) -> None:
+        """Tell the peer that no more comes, then wait for its own end.
+
+        What still arrives is dropped, ``size`` bytes at most: to close while bytes are on their
+        way resets the connection, and a reset takes the answer from the client.
+        """
+
+
+def plain_transport(stream: trio.SocketStream) -> Transport:
+    """Answer the transport over the socket of ``stream``, which goes on owning it."""
+    return _Plain(stream)
+
+
+def tls_transport(stream: "trio.SSLStream[trio.SocketStream]") -> Transport:
+    """Answer the transport over ``stream``, whose handshake is done."""
+    return _Tls(stream)
+
+
+class _Plain:
+    __slots__ = ("_socket", "descriptor", "waited")
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self._socket = stream.socket
+        self.descriptor = stream.socket.fileno()
+        self.waited = False
+
+    def receive_now(self) -> bytes:
+        try:
+            return os.read(self.descriptor, READ_SIZE)
+        except OSError:
+            return b""
+
+    async def receive(self) -> bytes:
+        descriptor = self.descriptor
+        while True:
+            try:
+                return os.read(descriptor, READ_SIZE)
+            except BlockingIOError:
+                self.waited = True
+                await trio.lowlevel.wait_readable(descriptor)
+            except OSError:
+                return b""
+
+    def send_now(self, data: bytes) -> int:
+        try:
+            return os.write(self.descriptor, data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            raise ClientGone from None
+
+    async def send(self, data: memoryview) -> None:
+        self.waited = True
+        while data:
+            await trio.lowlevel.wait_writable(self.descriptor)
+            try:
+                data = data[os.write(self.descriptor, data) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise ClientGone from None
+
+    async def linger(self, size: int) -> None:
+        try:
+            self._socket.shutdown(trio.socket.SHUT_WR)
+        except OSError:
+            return
+        while size > 0:
+            data = await self.receive()
+            if not data:
+                return
+            size -= len(data)
+
+
+class _Tls:
+    __slots__ = ("_stream", "descriptor", "waited")
+
+    def __init__(self, stream: "trio.SSLStream[trio.SocketStream]") -> None:
+        self._stream = stream
+        self.descriptor = stream.transport_stream.socket.fileno()
+        self.waited = False
+
+    def receive_now(self) -> bytes:
+        return b""
+
+    async def receive(self) -> bytes:
+        self.waited = True
+        try:
+            return bytes(await self._stream.receive_some(READ_SIZE))
+        except _GONE:
+            return b""
+
+    def send_now(self, data: bytes) -> int:
+        return 0
+
+    async def send(self, data: memoryview) -> None:
+        self.waited = True
+        try:
+            await self._stream.send_all(data)
+        except _GONE:
+            raise ClientGone from None
+
+    async def linger(self, size: int) -> None:
+        raw = self._stream.transport_stream
+        try:
+            try:
+                await self._stream.unwrap()
+            except trio.BrokenResourceError:
+                # More of the request came in place of the peer's own end.
+                await raw.send_eof()
+            while size > 0:
+                data = await raw.receive_some(READ_SIZE)
+                if not data:
+                    return
+                size -= len(data)
+        except _GONE:
+            return

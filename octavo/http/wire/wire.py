@@ -1,0 +1,252 @@
+"""What all connections of one server share, and how each is let in and served."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import trio
+
+from octavo.http.wire.admission import Admission
+from octavo.http.wire.asgi import Application
+from octavo.http.wire.connection import Connection, Http2Begins
+from octavo.http.wire.containment import contained
+from octavo.http.wire.forwarded import ForwardedHeader, Network, client_of, is_within
+from octavo.http.wire.head import Headers, HeadParser
+from octavo.http.wire.http2 import Http2Connection, Worker
+from octavo.http.wire.limits import Limits
+from octavo.http.wire.problem import MEDIA_TYPE, problem_document
+from octavo.http.wire.refusal import ClientGone, Refusal
+from octavo.http.wire.response import AnswerHead, Framing, date_line
+from octavo.http.wire.transport import plain_transport, tls_transport
+from octavo.http.wire.watchdog import Cut, Watchdog, Watched
+
+_log = logging.getLogger(__name__)
+
+Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is at the other end of a connection, and how it came.
+
+    ``client`` and ``server`` are addresses with ports, None on a Unix socket; ``trusted`` says
+    that the peer is a proxy whose word on its own clients counts.
+    """
+
+    client: Address | None
+    server: Address | None
+    scheme: str
+    trusted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What the wire refused by itself, for the log."""
+
+    request_id: str
+    status: int
+    code: str
+    client: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WireOptions:
+    """How a wire works, apart from what it serves.
+
+    ``now`` tells the wall clock in seconds since 1970, ``new_id`` makes request ids. The
+    networks of ``trusted_proxies`` are believed what ``proxy_header`` says of their clients.
+    ``problem_base`` is the public address that the types of problems begin with. ``log_refused``
+    is told of every request that the wire answers itself.
+    """
+
+    now: Callable[[], float]
+    new_id: Callable[[], str]
+    limits: Limits = field(default_factory=Limits)
+    trusted_proxies: Sequence[Network] = ()
+    proxy_header: ForwardedHeader = "x-forwarded"
+    problem_base: str = ""
+    log_refused: Callable[[Refused], None] = field(default=lambda refused: None)
+
+
+class Wire:
+    """The connections of one server over one ``application``.
+
+    `watch` has to run as long as connections are served.
+    """
+
+    def __init__(self, application: Application, options: WireOptions) -> None:
+        limits = options.limits
+        self.application = application
+        self.limits = limits
+        self.new_id = options.new_id
+        self.heads = HeadParser(limits)
+        self.stopping = trio.Event()
+        self.state: Mapping[str, Any] = {}
+        self._options = options
+        self._admission = Admission(
+            limits.connections, limits.connections_per_client, options.trusted_proxies
+        )
+        self._watchdog = Watchdog(limits)
+        self._date = (0, b"")
+
+    @property
+    def open(self) -> int:
+        """How many connections are open."""
+        return self._admission.open
+
+    async def watch(self) -> None:
+        """Watch the deadlines of all connections, until cancelled."""
+        await self._watchdog.run()
+
+    def stop(self) -> None:
+        """Let no connection outlast its request: idle ones end now, WebSockets are told.
+
+        A connection on which the next request has arrived already still gets its answer.
+        """
+        self.stopping.set()
+        for connection in self._watchdog.connections():
+            if connection.idle and not connection.has_input():
+                connection.cut(Cut.STOP)
+
+    async def serve(self, stream: Stream, worker: Worker) -> None:
+        """Serve one connection until it ends; whatever goes wrong with it stays with it.
+
+        The stream is closed at the end. When cancelled, what is in flight is cut off.
+        """
+        try:
+            await self._serve(stream, worker)
+        except ClientGone:
+            return
+        except BaseException as error:  # noqa: BLE001  # the border of the connection
+            failure = contained(error)
+            _log.error("connection %s failed", self.new_id(), exc_info=failure)
+        finally:
+            # What was sent is the system's: this takes nothing of it back.
+            await trio.aclose_forcefully(stream)
+
+    async def _serve(self, stream: Stream, worker: Worker) -> None:
+        tls = isinstance(stream, trio.SSLStream)
+        socket = _socket(stream)
+        try:
+            client, server = _address(socket.getpeername()), _address(socket.getsockname())
+        except OSError:
+            # It went before it was looked at.
+            return
+        address = None if client is None else client[0]
+        trusted = client is not None and is_within(client[0], self._options.trusted_proxies)
+        peer = Peer(client, server, "https" if tls else "http", trusted)
+        if self._admission.admit(address) is not None:
+            if not tls:
+                self._turn_away(stream, peer)
+            return
+        try:
+            await self._speak(stream, peer, worker)
+        finally:
+            self._admission.release(address)
+
+    async def _speak(self, stream: Stream, peer: Peer, worker: Worker) -> None:
+        if isinstance(stream, trio.SSLStream):
+            with trio.move_on_after(self.limits.head_time) as handshake:
+                try:
+                    await stream.do_handshake()
+                except trio.BrokenResourceError:
+                    return
+            if handshake.cancelled_caught:
+                return
+            transport = tls_transport(stream)
+            modern = stream.selected_alpn_protocol() == "h2"
+        else:
+            transport = plain_transport(stream)
+            modern = False
+        received = b""
+        if not modern:
+            connection = Connection(self, transport, peer)
+            try:
+                await self._watched(connection, connection.run)
+            except Http2Begins as begins:
+                received = begins.received
+            else:
+                return
+        http2 = Http2Connection(self, transport, peer, worker)
+        await self._watched(http2, lambda: http2.run(received))
+
+    async def _watched(self, connection: Watched, run: Callable[[], Any]) -> None:
+        self._watchdog.add(connection)
+        try:
+            await run()
+        finally:
+            self._watchdog.remove(connection)
+
+    def _turn_away(self, stream: Stream, peer: Peer) -> None:
+        """Say that there are too many connections, as far as that takes no waiting."""
+        assert isinstance(stream, trio.SocketStream)
+        transport = plain_transport(stream)
+        # Bytes left unread would turn the close into a reset, which takes the answer away.
+        transport.receive_now()
+        refusal = Refusal(
+            "too_many_connections",
+            "Too many connections are open. Close some, or try again later.",
+            headers=((b"retry-after", b"5"),),
+        )
+        transport.send_now(self.refusal_answer(refusal, self.new_id(), peer, head_only=False))
+
+    def refusal_answer(
+        self, refusal: Refusal, request_id: str, peer: Peer, head_only: bool
+    ) -> bytes:
+        """Answer, as bytes for HTTP/1.1, what tells of ``refusal`` and of the close behind it."""
+        headers, body = self.refusal_parts(refusal, request_id, peer)
+        answer = AnswerHead(refusal.status, headers)
+        framing = answer.framing(head_only=head_only, modern=True, whole=len(body))
+        data = answer.encode(framing, self.date(), close=True)
+        return data if framing is Framing.NONE else data + body
+
+    def refusal_parts(self, refusal: Refusal, request_id: str, peer: Peer) -> tuple[Headers, bytes]:
+        """Answer headers and body that tell of ``refusal``, and have it logged."""
+        client = None if peer.client is None else peer.client[0]
+        self._options.log_refused(Refused(request_id, refusal.status, refusal.code, client))
+        body = problem_document(
+            refusal.status,
+            refusal.code,
+            refusal.detail,
+            request_id,
+            base=self._options.problem_base,
+        )
+        headers = [
+            (b"content-type", MEDIA_TYPE.encode()),
+            (b"cache-control", b"no-store"),
+            (b"x-request-id", request_id.encode()),
+            (b"x-content-type-options", b"nosniff"),
+            *refusal.headers,
+        ]
+        return headers, body
+
+    def client_of(self, peer: Peer, headers: Headers) -> tuple[Address | None, str]:
+        """Answer who the client is and which scheme it speaks, by what trusted proxies say."""
+        if not peer.trusted or peer.client is None:
+            return peer.client, peer.scheme
+        address, scheme = client_of(
+            peer.client[0],
+            peer.scheme,
+            headers,
+            trusted=self._options.trusted_proxies,
+            header=self._options.proxy_header,
+        )
+        return (peer.client if address == peer.client[0] else (address, 0)), scheme
+
+    def date(self) -> bytes:
+        """Answer the line of the date header, made anew each second."""
+        now = int(self._options.now())
+        if now != self._date[0]:
+            self._date = (now, date_line(now))
+        return self._date[1]
+
+
+def _socket(stream: Stream) -> trio.socket.SocketType:
+    return (stream.transport_stream if isinstance(stream, trio.SSLStream) else stream).socket
+
+
+def _address(name: object) -> Address | None:
+    # A Unix socket has a path for a name.
+    return (name[0], name[1]) if isinstance(name, tuple) else None
