@@ -197,7 +197,7 @@ class Connection:
             await self._answer(exchange)
             self.request_deadline = math.inf
             if exchange.close or self.stopping.is_set() or not await self._drain(exchange):
-                if exchange.done and not head.websocket:
+                if not exchange.taken:
                     await self._linger()
                 return
             if transport.waited:
@@ -214,14 +214,12 @@ class Connection:
             limits = self.limits
             seconds = limits.idle_time if self._requests else limits.head_time
             data = await self._receive(Cut.IDLE, seconds)
+            if not data:
+                return data
         if data[:2] == b"\r\n":
             data = _without_empty_lines(data)
         end = data.find(END)
-        if end < 0:
-            if not data:
-                return data
-            return await self._gather_head(data)
-        return self._split(data, end)
+        return await self._gather_head(data) if end < 0 else self._split(data, end)
 
     async def _gather_head(self, data: bytes) -> bytes:
         limits = self.limits

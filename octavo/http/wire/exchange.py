@@ -151,6 +151,11 @@ class Exchange:
         return self._at not in (_At.REQUEST, _At.HEAD)
 
     @property
+    def taken(self) -> bool:
+        """True once somebody took the connection over."""
+        return self._at is _At.TAKEN
+
+    @property
     def done(self) -> bool:
         """True once the answer was sent as a whole, or somebody else sends it."""
         return self._at is _At.DONE or self._at is _At.TAKEN
@@ -264,6 +269,8 @@ class Exchange:
         self._left = answer.length or 0
         self.close = (
             not head.keep_alive
+            # What followed a request for a WebSocket need not be HTTP.
+            or head.websocket
             or answer.close
             or framing is Framing.CLOSE
             or not (self.body.complete or self._drains())

@@ -92,12 +92,16 @@ class Http2Connection:
                 await self._say_goodbye(protocol)
 
     async def send(self, event: IoEvent) -> None:
-        """Take what the protocol sends; raise `ClientGone` when nobody takes it."""
+        """Take what the protocol sends; raise `ClientGone` when it ends the connection."""
         if isinstance(event, RawData):
             async with self._sending:
                 data = event.data
-                for at in range(0, len(data), WRITE_SIZE):
-                    await self._send(data[at : at + WRITE_SIZE])
+                try:
+                    for at in range(0, len(data), WRITE_SIZE):
+                        await self._send(data[at : at + WRITE_SIZE])
+                except ClientGone:
+                    # The reading task learns of it, and ends every request in its own way.
+                    return
         elif isinstance(event, Closed):
             raise ClientGone
         elif isinstance(event, Updated):

@@ -10,7 +10,7 @@ import trio
 from octavo.http.wire.admission import Admission
 from octavo.http.wire.asgi import Application
 from octavo.http.wire.connection import Connection, Http2Begins
-from octavo.http.wire.containment import contained
+from octavo.http.wire.containment import contained, only
 from octavo.http.wire.forwarded import ForwardedHeader, Network, client_of, is_within
 from octavo.http.wire.head import Headers, HeadParser
 from octavo.http.wire.http2 import Http2Connection, Worker
@@ -117,11 +117,10 @@ class Wire:
         """
         try:
             await self._serve(stream, worker)
-        except ClientGone:
-            return
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
-            _log.error("connection %s failed", self.new_id(), exc_info=failure)
+            if not only(error, ClientGone):
+                _log.error("connection %s failed", self.new_id(), exc_info=failure)
         finally:
             # What was sent is the system's: this takes nothing of it back.
             await trio.aclose_forcefully(stream)
