@@ -15,7 +15,7 @@ from octavo.http.wire.asgi import Scope
 from octavo.http.wire.body import body_of
 from octavo.http.wire.containment import contained, only
 from octavo.http.wire.exchange import Exchange
-from octavo.http.wire.head import END, head_too_large, target_too_long
+from octavo.http.wire.head import END, head_too_large, parse_head, target_too_long
 from octavo.http.wire.refusal import ClientGone, Refusal
 from octavo.http.wire.transport import Transport
 from octavo.http.wire.upgrade import HandedStream, check_handshake
@@ -189,7 +189,7 @@ class Connection:
             if raw == _PREFACE and not self._requests:
                 raise Http2Begins(raw + self._buffer)
             self._requests += 1
-            head = self._wire.heads.parse(raw)
+            head = parse_head(raw, self.limits)
             if head.websocket:
                 check_handshake(head)
                 self._raw = raw

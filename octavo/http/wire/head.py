@@ -49,16 +49,12 @@ class Head:
 class _Seen:
     """What llhttp calls while it reads one head."""
 
-    __slots__ = ("headers", "heads", "target", "whole")
+    __slots__ = ("headers", "heads", "target")
 
     def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
         self.headers: Headers = []
         self.target = b""
         self.heads = 0
-        self.whole = False
 
     def on_url(self, url: bytes) -> None:
         self.target += url
@@ -69,124 +65,31 @@ class _Seen:
     def on_headers_complete(self) -> None:
         self.heads += 1
 
-    def on_message_complete(self) -> None:
-        self.whole = True
 
+def parse_head(raw: bytes, limits: Limits) -> Head:
+    """Parse ``raw``, a head from its request line to its empty line, with nothing behind.
 
-class HeadParser:
-    """Turns the bytes of whole heads into `Head`, one at a time.
-
-    It keeps nothing between two heads, so one serves every connection of a loop.
+    Raises `Refusal`: 400 for what is no HTTP/1 or ambiguous, 414, 431, 417, 501 or 505.
     """
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._seen = _Seen()
-        self._parser = httptools.HttpRequestParser(self._seen)
-
-    def parse(self, raw: bytes) -> Head:
-        """Parse ``raw``, a head from its request line to its empty line, with nothing behind.
-
-        Raises `Refusal`: 400 for what is no HTTP/1 or ambiguous, 414, 431, 417, 501 or 505.
-        """
-        limits = self._limits
-        lines = raw.count(b"\n")
-        if raw.count(b"\r\n") != lines or raw.count(b"\r") != lines:
-            raise malformed(
-                "A line of the head has to end with CR and LF, which stand nowhere else."
-            )
-        if raw.translate(None, _TEXT):
-            raise malformed("The head holds a control character.")
-        if lines - 2 > limits.header_count:
-            raise too_many_headers(limits)
-        try:
-            self._feed(raw)
-            parser = self._parser
-            method, version = parser.get_method(), parser.get_http_version()
-        finally:
-            if not self._seen.whole:
-                # It waits for a body, or stopped within the head.
-                self._parser = httptools.HttpRequestParser(self._seen)
-        target = self._seen.target
-        if len(target) > limits.target_length:
-            raise target_too_long(limits)
-        if not raw.startswith(b"%b %b HTTP/%b\r\n" % (method, target, version.encode())):
-            raise malformed("The request line has to be a method, a target and HTTP/1.1.")
-        return self._head(method, version, target)
-
-    def _feed(self, raw: bytes) -> None:
-        seen = self._seen
-        seen.clear()
-        try:
-            self._parser.feed_data(raw)
-        except httptools.HttpParserUpgrade:
-            # llhttp stops behind the head of an upgrade; the wire decides itself what to do.
-            seen.whole = False
-        except httptools.HttpParserInvalidMethodError:
-            raise Refusal("not_implemented", "The method of the request is not known.") from None
-        except httptools.HttpParserError as error:
-            raise malformed(f"The head of the request is malformed: {error}.") from None
-        if seen.heads != 1:
-            raise malformed("The head of the request is malformed.")
-
-    def _head(self, method: bytes, version: str, raw_target: bytes) -> Head:
-        if method == b"CONNECT":
-            raise Refusal("not_implemented", "This is no proxy: CONNECT is not served.")
-        if version not in ("1.0", "1.1"):
-            raise Refusal(
-                "http_version_not_supported", "The request has to be HTTP/1.1 or HTTP/1.0."
-            )
-        headers = self._seen.headers
-        modern = version == "1.1"
-        target = read_target(method, raw_target)
-        fields: dict[bytes, bytes] = {}
-        for name, value in headers:
-            if name in _DECISIVE:
-                if name not in fields:
-                    fields[name] = value
-                elif name in (b"connection", b"upgrade"):
-                    fields[name] += b"," + value
-                else:
-                    raise malformed(f"The header {name.decode()} may stand there once only.")
-        host = fields.get(b"host")
-        if host is None:
-            if modern:
-                raise malformed("The header host is missing.")
-        else:
-            check_host(host)
-        if target.authority is not None:
-            headers = [
-                (b"host", target.authority),
-                *(field for field in headers if field[0] != b"host"),
-            ]
-        length: int | None = 0
-        if b"transfer-encoding" in fields:
-            _check_coding(fields, modern=modern)
-            length = None
-        elif b"content-length" in fields:
-            length = _read_length(fields[b"content-length"])
-        expects = b"expect" in fields and _expects(fields[b"expect"]) and modern and length != 0
-        connection = _tokens(fields[b"connection"]) if b"connection" in fields else ()
-        websocket = (
-            modern
-            and method == b"GET"
-            and b"upgrade" in connection
-            and b"websocket" in _tokens(fields.get(b"upgrade", b""))
-        )
-        if websocket and length != 0:
-            raise malformed("A request for a WebSocket has no body.")
-        return Head(
-            method.decode("ascii"),
-            version,
-            target.path,
-            target.raw_path,
-            target.query,
-            headers,
-            length,
-            modern and b"close" not in connection,
-            expects,
-            websocket,
-        )
+    lines = raw.count(b"\n")
+    if raw.count(b"\r\n") != lines or raw.count(b"\r") != lines:
+        raise malformed("A line of the head has to end with CR and LF, which stand nowhere else.")
+    if raw.translate(None, _TEXT):
+        raise malformed("The head holds a control character.")
+    if lines - 2 > limits.header_count:
+        raise too_many_headers(limits)
+    seen = _Seen()
+    # A parser that is used again remembers bodies, upgrades and closes to come.
+    parser = httptools.HttpRequestParser(seen)
+    _feed(parser, raw)
+    if seen.heads != 1:
+        raise malformed("The head of the request is malformed.")
+    method, version, target = parser.get_method(), parser.get_http_version(), seen.target
+    if len(target) > limits.target_length:
+        raise target_too_long(limits)
+    if not raw.startswith(b"%b %b HTTP/%b\r\n" % (method, target, version.encode())):
+        raise malformed("The request line has to be a method, a target and HTTP/1.1.")
+    return _head(method, version, target, seen.headers)
 
 
 def too_many_headers(limits: Limits) -> Refusal:
@@ -203,6 +106,75 @@ def target_too_long(limits: Limits) -> Refusal:
     """Answer the refusal of a target with more bytes than are taken."""
     return Refusal(
         "target_too_long", f"At most {limits.target_length} bytes of path and query are taken."
+    )
+
+
+def _feed(parser: httptools.HttpRequestParser, raw: bytes) -> None:
+    try:
+        parser.feed_data(raw)
+    except httptools.HttpParserUpgrade:
+        # llhttp stops behind the head of an upgrade; the wire decides itself what to do.
+        return
+    except httptools.HttpParserInvalidMethodError:
+        raise Refusal("not_implemented", "The method of the request is not known.") from None
+    except httptools.HttpParserError as error:
+        raise malformed(f"The head of the request is malformed: {error}.") from None
+
+
+def _head(method: bytes, version: str, raw_target: bytes, headers: Headers) -> Head:
+    if method == b"CONNECT":
+        raise Refusal("not_implemented", "This is no proxy: CONNECT is not served.")
+    if version not in ("1.0", "1.1"):
+        raise Refusal("http_version_not_supported", "The request has to be HTTP/1.1 or HTTP/1.0.")
+    modern = version == "1.1"
+    target = read_target(method, raw_target)
+    fields: dict[bytes, bytes] = {}
+    for name, value in headers:
+        if name in _DECISIVE:
+            if name not in fields:
+                fields[name] = value
+            elif name in (b"connection", b"upgrade"):
+                fields[name] += b"," + value
+            else:
+                raise malformed(f"The header {name.decode()} may stand there once only.")
+    host = fields.get(b"host")
+    if host is None:
+        if modern:
+            raise malformed("The header host is missing.")
+    else:
+        check_host(host)
+    if target.authority is not None:
+        headers = [
+            (b"host", target.authority),
+            *(field for field in headers if field[0] != b"host"),
+        ]
+    length: int | None = 0
+    if b"transfer-encoding" in fields:
+        _check_coding(fields, modern=modern)
+        length = None
+    elif b"content-length" in fields:
+        length = _read_length(fields[b"content-length"])
+    expects = b"expect" in fields and _expects(fields[b"expect"]) and modern and length != 0
+    connection = _tokens(fields[b"connection"]) if b"connection" in fields else ()
+    websocket = (
+        modern
+        and method == b"GET"
+        and b"upgrade" in connection
+        and b"websocket" in _tokens(fields.get(b"upgrade", b""))
+    )
+    if websocket and length != 0:
+        raise malformed("A request for a WebSocket has no body.")
+    return Head(
+        method.decode("ascii"),
+        version,
+        target.path,
+        target.raw_path,
+        target.query,
+        headers,
+        length,
+        modern and b"close" not in connection,
+        expects,
+        websocket,
     )
 
 

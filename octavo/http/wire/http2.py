@@ -85,8 +85,7 @@ class Http2Connection:
                         await protocol.handle(RawData(data))
                 except (ClientGone, _TooManyResets):
                     pass
-                protocol.end()
-                await protocol.handle(Closed())
+                await protocol.end()
         if self._why in (Cut.IDLE, Cut.STOP):
             with trio.move_on_after(self.limits.linger_time):
                 await self._say_goodbye(protocol)
@@ -171,13 +170,24 @@ class _Protocol(H2Protocol):
             peer.server,
             connection.send,
         )
-        # WebSockets are served on connections of their own.
-        self.connection.local_settings[h2.settings.SettingCodes.ENABLE_CONNECT_PROTOCOL] = 0
+        settings = h2.settings.SettingCodes
+        self.connection.local_settings = h2.settings.Settings(
+            client=False,
+            initial_values={
+                settings.MAX_CONCURRENT_STREAMS: worker.config.h2_max_concurrent_streams,
+                settings.MAX_HEADER_LIST_SIZE: worker.config.h2_max_header_list_size,
+                # WebSockets are served on connections of their own.
+                settings.ENABLE_CONNECT_PROTOCOL: 0,
+            },
+        )
 
-    def end(self) -> None:
-        """Cancel the requests in flight, but those that are to finish."""
-        for exchange in self._exchanges.values():
+    async def end(self) -> None:
+        """Cancel the requests in flight, but those that are to finish; let nobody wait to send."""
+        for exchange in tuple(self._exchanges.values()):
             exchange.client_left()
+        for buffer in tuple(self.stream_buffers.values()):
+            await buffer.close()
+        await self.handle(Closed())
 
     def goodbye(self) -> bytes:
         """Answer the bytes that tell the client that nothing more is taken."""

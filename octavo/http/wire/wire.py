@@ -12,7 +12,7 @@ from octavo.http.wire.asgi import Application
 from octavo.http.wire.connection import Connection, Http2Begins
 from octavo.http.wire.containment import contained, only
 from octavo.http.wire.forwarded import ForwardedHeader, Network, client_of, is_within
-from octavo.http.wire.head import Headers, HeadParser
+from octavo.http.wire.head import Headers
 from octavo.http.wire.http2 import Http2Connection, Worker
 from octavo.http.wire.limits import Limits
 from octavo.http.wire.problem import MEDIA_TYPE, problem_document
@@ -81,7 +81,6 @@ class Wire:
         self.application = application
         self.limits = limits
         self.new_id = options.new_id
-        self.heads = HeadParser(limits)
         self.stopping = trio.Event()
         self.state: Mapping[str, Any] = {}
         self._options = options
