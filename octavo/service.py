@@ -2,34 +2,58 @@
 
 A stop goes in steps, all within the grace time: readiness turns 503; requests are still taken
 for the drain time; the listener closes and idle connections with it; requests in flight finish;
-what is left is cut off. Here alone are identifiers made: every other module is handed what it
-needs.
+what is left is cut off. Here alone are identifiers made and is the clock read: every other
+module is handed what it needs.
 """
 
-import os
+import logging
 import random
 import signal
 import socket
 import sys
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from functools import partial
+from typing import cast
 
 import trio
-from hypercorn.config import Config
-from hypercorn.trio import serve
 
 from octavo.actors.core import Runtime, Supervisor, WorkerContext, WorkerSpec
-from octavo.http.health import HealthApplication, Readiness, Requirement
-from octavo.http.listener import BACKLOG, open_listener
+from octavo.http.application import Application
+from octavo.http.listener import open_listener
+from octavo.http.openapi import document
+from octavo.http.operations.contract import ContractOperations
+from octavo.http.operations.service import Readiness, Requirement, ServiceOperations
+from octavo.http.pages import pages
+from octavo.http.problems import PROBLEMS
+from octavo.http.request_log import RequestLog, RequestRecord, request_log
+from octavo.http.wire import (
+    WIRE_PROBLEMS,
+    Certificate,
+    Limits,
+    Refused,
+    WireOptions,
+    check_certificate,
+    make_room,
+    serve,
+)
+from octavo.http.wire.asgi import Application as ASGIApplication
+from octavo.log import Log, LogFormat, configure
 from octavo.settings import Settings
 
 # The settings were checked before anything started; the rooms to come add their own.
-REQUIREMENTS = (Requirement("configuration", met=True),)
-IDLE_CONNECTION_SECONDS = 75
+REQUIREMENTS = (
+    Requirement("configuration", met=True, detail="The settings were read and checked."),
+)
 # How long the cut-off at the end of the grace time may itself take.
 CUT_OFF_SECONDS = 0.5
+CONTRACT_VERSION = "0.1.0"
+# Every class whose methods declare operations.
+CONTRACT = (ServiceOperations, ContractOperations)
+
+_log = logging.getLogger(__name__)
 
 
 def new_id() -> str:
@@ -37,22 +61,33 @@ def new_id() -> str:
     return str(uuid.uuid4())
 
 
-async def run(settings: Settings) -> None:
+def start_log(settings: Settings) -> Log:
+    """Make this process log to standard error from now on, and answer its log."""
+    log_format: LogFormat = "json" if settings.log_format == "json" else "console"
+    return configure(log_format, sys.stderr.buffer, time.time)
+
+
+async def run(settings: Settings, log: Log) -> None:
     """Run the service until SIGTERM or SIGINT, then stop it within ``settings.grace`` seconds.
 
     A signal while it still starts ends it there and then, a second one ends the process at once.
-    Raises `ListenError`, with nothing started, when the address can't be listened on, and, in an
-    exception group, `RestartIntensityExceeded` when a part keeps failing. Cancelling cuts off
-    what is in flight.
+    Raises `ListenError` when the address can't be listened on and `CertificateError` when TLS
+    can't be spoken, with nothing started, and, in an exception group, `RestartIntensityExceeded`
+    when a part keeps failing. Cancelling cuts off what is in flight.
     """
+    certificate = _certificate(settings)
+    if certificate is not None:
+        check_certificate(certificate)
     with closing(await open_listener(settings.host, settings.port)) as listener:
         phase = _Phase()
-        root = build_tree(settings, listener, phase)
+        root = build_tree(settings, listener, phase, log)
         async with trio.open_nursery() as nursery:
             await nursery.start(_stop_on_signal, settings, listener, phase)
             with phase.starting:
                 async with root.running():
                     phase.started.set()
+                    # Not before: whoever reads this may ask for the stop, and gets it in order.
+                    _log.info("Octavo listens on %s", phase.url)
                     await phase.shutdown.wait()
             nursery.cancel_scope.cancel(reason="every part has stopped")
 
@@ -62,13 +97,14 @@ class _Phase:
 
     def __init__(self) -> None:
         self.starting = trio.CancelScope()
+        self.url = ""
         self.started, self.stopping, self.shutdown = trio.Event(), trio.Event(), trio.Event()
 
     def readiness(self) -> Readiness:
         return Readiness(REQUIREMENTS, stopping=self.stopping.is_set())
 
 
-def build_tree(settings: Settings, listener: socket.socket, phase: _Phase) -> Supervisor:
+def build_tree(settings: Settings, listener: socket.socket, phase: _Phase, log: Log) -> Supervisor:
     """Put every part of the service under supervision; nothing runs yet."""
     root = Supervisor("octavo", runtime=Runtime(random=random.random))
 
@@ -79,10 +115,10 @@ def build_tree(settings: Settings, listener: socket.socket, phase: _Phase) -> Su
                 settings,
                 listener=listener,
                 readiness=phase.readiness,
+                log_request=request_log(log.write),
                 shutdown=worker.stopping,
             )
-            url = await nursery.start(serve_until_stopped)
-            _say(f"Octavo listens on {url}")
+            phase.url = await nursery.start(serve_until_stopped)
             worker.started()
 
     rest = settings.grace - settings.drain + CUT_OFF_SECONDS
@@ -95,6 +131,7 @@ async def serve_http(
     *,
     listener: socket.socket,
     readiness: Callable[[], Readiness],
+    log_request: RequestLog,
     shutdown: trio.Event,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -107,28 +144,89 @@ async def serve_http(
     """
     # A start that is called off must not touch the listener, which may be closed by then.
     await trio.lowlevel.checkpoint_if_cancelled()
-    remaining = settings.grace - settings.drain
-    cut_off = trio.CancelScope()
-
-    async def stop_asked() -> None:
-        await shutdown.wait()
-        cut_off.deadline = trio.current_time() + remaining
-
-    config = Config()
-    # hypercorn closes the sockets that it serves: it gets a copy.
-    config.bind = [f"fd://{os.dup(listener.fileno())}"]
-    config.backlog = BACKLOG
-    config.graceful_timeout = remaining
-    config.keep_alive_timeout = IDLE_CONNECTION_SECONDS
-    config.include_server_header = False
-    config.loglevel = "WARNING"
-    application = HealthApplication(new_id=new_id, readiness=readiness)
-    with cut_off:
-        async with trio.open_nursery() as nursery:
-            [url] = await nursery.start(
-                partial(serve, application, config, shutdown_trigger=stop_asked, mode="asgi")
+    described = document(CONTRACT, title="Octavo", version=CONTRACT_VERSION)
+    application = Application(
+        [ServiceOperations(readiness), ContractOperations(described)],
+        new_id=new_id,
+        log_request=log_request,
+        # Quart has types of its own for ASGI.
+        fallback=cast(
+            ASGIApplication,
+            pages(api_document=ContractOperations.PATH, problems=[*PROBLEMS, *WIRE_PROBLEMS]),
+        ),
+    )
+    async with trio.open_nursery() as nursery:
+        [url] = await nursery.start(
+            partial(
+                serve,
+                application,
+                [listener],
+                wire_options(settings, log_request),
+                shutdown=shutdown.wait,
+                grace=settings.grace - settings.drain,
+                certificate=_certificate(settings),
             )
-            task_status.started(url)
+        )
+        task_status.started(url)
+
+
+def wire_options(settings: Settings, log_request: RequestLog) -> WireOptions:
+    """Answer how the wire works under ``settings``; what it refuses is logged like a request.
+
+    Raises this process's limit of open files as far as it may, for the connections to come.
+    """
+    room = make_room(settings.connections)
+    if room < settings.connections:
+        _log.warning(
+            "this process may open files for %d connections only, not for %d: "
+            "raise its limit (ulimit -n), or lower OCTAVO_CONNECTIONS",
+            room,
+            settings.connections,
+        )
+
+    def log_refused(refused: Refused) -> None:
+        log_request(
+            RequestRecord(
+                request_id=refused.request_id,
+                method=refused.method,
+                path=refused.path,
+                operation=None,
+                status=refused.status,
+                duration=0.0,
+                client=refused.client,
+                request_bytes=0,
+                response_bytes=refused.size,
+                principal=None,
+                failure=refused.code,
+            )
+        )
+
+    return WireOptions(
+        now=time.time,
+        new_id=new_id,
+        limits=Limits(
+            head_time=settings.head_time,
+            head_size=settings.head_size,
+            header_count=settings.header_count,
+            target_length=settings.target_length,
+            body_idle_time=settings.body_idle_time,
+            request_time=settings.request_time,
+            idle_time=settings.idle_time,
+            write_time=settings.write_time,
+            connections=room,
+            connections_per_client=settings.connections_per_client,
+            requests_per_connection=settings.requests_per_connection,
+        ),
+        trusted_proxies=settings.trusted_proxies,
+        proxy_header="forwarded" if settings.proxy_header == "forwarded" else "x-forwarded",
+        log_refused=log_refused,
+    )
+
+
+def _certificate(settings: Settings) -> Certificate | None:
+    if not settings.tls_certificate:
+        return None
+    return Certificate(settings.tls_certificate, settings.tls_key)
 
 
 async def _stop_on_signal(
@@ -148,18 +246,10 @@ async def _stop_on_signal(
             await trio.sleep(settings.drain)
             listener.close()
             phase.shutdown.set()
-            await trio.sleep(settings.grace - settings.drain + CUT_OFF_SECONDS)
-            # hypercorn shields its sends: a client that stopped reading withstands cancellation.
-            _say("Octavo was stopped by force: a connection withstood the end of the grace time")
-            os._exit(1)
+            await trio.sleep_forever()
 
 
 async def _end_on_next(signals: AsyncIterator[int]) -> None:
     signum = await anext(signals)
     signal.signal(signum, signal.SIG_DFL)
     signal.raise_signal(signum)
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()

@@ -56,7 +56,11 @@ def test_lock_names_no_place(lock: str) -> None:
 
 
 def test_lock_dev_holds_the_runtime_lock() -> None:
-    assert entries(RUNTIME).items() <= entries(DEV).items()
+    # Where a package is wanted may be wider there: the tools want some of them on more systems.
+    held = {name: version for name, (version, _) in entries(DEV).items()}
+    assert {
+        name: version for name, (version, _) in entries(RUNTIME).items()
+    }.items() <= held.items()
 
 
 @pytest.mark.parametrize(("lock", "groups"), [(RUNTIME, ()), (DEV, ("testing", "dev"))])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.settings import describe, variable
+from octavo.settings import describe, option, variable
 from tests.source import ROOT
 
 PAGES = [
@@ -46,4 +46,5 @@ def test_page_make_targets_exist(page: Path) -> None:
 
 def test_readme_tells_every_setting() -> None:
     for name, default, _ in describe():
-        assert f"| `{variable(name)}` | `--{name}` | `{default}` |" in read("README.md")
+        told = f"`{default}`" if default else "none"
+        assert f"| `{variable(name)}` | `{option(name)}` | {told} |" in read("README.md")

@@ -2,19 +2,26 @@
 
 import signal
 import socket
+from io import BytesIO
 from typing import NoReturn
 
 import pytest
 import trio
 
 from octavo import service
-from octavo.http.health import Readiness
 from octavo.http.listener import open_listener
+from octavo.http.operations.service import Readiness
+from octavo.http.request_log import RequestRecord
+from octavo.log import Log, Sink
 from octavo.settings import Settings
 
 
 def ready() -> Readiness:
     return Readiness(service.REQUIREMENTS, stopping=False)
+
+
+def unlogged(record: RequestRecord) -> None:
+    """Keep no log."""
 
 
 async def health(listener: socket.socket) -> bytes:
@@ -24,8 +31,10 @@ async def health(listener: socket.socket) -> bytes:
 
 
 async def test_run_signal_while_starting_ends_it_there(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    said = BytesIO()
+
     async def never_ready(*_: object, **__: object) -> NoReturn:
         signal.raise_signal(signal.SIGTERM)
         await trio.sleep_forever()
@@ -33,8 +42,8 @@ async def test_run_signal_while_starting_ends_it_there(
 
     monkeypatch.setattr(service, "serve", never_ready)
     with trio.fail_after(10):
-        await service.run(Settings(port=0))
-    assert capsys.readouterr().err == ""
+        await service.run(Settings(port=0), Log("console", Sink(said), lambda: 0.0))
+    assert said.getvalue() == b""
 
 
 async def test_serve_http_restarted_answers_on_the_same_listener() -> None:
@@ -47,6 +56,7 @@ async def test_serve_http_restarted_answers_on_the_same_listener() -> None:
                         Settings(),
                         listener=listener,
                         readiness=ready,
+                        log_request=unlogged,
                         shutdown=trio.Event(),
                         task_status=task_status,
                     )
@@ -65,6 +75,7 @@ async def test_serve_http_shutdown_returns_and_leaves_the_listener_open() -> Non
                     Settings(),
                     listener=listener,
                     readiness=ready,
+                    log_request=unlogged,
                     shutdown=shutdown,
                     task_status=task_status,
                 )
@@ -79,7 +90,11 @@ async def test_serve_http_called_off_before_it_began_leaves_the_listener_alone()
         with trio.CancelScope() as scope:
             scope.cancel()
             await service.serve_http(
-                Settings(), listener=listener, readiness=ready, shutdown=trio.Event()
+                Settings(),
+                listener=listener,
+                readiness=ready,
+                log_request=unlogged,
+                shutdown=trio.Event(),
             )
         assert scope.cancelled_caught
 

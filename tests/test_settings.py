@@ -2,12 +2,14 @@
 
 import dataclasses
 import math
+from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.settings import Settings, SettingsError, describe, variable
+from octavo.settings import Settings, SettingsError, describe, option, variable
 
 
 def problems_of(
@@ -19,7 +21,8 @@ def problems_of(
 
 
 def test_load_nothing_given_answers_the_defaults() -> None:
-    assert Settings.load({}) == Settings(host="127.0.0.1", port=8080, grace=10.0, drain=0.0)
+    assert Settings.load({}) == Settings()
+    assert (Settings().host, Settings().port) == ("127.0.0.1", 8080)
 
 
 def test_settings_are_frozen() -> None:
@@ -40,6 +43,12 @@ def test_settings_are_frozen() -> None:
         ("grace", "0.5", 0.5),
         ("grace", "3600", 3600.0),
         ("drain", "2", 2.0),
+        ("head_time", "0.5", 0.5),
+        ("head_size", "2048", 2048),
+        ("connections", "1", 1),
+        ("log_format", "json", "json"),
+        ("proxy_header", "forwarded", "forwarded"),
+        ("trusted_proxies", "10.0.0.0/8, ::1", (ip_network("10.0.0.0/8"), ip_network("::1"))),
     ],
 )
 def test_load_accepts_from_the_environment_and_from_an_option(
@@ -71,6 +80,17 @@ def test_load_option_goes_before_the_environment() -> None:
         ("grace", "nan", "give seconds"),
         ("grace", "inf", "give seconds"),
         ("grace", "3601", "from 0 to 3600"),
+        ("head_time", "0", "from 0.1 to 86400"),
+        ("idle_time", "nan", "from 0.1 to 86400"),
+        ("head_size", "1023", "1024 or more"),
+        ("head_size", "16k", "give a whole one"),
+        ("connections", "0", "1 or more"),
+        ("connections", "9999999999", "1 or more"),
+        ("log_format", "xml", "give console or json"),
+        ("proxy_header", "x-real-ip", "give x-forwarded or forwarded"),
+        ("trusted_proxies", "10.0.0.1/8", "addresses or networks"),
+        ("trusted_proxies", "proxy.example", "addresses or networks"),
+        ("tls_key", "/nowhere/key.pem", "is no file"),
     ],
 )
 def test_load_refuses_and_says_where_what_and_what_instead(name: str, text: str, says: str) -> None:
@@ -78,7 +98,7 @@ def test_load_refuses_and_says_where_what_and_what_instead(name: str, text: str,
     assert problem.startswith(f"{variable(name)}={text!r} ")
     assert says in problem
     (of_the_option,) = problems_of({}, {name: text})
-    assert of_the_option == problem.replace(variable(name), f"--{name}")
+    assert of_the_option == problem.replace(variable(name), option(name))
 
 
 def test_load_several_wrong_names_them_all() -> None:
@@ -93,6 +113,14 @@ def test_load_several_wrong_names_them_all() -> None:
 def test_load_drain_longer_than_grace_is_refused() -> None:
     (problem,) = problems_of({"OCTAVO_DRAIN": "11"})
     assert "lower OCTAVO_DRAIN or raise OCTAVO_GRACE" in problem
+
+
+def test_load_certificate_without_its_key_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "some.pem"
+    file.touch()
+    for name in ("tls_certificate", "tls_key"):
+        (problem,) = problems_of({variable(name): str(file)})
+        assert "give both OCTAVO_TLS_CERTIFICATE and OCTAVO_TLS_KEY" in problem
 
 
 @pytest.mark.parametrize("name", ["OCTAVO_PROT", "OCTAVO_HOTS", "OCTAVO_GRASE"])

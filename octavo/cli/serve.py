@@ -9,7 +9,8 @@ import trio
 from octavo import service
 from octavo.actors.core import RestartIntensityExceeded
 from octavo.http.listener import ListenError
-from octavo.settings import Settings, SettingsError, describe, variable
+from octavo.http.wire import CertificateError
+from octavo.settings import Settings, SettingsError, describe, option, variable
 
 SUMMARY = "run the service"
 DESCRIPTION = "Run the service until SIGTERM or SIGINT; a second one ends it at once."
@@ -19,14 +20,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add an option for each setting to the command's ``parser``."""
     for name, default, meaning in describe():
         parser.add_argument(
-            f"--{name}",
+            option(name),
             metavar=name.upper(),
-            help=f"{meaning} (default {default}; environment {variable(name)})",
+            help=f"{meaning} (default {default or 'none'}; environment {variable(name)})",
         )
 
 
 def execute(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Serve, and answer the exit code: 0 after a stop, 1 no address to listen on, 2 settings."""
+    """Serve, and answer the exit code: 0 after a stop, 1 can't listen, 2 settings."""
     try:
         settings = Settings.load(environment, vars(arguments))
     except SettingsError as error:
@@ -34,8 +35,8 @@ def execute(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
             sys.stderr.write(f"octavo: {problem}\n")
         return 2
     try:
-        trio.run(service.run, settings)
-    except* ListenError as group:
+        trio.run(service.run, settings, service.start_log(settings))
+    except* (ListenError, CertificateError) as group:
         return_code = _failed(group)
     except* RestartIntensityExceeded as group:
         return_code = _failed(group)

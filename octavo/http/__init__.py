@@ -1,1 +1,1 @@
-"""What Octavo answers over HTTP: today its health and readiness, on one listener."""
+"""What Octavo answers over HTTP: the operations of the contract, the pages, and the wire."""

@@ -173,3 +173,24 @@ class NotReady(Problem):
 
     status, code = 503, "not_ready"
     summary = "The service takes no work now."
+
+
+PROBLEMS: tuple[type[Problem], ...] = (
+    InvalidRequest,
+    NotSignedIn,
+    CredentialRefused,
+    KeyRefused,
+    Forbidden,
+    WrongOrigin,
+    NotFound,
+    OperatorOff,
+    MethodNotAllowed,
+    BodyTimeout,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    AccountLocked,
+    RateLimited,
+    InternalError,
+    NotReady,
+)
+"""Those of this module, by their status."""

@@ -4,7 +4,7 @@ import pytest
 
 import octavo
 from octavo.cli import main
-from octavo.settings import describe, variable
+from octavo.settings import describe, option, variable
 
 
 def test_main_without_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,8 +32,8 @@ def test_serve_help_tells_every_setting(capsys: pytest.CaptureFixture[str]) -> N
         main(["serve", "--help"], {})
     told = " ".join(capsys.readouterr().out.split())
     for name, default, _ in describe():
-        assert f"--{name}" in told
-        assert f"(default {default}; environment {variable(name)})" in told
+        assert option(name) in told
+        assert f"(default {default or 'none'}; environment {variable(name)})" in told
 
 
 def test_serve_wrong_settings_end_with_2_and_a_line_each(

@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,13 +33,14 @@ class Server:
             connection.close()
 
     def stop(self, signum: int = signal.SIGTERM) -> tuple[int, str]:
-        """Signal the server; answer its exit code and what it said since it listened."""
+        """Signal the server; answer its exit code, and what it said but for requests."""
         self.process.send_signal(signum)
         return self.wait()
 
     def wait(self) -> tuple[int, str]:
         _, said = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, said
+        lines = (line for line in said.splitlines(keepends=True) if " request " not in line)
+        return self.process.returncode, "".join(lines)
 
 
 def start(*options: str) -> "subprocess.Popen[str]":
@@ -61,8 +63,8 @@ def serving(*options: str) -> Iterator[Server]:
         try:
             assert process.stderr is not None
             line = process.stderr.readline()
-            announced, _, port = line.rstrip().rpartition(":")
-            assert announced == "Octavo listens on http://127.0.0.1", line + process.stderr.read()
-            yield Server(process, int(port))
+            announced = re.search(r"Octavo listens on https?://127\.0\.0\.1:([0-9]+)", line)
+            assert announced is not None, line + process.stderr.read()
+            yield Server(process, int(announced[1]))
         finally:
             process.kill()

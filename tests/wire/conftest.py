@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from octavo.http.wire.server import Certificate
+from octavo.http.wire.certificate import Certificate
 
 
 @dataclass(frozen=True)

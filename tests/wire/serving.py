@@ -12,17 +12,24 @@ from typing import Any
 import trio
 
 from octavo.http.wire.asgi import Application, Receive, Scope, Send
+from octavo.http.wire.certificate import Certificate
 from octavo.http.wire.limits import Limits
-from octavo.http.wire.server import Certificate, serve
+from octavo.http.wire.server import serve
 from octavo.http.wire.wire import Refused, WireOptions
 
 # Deadlines that a test can wait for, far enough apart to tell which one it was.
 QUICK = Limits(
     head_time=0.4,
+    head_size=16_384,
+    header_count=100,
+    target_length=8_192,
     body_idle_time=0.4,
     request_time=5.0,
     idle_time=5.0,
     write_time=0.4,
+    connections=10_000,
+    connections_per_client=256,
+    requests_per_connection=10_000,
     linger_time=0.4,
     half_close_time=0.3,
     tick=0.05,

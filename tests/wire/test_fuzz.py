@@ -16,7 +16,6 @@ import pytest
 import trio
 
 from octavo.http.wire.asgi import Receive, Scope, Send
-from octavo.http.wire.limits import Limits
 from octavo.ws import Connection, serve_websocket
 from tests.wire.answers import (
     METHOD,
@@ -26,7 +25,7 @@ from tests.wire.answers import (
     read_answers,
 )
 from tests.wire.mutation import mutate
-from tests.wire.serving import Client, Server, lifespan, serving
+from tests.wire.serving import QUICK, Client, Server, lifespan, serving
 from tests.wire.test_containment import UPGRADE
 from tests.wire.test_strictness import REFUSED, TAKEN
 
@@ -34,8 +33,10 @@ CASES = int(os.environ.get("OCTAVO_FUZZ_CASES", "50000"))
 AT_ONCE = 50
 # Nobody here is slow on purpose: each says at once that no more comes.
 LIMITS = replace(
-    Limits(),
-    tick=0.05,
+    QUICK,
+    head_time=10,
+    body_idle_time=10,
+    write_time=10,
     half_close_time=5,
     linger_time=5,
     connections_per_client=1000,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.wire.serving import serving
+from octavo.http.wire.asgi import Receive, Scope, Send
+from tests.wire.serving import lifespan, serving
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n"
 POST = b"POST / HTTP/1.1\r\nhost: a\r\n"
@@ -143,7 +144,6 @@ async def test_ambiguous_request_is_refused_and_the_connection_closed(
         assert problem["connection"] == "close"
         assert problem["x-request-id"].encode() in problem.body
         assert await client.is_closed()
-        assert [refused.status for refused in server.refused] == [status]
 
 
 @pytest.mark.parametrize(("data", "status"), REFUSED.values(), ids=REFUSED)
@@ -200,3 +200,33 @@ async def test_unusual_request_is_answered_and_the_next_one_too(
             await client.send(data[at : at + step])
         assert (await client.answer()).body == body
         assert (await client.answer()).body == b"GET /next "
+
+
+async def test_refusal_that_no_application_saw_is_told_once_for_the_log() -> None:
+    async with serving() as server, server.client() as client:
+        problem = await client.ask(b"GET / HTTP/1.1\r\n\r\n")
+        [refused] = server.refused
+        assert (refused.status, refused.code) == (400, "invalid_request")
+        assert (refused.client, refused.size) == ("127.0.0.1", len(problem.body))
+        assert refused.request_id == problem["x-request-id"]
+
+
+async def test_refusal_that_an_application_saw_is_up_to_that_to_log() -> None:
+    seen: list[object] = []
+
+    async def watching(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await lifespan(receive, send)
+            return
+        try:
+            await receive()
+        finally:
+            seen.append(scope["extensions"]["octavo"].refused)
+
+    async with serving(watching) as server:
+        async with server.client() as client:
+            assert (await client.ask(CHUNKED + b"xy\r\n")).status == 400
+        async with server.client() as client:
+            assert (await client.ask(CHUNKED)).status == 408
+        assert server.refused == []
+    assert seen == [(400, "invalid_request"), (408, "body_timeout")]

@@ -90,11 +90,12 @@ class Connection:
             try:
                 await self._serve()
             except Refusal as refusal:
-                await self._refuse(refusal, None)
+                await self._refuse(refusal)
             except ClientGone:
                 return
         if self._scope.cancelled_caught and self._why is not None:
-            await self._farewell(self._why)
+            with trio.move_on_after(self.limits.linger_time):
+                await self._farewell(self._why)
 
     # What the watchdog calls.
 
@@ -102,6 +103,9 @@ class Connection:
         """End the connection, for this reason; more than once is once."""
         if self._why is None:
             self._why = why
+            exchange = self.request
+            if exchange is not None and exchange.refusal is None:
+                exchange.refusal = _refusal_of(why, whole_body=exchange.body.complete)
             self._scope.cancel(reason=why.name)
 
     def client_left(self) -> bool:
@@ -141,6 +145,10 @@ class Connection:
         """Wait for bytes without a deadline."""
         return await self._transport.receive()
 
+    async def send_end(self) -> None:
+        """Tell the client that no more comes."""
+        await self._transport.send_end()
+
     def date(self) -> bytes:
         """Answer the line of the date header."""
         return self._wire.date()
@@ -169,7 +177,7 @@ class Connection:
         poll.register(self.descriptor, select.POLLIN)
         return bool(poll.poll(0))
 
-    def take_over(self) -> trio.abc.Stream:
+    def take_over(self) -> trio.abc.HalfCloseableStream:
         """Answer the rest of the connection as a stream that begins with the request's head."""
         replayed, self._buffer = self._raw + self._buffer, b""
         self.request_deadline = math.inf
@@ -308,8 +316,7 @@ class Connection:
             failure = contained(error)
         self.request = None
         if exchange.refusal is not None:
-            await self._refuse(exchange.refusal, exchange)
-            exchange.close = True
+            await self._end(exchange, exchange.refusal)
         elif failure is not None and not (exchange.gone and only(failure, ClientGone)):
             _log.error(
                 "the application failed in request %s", exchange.request_id, exc_info=failure
@@ -324,12 +331,11 @@ class Connection:
             await self._fail(exchange)
 
     async def _fail(self, exchange: Exchange) -> None:
-        if exchange.begun or exchange.gone:
-            # What was sent must not look like a whole answer.
+        if exchange.gone:
             raise ClientGone
-        exchange.close = True
-        await self._refuse(
-            Refusal("internal_error", "The service failed. Its log has the request id."), exchange
+        await self._end(
+            exchange,
+            Refusal("internal_error", "The service failed. Its log has the request id."),
         )
 
     async def _drain(self, exchange: Exchange) -> bool:
@@ -344,49 +350,58 @@ class Connection:
             _, self._buffer = body.feed(data)
         return True
 
-    async def _refuse(self, refusal: Refusal, exchange: Exchange | None) -> None:
-        """Answer what the wire refuses, unless something was answered, and let it arrive."""
-        if exchange is not None and exchange.begun:
-            raise ClientGone
-        request_id = self.new_id() if exchange is None else exchange.request_id
-        head_only = exchange is not None and exchange.head.method == "HEAD"
-        await self.send(self._wire.refusal_answer(refusal, request_id, self._peer, head_only))
+    async def _refuse(self, refusal: Refusal) -> None:
+        """Answer what no application saw, and let it arrive."""
+        await self.send(self._wire.refuse(refusal, self._peer))
         await self._linger()
+
+    async def _end(self, exchange: Exchange, refusal: Refusal) -> None:
+        """Answer ``refusal`` in place of the application, and let it arrive."""
+        if exchange.begun:
+            # What was sent must not look like a whole answer.
+            raise ClientGone
+        head_only = exchange.head.method == "HEAD"
+        answer = self._wire.refusal_answer(refusal, exchange.request_id, head_only=head_only)
+        await self.send(answer)
+        exchange.close = True
 
     async def _farewell(self, why: Cut) -> None:
         """Tell the client why its connection ends, where that is of use to it."""
         exchange = self.request
-        refusal: Refusal | None = None
-        match why:
-            case Cut.HEAD:
-                refusal = Refusal("head_timeout", "The head of the request stopped arriving.")
-            case Cut.BODY:
-                refusal = Refusal(
-                    "body_timeout", "The body of the request stopped arriving; nothing was done."
+        try:
+            if exchange is not None and exchange.refusal is not None:
+                await self._end(exchange, exchange.refusal)
+                await self._linger()
+            elif exchange is None and why is Cut.HEAD:
+                await self._refuse(
+                    Refusal("head_timeout", "The head of the request stopped arriving.")
                 )
-            case Cut.REQUEST if exchange is not None and not exchange.body.complete:
-                refusal = Refusal(
-                    "body_timeout", "The body of the request took too long to arrive."
-                )
-            case Cut.REQUEST:
-                refusal = Refusal(
-                    "request_timeout",
-                    "The request took too long. It may have been done: look before you repeat it.",
-                    headers=((b"retry-after", b"5"),),
-                )
-        if refusal is None or (exchange is not None and exchange.begun):
+        except ClientGone:
             return
-        with trio.move_on_after(self.limits.linger_time):
-            try:
-                await self._refuse(refusal, exchange)
-            except ClientGone:
-                return
 
     async def _linger(self) -> None:
         """Wait until the client has seen the end, so that no reset takes the answer from it."""
         self.phase = Cut.LINGER
         self.deadline = trio.current_time() + self.limits.linger_time
         await self._transport.linger(self.limits.linger_size)
+
+
+def _refusal_of(why: Cut, *, whole_body: bool) -> Refusal | None:
+    """Answer what a client is told whose request is cut off, unless it is gone."""
+    match why:
+        case Cut.BODY:
+            return Refusal(
+                "body_timeout", "The body of the request stopped arriving; nothing was done."
+            )
+        case Cut.REQUEST if not whole_body:
+            return Refusal("body_timeout", "The body of the request took too long to arrive.")
+        case Cut.REQUEST:
+            return Refusal(
+                "request_timeout",
+                "The request took too long. It may have been done: look before you repeat it.",
+                headers=((b"retry-after", b"5"),),
+            )
+    return None
 
 
 def _without_empty_lines(data: bytes) -> bytes:

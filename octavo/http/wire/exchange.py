@@ -49,7 +49,7 @@ class Line(Protocol):
     def new_id(self) -> str:
         """Make an identifier."""
 
-    def take_over(self) -> trio.abc.Stream:
+    def take_over(self) -> trio.abc.HalfCloseableStream:
         """Answer the rest of the connection as a stream."""
 
     @property
@@ -130,7 +130,7 @@ class Exchange:
         """Set when the service stops: what lasts has to end then, within the grace time."""
         return self._line.stopping
 
-    def take_stream(self) -> trio.abc.Stream:
+    def take_stream(self) -> trio.abc.HalfCloseableStream:
         """Take the connection of a request for a WebSocket over, from its first byte on.
 
         The stream gives the head of the request again, and what followed it. The wire answers
@@ -142,6 +142,12 @@ class Exchange:
         self._at = _At.TAKEN
         self.close = True
         return self._line.take_over()
+
+    @property
+    def refused(self) -> tuple[int, str] | None:
+        """Status and code of what the wire answers in place of the application, if it does."""
+        refusal = self.refusal
+        return None if refusal is None else (refusal.status, refusal.code)
 
     # How far it is.
 

@@ -63,6 +63,14 @@ class Http2Exchange:
         """Set when the service stops."""
         return self._wire.stopping
 
+    @property
+    def refused(self) -> tuple[int, str] | None:
+        """Status and code of what the wire answers in place of the application, if it does."""
+        refusal = self._refusal
+        if refusal is None and self._cancel.cancel_called and not (self._gone or self._begun):
+            refusal = self._timeout()
+        return None if refusal is None else (refusal.status, refusal.code)
+
     def client_left(self) -> None:
         """Learn that the client took its request back, or left altogether."""
         if not self._done:
@@ -87,6 +95,10 @@ class Http2Exchange:
                     await self._wire.application(scope, self.receive, self.send)
                 except BaseException as error:  # noqa: BLE001  # the border of the request
                     failure = contained(error)
+            else:
+                self._wire.log_refused(
+                    self._refusal, self.request_id, self._peer, scope["method"], scope["path"]
+                )
         if failure is not None and not (self._gone and only(failure, ClientGone)):
             _log.error("the application failed in request %s", self.request_id, exc_info=failure)
         if not self._done and not self._gone and not self._begun:
@@ -99,27 +111,27 @@ class Http2Exchange:
     async def _refuse(self, *, failed: bool) -> None:
         refusal = self._refusal
         if refusal is None and self._cancel.cancelled_caught:
-            if self._whole_body:
-                refusal = Refusal(
-                    "request_timeout",
-                    "The request took too long. It may have been done: look before you repeat it.",
-                    headers=((b"retry-after", b"5"),),
-                )
-            else:
-                refusal = Refusal(
-                    "body_timeout", "The body of the request took too long to arrive."
-                )
+            refusal = self._timeout()
         elif refusal is None:
             if not failed:
                 _log.error("the application ended request %s without an answer", self.request_id)
             refusal = Refusal("internal_error", "The service failed. Its log has the request id.")
-        headers, body = self._wire.refusal_parts(refusal, self.request_id, self._peer)
+        headers, body = self._wire.refusal_parts(refusal, self.request_id)
         headers.append((b"content-length", b"%d" % len(body)))
         await self._send(
             {"type": "http.response.start", "status": refusal.status, "headers": headers}
         )
         self._done = True
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    def _timeout(self) -> Refusal:
+        if not self._whole_body:
+            return Refusal("body_timeout", "The body of the request took too long to arrive.")
+        return Refusal(
+            "request_timeout",
+            "The request took too long. It may have been done: look before you repeat it.",
+            headers=((b"retry-after", b"5"),),
+        )
 
     async def receive(self) -> Event:
         """Answer the next event of ASGI."""

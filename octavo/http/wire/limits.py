@@ -7,42 +7,46 @@ from dataclasses import dataclass
 class Limits:
     """What one client may take; times in seconds, sizes in bytes.
 
-    A deadline is noticed at the next ``tick``, so it may be passed by as much.
+    A deadline is noticed at the next ``tick``, so it may be passed by as much. What has no
+    default is up to the operator.
     """
 
-    #: For a request's head, from its first byte to its last; also for a TLS handshake.
-    head_time: float = 10.0
-    #: Of a request's head, with its request line and the empty line that ends it.
-    head_size: int = 16 * 1024
-    #: Header fields of one request, and trailer fields of one body.
-    header_count: int = 100
-    #: Of the request target: path and query.
-    target_length: int = 8 * 1024
-    #: Without a byte of a body that was announced and that somebody waits for.
-    body_idle_time: float = 20.0
-    #: For a whole request, from its head to the last byte of its answer. An operation may have
-    #: a longer time of its own.
-    request_time: float = 60.0
-    #: Between two requests of one connection.
-    idle_time: float = 75.0
-    #: Until the client has taken what was sent to it, `WRITE_SIZE` bytes at most at once.
-    write_time: float = 20.0
-    #: Of a body that nobody read, taken and dropped so that the connection can go on.
+    head_time: float
+    """For a request's head, from its first byte to its last; also for a TLS handshake."""
+    head_size: int
+    """Of a request's head, with its request line and the empty line that ends it."""
+    header_count: int
+    """Header fields of one request, and trailer fields of one body."""
+    target_length: int
+    """Of the request target: path and query."""
+    body_idle_time: float
+    """Without a byte of a body that was announced and that somebody waits for."""
+    request_time: float
+    """For a whole request, from its head to the last byte of its answer. An operation may have
+    a time of its own."""
+    idle_time: float
+    """Between two requests of one connection."""
+    write_time: float
+    """Until the client has taken what was sent to it, `WRITE_SIZE` bytes at most at once."""
+    connections: int
+    """Open at once, in all."""
+    connections_per_client: int
+    """Open at once for one client address (for IPv6: one /64 network)."""
+    requests_per_connection: int
+    """On one connection; the answer to the last says that it closes."""
     drain_size: int = 64 * 1024
-    #: For what is still on its way when a connection closes: a reset would take the answer away.
+    """Of a body that nobody read, taken and dropped so that the connection can go on."""
     linger_time: float = 2.0
+    """For what is still on its way when a connection closes: a reset would take the answer away."""
     linger_size: int = 256 * 1024
-    #: For a handler to end after its client closed its sending side, which looks like leaving.
+    """Of what is still on its way then."""
     half_close_time: float = 1.0
-    #: Open at once, in all and for one client address (for IPv6: one /64 network).
-    connections: int = 10_000
-    connections_per_client: int = 256
-    #: On one connection; the answer to the last says that it closes.
-    requests_per_connection: int = 10_000
-    #: Between two looks at all deadlines.
+    """For a handler to end after its client closed its sending side, which looks like leaving."""
     tick: float = 0.25
+    """Between two looks at all deadlines."""
 
 
-#: The most that is read from or written to a socket in one go.
 READ_SIZE = 64 * 1024
+"""The most that is read from a socket in one go."""
 WRITE_SIZE = 64 * 1024
+"""The most that is written to a socket in one go."""

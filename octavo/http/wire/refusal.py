@@ -6,7 +6,31 @@
     ClientGone    the client left, or its connection broke: there is nobody to answer
 """
 
-from typing import ClassVar
+from typing import NamedTuple
+
+
+class WireProblem(NamedTuple):
+    """A code that the wire answers, the status that it always has, and what it means."""
+
+    code: str
+    status: int
+    summary: str
+
+
+WIRE_PROBLEMS = (
+    WireProblem("head_timeout", 408, "The head of the request did not arrive in time."),
+    WireProblem("target_too_long", 414, "Path and query are longer than this server takes."),
+    WireProblem("expectation_failed", 417, "The only expectation met is 100-continue."),
+    WireProblem("websocket_version", 426, "The version of WebSocket served is 13."),
+    WireProblem("head_too_large", 431, "The head of the request is larger than is taken."),
+    WireProblem("not_implemented", 501, "The method or the transfer coding is not known here."),
+    WireProblem("request_timeout", 503, "The request took too long. It may have been done."),
+    WireProblem("too_many_connections", 503, "Too many connections are open: try again later."),
+    WireProblem("http_version_not_supported", 505, "HTTP/1.1, 1.0 and 2 are served."),
+)
+# These the application answers, too.
+_SHARED = {"invalid_request": 400, "body_timeout": 408, "internal_error": 500}
+_STATUSES = {problem.code: problem.status for problem in WIRE_PROBLEMS} | _SHARED
 
 
 class Refusal(Exception):
@@ -16,27 +40,11 @@ class Refusal(Exception):
     and what to send instead. ``headers`` go with the answer.
     """
 
-    #: The codes that the wire answers, each with the status that it always has.
-    STATUSES: ClassVar[dict[str, int]] = {
-        "invalid_request": 400,
-        "head_timeout": 408,
-        "body_timeout": 408,
-        "target_too_long": 414,
-        "expectation_failed": 417,
-        "websocket_version": 426,
-        "head_too_large": 431,
-        "internal_error": 500,
-        "not_implemented": 501,
-        "request_timeout": 503,
-        "too_many_connections": 503,
-        "http_version_not_supported": 505,
-    }
-
     def __init__(
         self, code: str, detail: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()
     ) -> None:
         super().__init__(detail)
-        self.status = self.STATUSES[code]
+        self.status = _STATUSES[code]
         self.code = code
         self.detail = detail
         self.headers = headers

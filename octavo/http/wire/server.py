@@ -4,22 +4,14 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 import trio
 from hypercorn.trio import serve as hypercorn_serve
 
 from octavo.http.wire.asgi import Application
+from octavo.http.wire.certificate import Certificate
 from octavo.http.wire.hypercorn_hook import WireConfig
 from octavo.http.wire.wire import Wire, WireOptions
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """The files, in PEM, of a certificate with its chain and of its private key."""
-
-    chain: str
-    key: str
 
 
 async def serve(
@@ -45,7 +37,9 @@ async def serve(
     wire = Wire(application, options)
     config = WireConfig(wire)
     config.bind = [f"fd://{os.dup(listener.fileno())}" for listener in listeners]
-    config.errorlog = logging.getLogger("hypercorn.error")
+    config.errorlog = errors = logging.getLogger("hypercorn.error")
+    # Where it runs, the caller is told.
+    errors.setLevel(logging.WARNING)
     config.include_server_header = False
     config.graceful_timeout = grace
     config.h2_max_header_list_size = options.limits.head_size

@@ -46,6 +46,12 @@ class Transport(Protocol):
         Raises `ClientGone`. When that or a cancellation ends it, any part may have been sent.
         """
 
+    async def send_end(self) -> None:
+        """Tell the peer that no more comes, while what it sends is still read.
+
+        Raises `ClientGone`.
+        """
+
     async def linger(self, size: int) -> None:
         """Tell the peer that no more comes, then wait for its own end.
 
@@ -108,6 +114,12 @@ class _Plain:
             except OSError:
                 raise ClientGone from None
 
+    async def send_end(self) -> None:
+        try:
+            self._socket.shutdown(trio.socket.SHUT_WR)
+        except OSError:
+            raise ClientGone from None
+
     async def linger(self, size: int) -> None:
         try:
             self._socket.shutdown(trio.socket.SHUT_WR)
@@ -145,6 +157,13 @@ class _Tls:
         self.waited = True
         try:
             await self._stream.send_all(data)
+        except _GONE:
+            raise ClientGone from None
+
+    async def send_end(self) -> None:
+        # Whoever asks for this has told the end in a protocol of its own.
+        try:
+            await self._stream.transport_stream.send_eof()
         except _GONE:
             raise ClientGone from None
 

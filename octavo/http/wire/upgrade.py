@@ -44,8 +44,11 @@ class StreamLine(Protocol):
     async def send(self, data: bytes) -> None:
         """Send all of ``data``, at most `WRITE_SIZE` bytes; raise `ClientGone`."""
 
+    async def send_end(self) -> None:
+        """Tell the client that no more comes; raise `ClientGone`."""
 
-class HandedStream(trio.abc.Stream):
+
+class HandedStream(trio.abc.HalfCloseableStream):
     """The rest of a connection as a stream, which begins with ``replayed``.
 
     Its reads have no deadline. A send that the client doesn't take in time ends the whole
@@ -80,6 +83,15 @@ class HandedStream(trio.abc.Stream):
         try:
             for at in range(0, len(whole), WRITE_SIZE):
                 await self._line.send(whole[at : at + WRITE_SIZE])
+        except ClientGone as error:
+            raise trio.BrokenResourceError from error
+
+    async def send_eof(self) -> None:
+        """Tell the client that no more comes; raise `trio.BrokenResourceError` when it is gone."""
+        await trio.lowlevel.checkpoint()
+        self._check_open()
+        try:
+            await self._line.send_end()
         except ClientGone as error:
             raise trio.BrokenResourceError from error
 

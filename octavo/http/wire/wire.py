@@ -43,12 +43,19 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What the wire refused by itself, for the log."""
+    """A request that the wire answered by itself, and that no application saw, for the log.
+
+    ``method`` and ``path`` are empty when the head could not be read; ``size`` is the body's of
+    the answer, in bytes.
+    """
 
     request_id: str
     status: int
     code: str
     client: str | None
+    size: int
+    method: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +65,12 @@ class WireOptions:
     ``now`` tells the wall clock in seconds since 1970, ``new_id`` makes request ids. The
     networks of ``trusted_proxies`` are believed what ``proxy_header`` says of their clients.
     ``problem_base`` is the public address that the types of problems begin with. ``log_refused``
-    is told of every request that the wire answers itself.
+    is told of every request that the wire answers by itself and the application never saw.
     """
 
     now: Callable[[], float]
     new_id: Callable[[], str]
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits
     trusted_proxies: Sequence[Network] = ()
     proxy_header: ForwardedHeader = "x-forwarded"
     problem_base: str = ""
@@ -188,22 +195,34 @@ class Wire:
             "Too many connections are open. Close some, or try again later.",
             headers=((b"retry-after", b"5"),),
         )
-        transport.send_now(self.refusal_answer(refusal, self.new_id(), peer, head_only=False))
+        transport.send_now(self.refuse(refusal, peer))
 
-    def refusal_answer(
-        self, refusal: Refusal, request_id: str, peer: Peer, head_only: bool
-    ) -> bytes:
+    def refuse(self, refusal: Refusal, peer: Peer) -> bytes:
+        """Answer, as bytes for HTTP/1.1, the refusal of what no application saw; have it logged."""
+        request_id = self.new_id()
+        self.log_refused(refusal, request_id, peer)
+        return self.refusal_answer(refusal, request_id, head_only=False)
+
+    def log_refused(
+        self, refusal: Refusal, request_id: str, peer: Peer, method: str = "", path: str = ""
+    ) -> None:
+        """Have it logged that ``refusal`` was answered to what no application saw."""
+        client = None if peer.client is None else peer.client[0]
+        size = len(self.refusal_parts(refusal, request_id)[1])
+        self._options.log_refused(
+            Refused(request_id, refusal.status, refusal.code, client, size, method, path)
+        )
+
+    def refusal_answer(self, refusal: Refusal, request_id: str, *, head_only: bool) -> bytes:
         """Answer, as bytes for HTTP/1.1, what tells of ``refusal`` and of the close behind it."""
-        headers, body = self.refusal_parts(refusal, request_id, peer)
+        headers, body = self.refusal_parts(refusal, request_id)
         answer = AnswerHead(refusal.status, headers)
         framing = answer.framing(head_only=head_only, modern=True, whole=len(body))
         data = answer.encode(framing, self.date(), close=True)
         return data if framing is Framing.NONE else data + body
 
-    def refusal_parts(self, refusal: Refusal, request_id: str, peer: Peer) -> tuple[Headers, bytes]:
-        """Answer headers and body that tell of ``refusal``, and have it logged."""
-        client = None if peer.client is None else peer.client[0]
-        self._options.log_refused(Refused(request_id, refusal.status, refusal.code, client))
+    def refusal_parts(self, refusal: Refusal, request_id: str) -> tuple[Headers, bytes]:
+        """Answer headers and body that tell of ``refusal``."""
         body = problem_document(
             refusal.status,
             refusal.code,

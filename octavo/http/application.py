@@ -1,0 +1,207 @@
+"""The one ASGI application: the operations of the contract, and whom the rest is handed to.
+
+The way of a request: its id, its route, then what its operation declares (`endpoint`), and one
+answer, in which every problem has the same form. What is no path of the contract and not below
+``/api/`` goes to the application of the pages, with the same id and in the same log.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import quote
+
+from octavo.http.bodies import ClientLeft
+from octavo.http.call import Authenticator, Call, RateLimiter
+from octavo.http.contract import contract_of, operations_of
+from octavo.http.endpoint import Endpoint
+from octavo.http.lifespan import answer_lifespan
+from octavo.http.operation import ContractError, Operation, Security
+from octavo.http.outgoing import (
+    OF_WEBSOCKET,
+    BrokenContent,
+    Outgoing,
+    options_answer,
+    outgoing_problem,
+)
+from octavo.http.passage import Passage
+from octavo.http.problems import (
+    InternalError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    Problem,
+)
+from octavo.http.request_log import RequestLog
+from octavo.http.router import Router
+from octavo.http.undeclared import UndeclaredAnswer
+from octavo.http.wire.asgi import Application as ASGIApplication
+from octavo.http.wire.asgi import Receive, Scope, Send
+from octavo.http.wire.request_id import RULE
+
+_LOGGER = logging.getLogger(__name__)
+_NOTHING = "Nothing is served at this path."
+
+
+class Application:
+    """Serves the operations of ``groups``.
+
+    Args:
+        groups: instances whose classes declare operations.
+        new_id: makes the id of a request where the wire gives none.
+        log_request: takes the record of each request when it is over.
+        authenticators: for each `Security` that an operation declares.
+        rate_limiter: for the rate classes; needed when an operation has one.
+        fallback: serves every other path that is not below ``/api/``; also gets the lifespan.
+        websockets: serves a WebSocket at a path, from its handshake on: id and log included.
+        public_url: address of the installation, without a slash at its end.
+        strict: for tests: an answer that the contract does not have is raised as
+            `UndeclaredAnswer`.
+
+    Raises:
+        ContractError: the declarations contradict each other, or need what is not given.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[object],
+        *,
+        new_id: Callable[[], str],
+        log_request: RequestLog,
+        authenticators: Mapping[Security, Authenticator] | None = None,
+        rate_limiter: RateLimiter | None = None,
+        fallback: ASGIApplication | None = None,
+        websockets: Mapping[str, ASGIApplication] | None = None,
+        public_url: str = "",
+        strict: bool = False,
+    ) -> None:
+        contract_of([type(group) for group in groups])
+        known = dict(authenticators or {})
+        endpoints = [
+            _endpoint(operation, group, known, rate_limiter, strict=strict)
+            for group in groups
+            for operation in operations_of(type(group))
+        ]
+        self._router = Router((e.operation.method, e.operation.path, e) for e in endpoints)
+        self._new_id = new_id
+        self._log_request = log_request
+        self._fallback = fallback
+        self._websockets = dict(websockets or {})
+        self._public_url = public_url
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one scope of ASGI.
+
+        What a server raises while it sends comes out, and so does what breaks an answer whose
+        head was sent: it is the server's to log that and to cut the connection. Any other failure
+        is logged here and answered with 500. Cancelling ends the handler.
+        """
+        if scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._open(scope, receive, send)
+        elif self._fallback is not None:
+            await self._fallback(scope, receive, send)
+        else:
+            await answer_lifespan(receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        passage = Passage(scope, receive, send, self._new_id)
+        try:
+            answer = await self._answer(passage)
+            if answer is not None:
+                await passage.transmission.send(answer, head_only=passage.method == "HEAD")
+        except BrokenContent:
+            passage.failure = InternalError.code
+            raise
+        finally:
+            self._log_request(passage.record())
+
+    async def _answer(self, passage: Passage) -> Outgoing | None:
+        """Answer what is to be sent; None when it was sent, or nobody waits for it."""
+        try:
+            return await self._route(passage)
+        except Problem as problem:
+            return self._refuse(passage, problem)
+        except UndeclaredAnswer:
+            raise
+        except ClientLeft:
+            return None
+        except Exception as error:
+            if passage.transmission.begun:
+                passage.failure = InternalError.code
+                raise
+            _LOGGER.error("request %s failed", passage.request_id, exc_info=error)
+            return self._refuse(passage, InternalError())
+
+    async def _route(self, passage: Passage) -> Outgoing | None:
+        if not passage.accepted:
+            raise InvalidRequest(RULE)
+        scope = passage.scope
+        resource, values = self._router.find(_raw_path(scope))
+        if resource is None:
+            if self._fallback is None or _is_api(scope["path"]):
+                raise NotFound(_NOTHING)
+            known = _identified(scope, passage.request_id)
+            await self._fallback(known, passage.receive, passage.transmission.forward)
+            return None
+        endpoint = resource.methods.get(passage.method)
+        if endpoint is not None:
+            passage.call = call = Call(passage.request_id, endpoint.operation, scope)
+            return await endpoint.answer(call, values, passage.receive, passage.exchange)
+        if passage.method == "OPTIONS":
+            return options_answer(resource.allow)
+        allow = (b"allow", resource.allow)
+        raise MethodNotAllowed(f"This path takes {resource.allow.decode()}.", headers=[allow])
+
+    async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        handler = self._websockets.get(scope["path"])
+        if handler is not None:
+            await handler(scope, receive, send)
+            return
+        passage = Passage(scope, receive, send, self._new_id, OF_WEBSOCKET)
+        problem = NotFound(_NOTHING) if passage.accepted else InvalidRequest(RULE)
+        try:
+            await passage.transmission.send(self._refuse(passage, problem), head_only=False)
+        finally:
+            self._log_request(passage.record())
+
+    def _refuse(self, passage: Passage, problem: Problem) -> Outgoing:
+        passage.failure = problem.code
+        return outgoing_problem(problem, passage.request_id, self._public_url)
+
+
+def _endpoint(
+    operation: Operation,
+    group: object,
+    authenticators: Mapping[Security, Authenticator],
+    limiter: RateLimiter | None,
+    *,
+    strict: bool,
+) -> Endpoint:
+    authenticator = authenticators.get(operation.security)
+    if authenticator is None and operation.security is not Security.NONE:
+        raise ContractError(f"{operation.id} needs an authenticator for {operation.security}")
+    if limiter is None and operation.rate is not None:
+        raise ContractError(f"{operation.id} needs a rate limiter for {operation.rate}")
+    return Endpoint(
+        operation,
+        getattr(group, operation.handler),
+        authenticator=authenticator if operation.security is not Security.NONE else None,
+        limiter=limiter,
+        strict=strict,
+    )
+
+
+def _raw_path(scope: Scope) -> bytes:
+    # ASGI has it optional.
+    raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
+    return raw
+
+
+def _is_api(path: str) -> bool:
+    return path.startswith("/api/") or path == "/api"
+
+
+def _identified(scope: Scope, request_id: str) -> Scope:
+    """Answer ``scope`` with the id of the request among its headers, for logs further down."""
+    others = [header for header in scope["headers"] if header[0] != b"x-request-id"]
+    return {**scope, "headers": [*others, (b"x-request-id", request_id.encode())]}

@@ -1,0 +1,48 @@
+"""The contract: all operations, as their classes declare them."""
+
+from collections.abc import Iterable
+
+from octavo.http.operation import ContractError, Operation, declarations_of
+from octavo.http.signature import read_signature
+from octavo.http.template import segments_of
+
+
+def operations_of(group: type) -> tuple[Operation, ...]:
+    """Answer the operations that the methods of ``group`` declare, in the order of the class.
+
+    Raises `ContractError` for one that contradicts its handler, and for a class with none.
+    """
+    methods = {
+        name: value for base in reversed(group.__mro__) for name, value in vars(base).items()
+    }
+    found = [
+        read_signature(name, method, declared)
+        for name, method in methods.items()
+        for declared in declarations_of(method)
+    ]
+    if not found:
+        raise ContractError(f"{group.__qualname__} declares no operation")
+    return tuple(found)
+
+
+def contract_of(groups: Iterable[type]) -> tuple[Operation, ...]:
+    """Answer the operations of all ``groups``, in order.
+
+    Raises `ContractError` for an id, or a method of a path, that is declared twice, and for two
+    templates that differ in the names of their parameters alone, which OpenAPI forbids.
+    """
+    operations = tuple(each for group in groups for each in operations_of(group))
+    ids: set[str] = set()
+    methods: set[tuple[str, str]] = set()
+    templates: dict[tuple[str | None, ...], str] = {}
+    for each in operations:
+        if each.id in ids:
+            raise ContractError(f"the id {each.id} is declared twice")
+        if (each.method, each.path) in methods:
+            raise ContractError(f"{each.method} {each.path} is declared twice")
+        template = templates.setdefault(segments_of(each.path), each.path)
+        if template != each.path:
+            raise ContractError(f"{template} and {each.path} are one path with two names")
+        ids.add(each.id)
+        methods.add((each.method, each.path))
+    return operations

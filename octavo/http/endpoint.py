@@ -1,0 +1,178 @@
+"""One operation at work: who calls, what they sent, the handler, and its answer as bytes.
+
+Whatever the declaration decides is worked out when the application is built.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, cast
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic_core import PydanticSerializationError, SchemaSerializer
+
+from octavo.actors.core.crash import unwrap
+from octavo.http.bodies import ClientLeft
+from octavo.http.call import Authenticator, Call, RateLimiter
+from octavo.http.exchange import Exchange
+from octavo.http.operation import Locked, Operation, Security
+from octavo.http.outgoing import NOT_STORED, Outgoing
+from octavo.http.parameters import Parameters
+from octavo.http.problems import AccountLocked, Header, Problem
+from octavo.http.reply import NotModified, Reply, Stream
+from octavo.http.security_headers import API_HEADERS
+from octavo.http.undeclared import Declared
+from octavo.http.wire.asgi import Receive
+
+_JSON: Header = (b"content-type", b"application/json")
+_NO_LENGTH = frozenset({204, 304})
+
+
+class Endpoint:
+    """Answers the calls of one operation.
+
+    Args:
+        operation: its declaration.
+        handler: the bound method that serves it.
+        authenticator: for its security; None when it has none.
+        limiter: for its rate class; None when it has none.
+        strict: raise `UndeclaredAnswer` where the handler breaks the declaration.
+    """
+
+    __slots__ = (
+        "_authenticator",
+        "_body",
+        "_declared",
+        "_handler",
+        "_headers",
+        "_json_headers",
+        "_limiter",
+        "_locked_out",
+        "_model",
+        "_parameters",
+        "_serializer",
+        "_status",
+        "_warnings",
+        "operation",
+    )
+
+    def __init__(
+        self,
+        operation: Operation,
+        handler: Callable[..., Awaitable[object]],
+        *,
+        authenticator: Authenticator | None,
+        limiter: RateLimiter | None,
+        strict: bool,
+    ) -> None:
+        self.operation = operation
+        self._handler = handler
+        self._authenticator = authenticator
+        self._limiter = limiter
+        self._locked_out = (
+            operation.security is Security.SESSION_OR_KEY and operation.locked is Locked.REFUSED
+        )
+        self._parameters = Parameters(operation)
+        self._body = operation.body
+        self._declared = Declared(operation, strict=strict)
+        kept = () if "cache-control" in operation.headers else (NOT_STORED,)
+        self._headers: tuple[Header, ...] = (*kept, *API_HEADERS)
+        self._json_headers: tuple[Header, ...] = (_JSON, *self._headers)
+        self._status = operation.status
+        answers = operation.answers
+        self._model = answers if isinstance(answers, type) else None
+        if isinstance(answers, type) and issubclass(answers, BaseModel):
+            self._serializer: SchemaSerializer = answers.__pydantic_serializer__
+        else:
+            self._serializer = TypeAdapter(cast("type[object]", answers)).serializer
+        # A string costs pydantic a microsecond that a bool does not.
+        self._warnings: Literal["error", False] = "error" if strict else False
+
+    async def answer(
+        self, call: Call, values: Sequence[str], receive: Receive, exchange: Exchange | None
+    ) -> Outgoing:
+        """Serve ``call``; ``values`` are those of the path's parameters.
+
+        Raises the `Problem` that is to be answered instead, `ClientLeft` when the body broke
+        off, and what the handler raises beside that. Cancelled, what was done is up to the
+        handler.
+        """
+        try:
+            return self._encode(await self._serve(call, values, receive, exchange))
+        except Problem as problem:
+            self._declared.problem(problem)
+            raise
+        except ExceptionGroup as group:
+            # A handler with a nursery of its own raises its one problem in a group.
+            error = unwrap(group)
+            if isinstance(error, Problem):
+                self._declared.problem(error)
+            elif not isinstance(error, ClientLeft):
+                raise
+            raise error from group
+
+    async def _serve(
+        self, call: Call, values: Sequence[str], receive: Receive, exchange: Exchange | None
+    ) -> object:
+        operation, scope = self.operation, call.scope
+        if self._authenticator is not None:
+            call.principal = await self._authenticator.authenticate(call)
+            if self._locked_out and call.principal.locked:
+                raise AccountLocked
+        if self._limiter is not None and operation.rate is not None:
+            await self._limiter.admit(operation.rate, call)
+        arguments = self._parameters.check(values, scope["query_string"], scope["headers"])
+        body = self._body
+        if body is not None:
+            if body.time is not None and exchange is not None:
+                exchange.allow(body.time)
+            arguments["body"] = await body.read(scope["headers"], receive)
+        if exchange is not None:
+            if operation.time is not None:
+                exchange.allow(operation.time)
+            if operation.finish_when_client_leaves:
+                exchange.ignore_disconnect()
+        return await self._handler(call, **arguments)
+
+    def _encode(self, result: object) -> Outgoing:
+        if type(result) is self._model:
+            return self._content(self._status, result, ())
+        if isinstance(result, Reply):
+            status = self._status
+            if result.status is not None:
+                status = result.status
+                self._declared.status(status)
+            self._declared.headers(result.headers)
+            return self._checked(status, result.body, result.headers)
+        if isinstance(result, NotModified):
+            self._declared.not_modified()
+            self._declared.headers(result.headers)
+            return Outgoing(304, [*result.headers, *self._headers], None)
+        if isinstance(result, Stream):
+            return self._stream(result)
+        return self._checked(self._status, result, ())
+
+    def _checked(self, status: int, content: object, headers: tuple[Header, ...]) -> Outgoing:
+        if content is None and self.operation.answers is None:
+            length = () if status in _NO_LENGTH else ((b"content-length", b"0"),)
+            return Outgoing(status, [*length, *headers, *self._headers], None)
+        if self._model is not None and not isinstance(content, self._model):
+            self._declared.other_content(content)
+        return self._content(status, content, headers)
+
+    def _content(self, status: int, content: object, headers: tuple[Header, ...]) -> Outgoing:
+        try:
+            body = self._serializer.to_json(content, by_alias=True, warnings=self._warnings)
+        except PydanticSerializationError:
+            self._declared.other_content(content)
+            raise
+        length = (b"content-length", b"%d" % len(body))
+        return Outgoing(status, [length, *headers, *self._json_headers], body)
+
+    def _stream(self, stream: Stream) -> Outgoing:
+        status = self._status if stream.status is None else stream.status
+        self._declared.status(status)
+        self._declared.headers(stream.headers)
+        self._declared.media_type(stream.media_type)
+        headers = [(b"content-type", stream.media_type.encode()), *stream.headers, *self._headers]
+        if stream.length is not None:
+            headers.append((b"content-length", b"%d" % stream.length))
+        return Outgoing(status, headers, stream.chunks)

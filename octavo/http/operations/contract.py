@@ -1,0 +1,40 @@
+"""The contract itself, as a document that programs read."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import ClassVar
+
+from octavo.http.call import Call
+from octavo.http.operation import Security, operation
+from octavo.http.reply import Stream
+
+_MEDIA_TYPE = "application/json"
+
+
+class ContractOperations:
+    """The document of the contract.
+
+    Args:
+        document: the document, as `octavo.http.openapi.document` makes it.
+    """
+
+    PATH: ClassVar[str] = "/api/openapi.json"
+
+    def __init__(self, document: Mapping[str, object]) -> None:
+        self._document = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+    @operation(
+        id="getContract",
+        method="GET",
+        path=PATH,
+        tag="service",
+        summary="Every operation of this server, as an OpenAPI document",
+        security=Security.NONE,
+        media_types=(_MEDIA_TYPE,),
+    )
+    async def get_contract(self, call: Call) -> Stream:
+        """Answer the document."""
+        return Stream(self._whole(), _MEDIA_TYPE, len(self._document))
+
+    async def _whole(self) -> AsyncIterator[bytes]:
+        yield self._document

@@ -1,0 +1,139 @@
+"""A whole answer as a value, how a problem becomes one, and how it is sent."""
+
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from octavo.http.problems import Header, Problem
+from octavo.http.security_headers import API_HEADERS
+from octavo.http.wire.asgi import Event, Send
+from octavo.http.wire.problem import MEDIA_TYPE, problem_document
+
+CLIENT_LEFT = 499
+"""The status, in the log alone, of a request that got no answer."""
+NOT_STORED: Header = (b"cache-control", b"no-store")
+_PROBLEM_HEADERS = ((b"content-type", MEDIA_TYPE.encode()), NOT_STORED, *API_HEADERS)
+
+
+class Outgoing(NamedTuple):
+    """An answer, ready to be sent but for its request id.
+
+    ``content`` is its bytes, bytes that come (of the length that the headers say, if they do),
+    or None where HTTP has none.
+    """
+
+    status: int
+    headers: list[Header]
+    content: bytes | AsyncIterator[bytes] | None
+
+
+def outgoing_problem(problem: Problem, request_id: str, base: str) -> Outgoing:
+    """Render ``problem``: `octavo.http.wire.problem` says how, and what ``base`` is."""
+    document = problem_document(
+        problem.status,
+        problem.code,
+        problem.detail,
+        request_id,
+        members=problem.members,
+        base=base,
+    )
+    headers = [(b"content-length", b"%d" % len(document)), *_PROBLEM_HEADERS, *problem.headers]
+    return Outgoing(problem.status, headers, document)
+
+
+def options_answer(allow: bytes) -> Outgoing:
+    """Answer what OPTIONS is answered: the methods that there are (RFC 9110 section 9.3.7)."""
+    return Outgoing(204, [(b"allow", allow), NOT_STORED, *API_HEADERS], None)
+
+
+class Events(NamedTuple):
+    """The types of the events of ASGI that an answer is sent by."""
+
+    start: str
+    body: str
+
+
+OF_HTTP = Events("http.response.start", "http.response.body")
+OF_WEBSOCKET = Events("websocket.http.response.start", "websocket.http.response.body")
+"""The refusal of a handshake."""
+
+
+class BrokenContent(Exception):
+    """Content that comes failed, for the reason that is the cause, behind the head."""
+
+
+async def _next(content: AsyncIterator[bytes]) -> bytes | None:
+    try:
+        return await anext(content, None)
+    except Exception as error:
+        raise BrokenContent from error
+
+
+class Transmission:
+    """The way of one answer to the client, and how far it got.
+
+    Attributes:
+        status: of the answer; `CLIENT_LEFT` as long as nothing of it was sent.
+        sent: bytes of its body that were sent.
+    """
+
+    __slots__ = ("_events", "_request_id", "_send", "sent", "status")
+
+    def __init__(self, send: Send, request_id: str, events: Events = OF_HTTP) -> None:
+        self._send = send
+        self._request_id: Header = (b"x-request-id", request_id.encode())
+        self._events = events
+        self.status = CLIENT_LEFT
+        self.sent = 0
+
+    @property
+    def begun(self) -> bool:
+        """True once the head of the answer was sent, so that there can be no other."""
+        return self.status != CLIENT_LEFT
+
+    async def send(self, answer: Outgoing, *, head_only: bool) -> None:
+        """Send ``answer``, without its body when ``head_only`` (RFC 9110 section 9.3.2).
+
+        Whatever the server or the content raises comes out, with the answer sent in part or not
+        at all; so it is when cancelled. Content that comes is closed in any case.
+        """
+        status, headers, content = answer
+        headers.append(self._request_id)
+        start = {"type": self._events.start, "status": status, "headers": headers}
+        if content is None or isinstance(content, bytes):
+            body = b"" if head_only or content is None else content
+            await self._send(start)
+            await self._send({"type": self._events.body, "body": body, "more_body": False})
+            self.status = status
+            self.sent = len(body)
+        else:
+            await self._send_stream(start, content, head_only=head_only)
+
+    async def _send_stream(
+        self, start: Event, content: AsyncIterator[bytes], *, head_only: bool
+    ) -> None:
+        try:
+            await self._send(start)
+            self.status = start["status"]
+            if not head_only:
+                while (chunk := await _next(content)) is not None:
+                    await self._send_body(chunk, more=True)
+        finally:
+            # A generator that is left half-way would be closed some time, in no task.
+            close = getattr(content, "aclose", None)
+            if close is not None:
+                await close()
+        await self._send_body(b"", more=False)
+
+    async def _send_body(self, body: bytes, *, more: bool) -> None:
+        await self._send({"type": self._events.body, "body": body, "more_body": more})
+        self.sent += len(body)
+
+    async def forward(self, event: Event) -> None:
+        """Pass on an event of an answer that another application makes, with the request id."""
+        if event["type"] == "http.response.start":
+            headers = [each for each in event.get("headers", ()) if each[0] != b"x-request-id"]
+            await self._send({**event, "headers": [*headers, self._request_id]})
+            self.status = event["status"]
+        else:
+            await self._send(event)
+            self.sent += len(event.get("body", b""))

@@ -1,0 +1,125 @@
+"""The Quart application: its pages, and what holds for all of them."""
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from types import TracebackType
+from typing import Protocol
+
+from quart import Response, render_template, request
+from quart.typing import ResponseReturnValue
+from quart_trio import QuartTrio
+from werkzeug.exceptions import HTTPException
+
+from octavo.http.pages.refusals import as_problem, refusal
+from octavo.http.problems import NotFound, Problem
+from octavo.http.security_headers import PAGE_HEADERS
+from octavo.templates import FOLDER, STYLE_SHEET
+
+LARGEST_BODY = 64 * 1024
+"""Bytes of a form that a page takes."""
+
+_LOGGER = logging.getLogger(__name__)
+_HEADERS = tuple((name.decode("ascii"), value.decode("ascii")) for name, value in PAGE_HEADERS)
+
+_Failure = tuple[type, BaseException, TracebackType] | tuple[None, None, None]
+
+
+class _Pages(QuartTrio):
+    def log_exception(self, exception_info: _Failure) -> None:
+        request_id = request.headers.get("x-request-id", "")
+        _LOGGER.error("request %s failed", request_id, exc_info=exception_info)
+
+    async def handle_user_exception(
+        self, error: Exception | BaseExceptionGroup[BaseException]
+    ) -> HTTPException | ResponseReturnValue:
+        # QuartTrio answers the first member of a group that has a handler, and loses the others.
+        if isinstance(error, BaseExceptionGroup):
+            if len(error.exceptions) > 1 or not isinstance(error.exceptions[0], Exception):
+                raise error
+            return await self.handle_user_exception(error.exceptions[0])
+        return await super().handle_user_exception(error)
+
+
+class Explained(Protocol):
+    """A problem that gets a page."""
+
+    @property
+    def code(self) -> str:
+        """Its stable name."""
+
+    @property
+    def status(self) -> int:
+        """The status that it comes with."""
+
+    @property
+    def summary(self) -> str:
+        """What it means, in a sentence."""
+
+
+def pages(
+    *,
+    api_document: str,
+    problems: Sequence[Explained | type[Problem]] = (),
+    public_url: str = "",
+) -> QuartTrio:
+    """Make the ASGI application of the pages.
+
+    ``api_document`` is the path of the OpenAPI document, ``problems`` get a page each below
+    ``/problems/``, to which the ``type`` of a problem leads, and ``public_url`` is the address of
+    the installation, without a slash at its end. The application is given the lifespan before
+    its first request. A request is named in the log by its header ``x-request-id``, which the
+    application in front has set. A handler that fails is logged once and answered with 500.
+    """
+    app = _Pages(__name__, root_path=str(FOLDER), template_folder=str(FOLDER), static_folder=None)
+    app.config.update(
+        # An answer that takes longer would end in the middle and look whole. Whoever serves
+        # this application has deadlines, and cuts the connection at them.
+        RESPONSE_TIMEOUT=None,
+        MAX_CONTENT_LENGTH=LARGEST_BODY,
+        MAX_FORM_MEMORY_SIZE=LARGEST_BODY,
+        PROPAGATE_EXCEPTIONS=False,
+    )
+    explained = {problem.code: problem for problem in problems}
+    style = STYLE_SHEET.read_bytes()
+
+    @app.get("/")
+    async def index() -> str:
+        return await render_template("index.html", api_document=api_document)
+
+    @app.get("/problems")
+    async def list_problems() -> str:
+        return await render_template("problems.html", problems=problems)
+
+    @app.get("/problems/<code>")
+    async def explain_problem(code: str) -> str:
+        if code not in explained:
+            raise NotFound("There is no problem of this code.")
+        problem = explained[code]
+        phrase = HTTPStatus(problem.status).phrase
+        return await render_template("problem.html", problem=problem, phrase=phrase)
+
+    @app.get("/static/octavo.css")
+    async def style_sheet() -> Response:
+        response = Response(style, content_type="text/css; charset=utf-8")
+        response.headers["cache-control"] = "public, max-age=3600"
+        await response.add_etag()
+        await response.make_conditional(request)
+        return response
+
+    @app.errorhandler(HTTPException)
+    async def refuse(error: HTTPException) -> Response:
+        return await refusal(as_problem(error), public_url)
+
+    @app.errorhandler(Problem)
+    async def refuse_problem(problem: Problem) -> Response:
+        return await refusal(problem, public_url)
+
+    @app.after_request
+    async def add_headers(response: Response) -> Response:
+        for name, value in _HEADERS:
+            response.headers[name] = value
+        response.headers.setdefault("cache-control", "no-store")
+        return response
+
+    return app

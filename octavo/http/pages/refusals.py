@@ -1,0 +1,88 @@
+"""Refusals of the pages: a small page for a browser, problem details for who asks for JSON."""
+
+from http import HTTPStatus
+
+from quart import Response, render_template, request
+from werkzeug.datastructures import MIMEAccept
+from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
+
+from octavo.http.problems import (
+    BodyTimeout,
+    BodyTooLarge,
+    InternalError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    Problem,
+    UnsupportedMediaType,
+)
+from octavo.http.wire.problem import MEDIA_TYPE, problem_document
+
+_BY_STATUS: dict[int, type[Problem]] = {
+    kind.status: kind
+    for kind in (
+        InvalidRequest,
+        NotFound,
+        MethodNotAllowed,
+        BodyTimeout,
+        BodyTooLarge,
+        UnsupportedMediaType,
+        InternalError,
+    )
+}
+_OFFERED = ("text/html", MEDIA_TYPE, "application/json")
+
+
+def as_problem(error: HTTPException) -> Problem:
+    """Answer the problem that says what ``error`` of Quart does, in our words.
+
+    A status that no problem has becomes that of its class: 400, or 500.
+    """
+    status = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
+    if isinstance(error, NotOfThisMethod):
+        allow = ", ".join(sorted(error.valid_methods or ()))
+        return MethodNotAllowed(f"This path takes {allow}.", headers=[(b"allow", allow.encode())])
+    if status == HTTPStatus.NOT_FOUND:
+        return NotFound("There is no page at this address.")
+    otherwise = InvalidRequest if status < HTTPStatus.INTERNAL_SERVER_ERROR else InternalError
+    return _BY_STATUS.get(status, otherwise)()
+
+
+def wants_document(accept: MIMEAccept) -> bool:
+    """Answer whether a client that sent ``accept`` wants problem details and not a page.
+
+    It does when it prefers JSON to HTML (RFC 9110 section 12.5.1). Who takes anything is shown
+    the page.
+    """
+    best = accept.best_match(_OFFERED, default=_OFFERED[0])
+    return best != _OFFERED[0]
+
+
+async def refusal(problem: Problem, public_url: str) -> Response:
+    """Answer ``problem`` to the present request, in the form that its client wants."""
+    request_id = request.headers.get("x-request-id", "")
+    if wants_document(request.accept_mimetypes):
+        body: bytes | str = problem_document(
+            problem.status,
+            problem.code,
+            problem.detail,
+            request_id,
+            members=problem.members,
+            base=public_url,
+        )
+        media_type = MEDIA_TYPE
+    else:
+        body = await render_template(
+            "refusal.html",
+            status=problem.status,
+            phrase=HTTPStatus(problem.status).phrase,
+            detail=problem.detail,
+            request_id=request_id,
+        )
+        media_type = "text/html; charset=utf-8"
+    response = Response(body, problem.status, content_type=media_type)
+    for name, value in problem.headers:
+        response.headers[name.decode("ascii")] = value.decode("latin-1")
+    response.headers["vary"] = "accept"
+    return response

@@ -1,0 +1,150 @@
+"""Where the frames of a client begin and end (RFC 6455 section 5.2), and how large they may be.
+
+Only what has to be known before a frame has arrived is decided here: nothing but headers is
+read, and a length is judged when it is announced, not when it has come. Everything else that a
+frame may get wrong is found by wsproto, which therefore gets such a frame at once.
+"""
+
+import struct
+from typing import NewType
+
+Frame = NewType("Frame", bytes)
+"""A whole message, ready for the socket."""
+
+MAX_FRAGMENTS = 4096
+"""Fragments of one message; without a bound, empty ones would fill the memory."""
+
+_CONTINUATION, _CLOSE = 0x0, 0x8
+_KNOWN = frozenset((_CONTINUATION, 0x1, 0x2, _CLOSE, 0x9, 0xA))
+_FIN = 0x80
+_MASK_SIZE = 4
+
+
+class TooBig(Exception):
+    """A message is larger, or has more fragments, than is allowed: close with 1009."""
+
+
+def message_frame(message: str | bytes) -> Frame:
+    """Answer a whole message as one frame of a server, to be sent to any number of clients."""
+    opcode, payload = (0x1, message.encode()) if isinstance(message, str) else (0x2, message)
+    size = len(payload)
+    if size < 126:
+        return Frame(struct.pack("!BB", _FIN | opcode, size) + payload)
+    if size < 1 << 16:
+        return Frame(struct.pack("!BBH", _FIN | opcode, 126, size) + payload)
+    return Frame(struct.pack("!BBQ", _FIN | opcode, 127, size) + payload)
+
+
+def close_frame(code: int, reason: str = "") -> bytes:
+    """Answer a server's close frame (RFC 6455 section 5.5.1).
+
+    Code 1005 stands for none and is not sent. A reason is cut to what a control frame holds.
+    """
+    if code == 1005:
+        return b"\x88\x00"
+    told = reason.encode()[:123].decode(errors="ignore").encode()
+    return struct.pack("!BBH", 0x88, 2 + len(told), code) + told
+
+
+def is_close(frame: bytes) -> bool:
+    """Whether a frame that is not empty is a close frame."""
+    return frame[0] & 0x0F == _CLOSE
+
+
+class FrameSplitter:
+    """Cuts what a client sends into frames, without looking at payloads.
+
+    Args:
+        max_message_size: how many bytes the payloads of one message may have.
+    """
+
+    def __init__(self, max_message_size: int) -> None:
+        self._max_message_size = max_message_size
+        self._buffer = bytearray()
+        self._skip = 0
+        self._message = 0
+        self._fragments = 0
+        self._broken = False
+
+    def feed(self, data: bytes | bytearray) -> None:
+        """Add what came next."""
+        self._buffer += data
+
+    def next_frame(self) -> tuple[bytes, int | None] | None:
+        """Answer a whole frame, and with the last of a message the bytes of the message.
+
+        None means that more has to come first. From the first frame on that no client may send,
+        all there is counts as one frame. Raises `TooBig` as soon as the header of a frame tells.
+        """
+        header = self._header()
+        if header is None:
+            if not self._broken or not self._buffer:
+                return None
+            rest = bytes(self._buffer)
+            self._buffer.clear()
+            return rest, None
+        first, begin, length = header
+        control = first & 0x08
+        message = self._message + (0 if control else length)
+        if message > self._max_message_size:
+            raise TooBig(f"a message has at most {self._max_message_size} bytes")
+        if self._fragments == MAX_FRAGMENTS and not control:
+            raise TooBig(f"a message has at most {MAX_FRAGMENTS} fragments")
+        end = begin + length
+        if len(self._buffer) < end:
+            return None
+        frame = bytes(memoryview(self._buffer)[:end])
+        del self._buffer[:end]
+        if control:
+            return frame, None
+        if not first & _FIN:
+            self._message = message
+            self._fragments += 1
+            return frame, None
+        self._message = self._fragments = 0
+        return frame, message
+
+    def skip_to_close(self) -> bool:
+        """Throw away what has come up to a close frame; whether there was one.
+
+        No frame is kept until it is whole, so that its size doesn't matter.
+        """
+        while True:
+            skipped = min(self._skip, len(self._buffer))
+            del self._buffer[:skipped]
+            self._skip -= skipped
+            header = None if self._skip else self._header()
+            if header is None:
+                if self._broken:
+                    self._buffer.clear()
+                return False
+            first, begin, length = header
+            if first & 0x0F == _CLOSE:
+                return True
+            self._skip = begin + length
+
+    def _header(self) -> tuple[int, int, int] | None:
+        """Answer the first byte, the size of the header and that of the payload."""
+        buffer = self._buffer
+        if self._broken or len(buffer) < 2:
+            return None
+        first, second = buffer[0], buffer[1]
+        length = second & 0x7F
+        opcode = first & 0x0F
+        control = opcode & 0x08
+        if (
+            first & 0x70
+            or opcode not in _KNOWN
+            or not second & 0x80
+            or (control and (length > 125 or not first & _FIN))
+        ):
+            self._broken = True
+            return None
+        begin = 2
+        if length >= 126:
+            extended = 2 if length == 126 else 8
+            begin += extended
+            if len(buffer) < begin:
+                return None
+            length = int.from_bytes(buffer[2:begin], "big")
+        return first, begin + _MASK_SIZE, length

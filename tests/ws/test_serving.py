@@ -1,0 +1,460 @@
+"""How a connection ends: who is told what, and how long it may take."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import outcome
+import pytest
+import trio
+from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
+
+from octavo.ws import Connection, ConnectionGone, message_frame, serve_websocket
+
+from .peer import (
+    BINARY,
+    CLOSE,
+    HEAD,
+    OPTIONS,
+    PING,
+    PONG,
+    TEXT,
+    Handler,
+    Peer,
+    Replay,
+    close,
+    echo,
+    frame,
+    served,
+)
+
+BIG = b"*" * 100_000
+
+
+class Talk:
+    """One connection in memory, on a clock that jumps to what happens next."""
+
+    def __init__(self, peer: Peer, stopping: trio.Event, scope: trio.CancelScope) -> None:
+        self.peer = peer
+        self.stopping = stopping
+        self.scope = scope
+        self.result: outcome.Maybe[None] = outcome.Value(None)
+        self.over = trio.Event()
+
+    async def ended(self) -> float:
+        """Wait for the end of serving; raise what it raised, answer when it was."""
+        await self.over.wait()
+        self.result.unwrap()
+        return trio.current_time()
+
+
+@asynccontextmanager
+async def talking(handler: Handler = echo, **options: Any) -> AsyncIterator[Talk]:  # noqa: ANN401
+    client, socket = memory_stream_pair()
+    talk = Talk(Peer(client), trio.Event(), trio.CancelScope())
+    replay = Replay(socket, HEAD)
+
+    async def serve() -> None:
+        talk.result = await outcome.acapture(_serve)
+        assert replay.closed.is_set()
+        talk.over.set()
+
+    async def _serve() -> None:
+        with talk.scope:
+            await serve_websocket(replay, handler, stopping=talk.stopping, **{**OPTIONS, **options})
+
+    with trio.fail_after(1000):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve)
+            assert (await talk.peer.head()).startswith(b"HTTP/1.1 101 ")
+            yield talk
+            nursery.cancel_scope.cancel()
+
+
+class Whole(trio.abc.Stream):
+    """A stream whose directions end together, as under TLS."""
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self.stream = stream
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self.stream.send_all(data)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self.stream.wait_send_all_might_not_block()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        return await self.stream.receive_some(max_bytes)
+
+    async def aclose(self) -> None:
+        await self.stream.aclose()
+
+
+class Gone:
+    """A handler that receives until the connection is gone, and keeps how it went."""
+
+    def __init__(self) -> None:
+        self.messages: list[str | bytes] = []
+        self.codes: list[int] = []
+        self.reasons: list[str] = []
+
+    async def __call__(self, connection: Connection) -> None:
+        try:
+            while True:
+                self.messages.append(await connection.receive())
+        except ConnectionGone as gone:
+            self.codes.append(gone.code)
+            self.reasons.append(gone.reason)
+            with pytest.raises(ConnectionGone):
+                await connection.send("too late")
+            raise
+
+
+async def wait_for_ever(connection: Connection) -> None:
+    await trio.sleep_forever()
+
+
+async def flood(connection: Connection) -> None:
+    while True:
+        await connection.send(BIG)
+
+
+async def test_handler_that_returns_closes_1000(autojump_clock: MockClock) -> None:
+    async def farewell(connection: Connection) -> None:
+        await connection.send("bye")
+
+    async with talking(farewell) as talk:
+        assert await talk.peer.frame() == (TEXT, b"bye")
+        assert await talk.peer.frame() == (CLOSE, b"\x03\xe8")
+        await talk.peer.send(close(1000))
+        await talk.peer.stream.aclose()
+        assert await talk.ended() == 0
+
+
+@pytest.mark.parametrize("grouped", [0, 1, 2])
+async def test_handler_that_raises_closes_1011_and_its_error_comes_out_alone(
+    grouped: int, autojump_clock: MockClock
+) -> None:
+    async def crash(connection: Connection) -> None:
+        error: Exception = LookupError("lost")
+        for _ in range(grouped):
+            error = ExceptionGroup("wrapped", [error])
+        raise error
+
+    async with talking(crash) as talk:
+        assert await talk.peer.frame() == (CLOSE, b"\x03\xf3")
+        with pytest.raises(LookupError, match="lost"):
+            await talk.ended()
+
+
+async def test_handler_that_raises_several_errors_loses_none(autojump_clock: MockClock) -> None:
+    async def crash(connection: Connection) -> None:
+        raise ExceptionGroup("both", [LookupError("one"), ConnectionGone(1, ""), KeyError("two")])
+
+    async with talking(crash) as talk:
+        await talk.peer.stream.aclose()
+        with pytest.raises(ExceptionGroup) as caught:
+            await talk.ended()
+        assert [type(error) for error in caught.value.exceptions] == [LookupError, KeyError]
+
+
+async def test_error_of_a_handler_is_not_hidden_by_a_cancelled_close(
+    autojump_clock: MockClock,
+) -> None:
+    async def crash(connection: Connection) -> None:
+        raise LookupError("lost")
+
+    async with talking(crash) as talk:
+        await talk.peer.frame()
+        talk.scope.cancel()
+        with pytest.raises(LookupError, match="lost"):
+            await talk.ended()
+        assert trio.current_time() == 0
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 3999])
+async def test_peer_that_closes_tells_the_handler_its_code(
+    code: int, autojump_clock: MockClock
+) -> None:
+    gone = Gone()
+    async with talking(gone) as talk:
+        await talk.peer.send(frame(TEXT, b"last") + close(code, b"why"))
+        assert await talk.peer.close_code() == code
+        await talk.peer.stream.aclose()
+        assert await talk.ended() == 0
+    assert (gone.messages, gone.codes, gone.reasons) == (["last"], [code], ["why"])
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        (frame(3), 1002),
+        (frame(TEXT, b"\xff"), 1007),
+        (frame(BINARY, length=1 << 40), 1009),
+        (close(None), 1005),
+        (b"", 1006),
+        (frame(TEXT, b"half")[:-1], 1006),
+    ],
+)
+async def test_peer_that_errs_or_vanishes_tells_the_handler_why(
+    sent: bytes, code: int, autojump_clock: MockClock
+) -> None:
+    gone = Gone()
+    async with talking(gone) as talk:
+        await talk.peer.send(sent)
+        await talk.peer.stream.aclose()
+        assert await talk.ended() == 0
+    assert gone.codes == [code]
+
+
+async def test_iteration_ends_with_the_connection(autojump_clock: MockClock) -> None:
+    messages = []
+
+    async def collect(connection: Connection) -> None:
+        messages.extend([message async for message in connection])
+
+    async with talking(collect) as talk:
+        await talk.peer.send(frame(TEXT) + frame(BINARY) + frame(TEXT, b"x"))
+        await talk.peer.stream.aclose()
+        await talk.ended()
+    assert messages == ["", b"", "x"]
+
+
+async def test_handler_that_closes_tells_the_peer(autojump_clock: MockClock) -> None:
+    async def refuse(connection: Connection) -> None:
+        assert connection.subprotocol == "octavo.test"
+        with pytest.raises(ValueError, match="1006"):
+            await connection.close(1006)
+        await connection.close(1008, "signed out")
+        with pytest.raises(ConnectionGone, match="closed with 1008 signed out"):
+            await connection.receive()
+        await connection.close(1000)
+
+    async with talking(refuse) as talk:
+        assert await talk.peer.frame() == (CLOSE, b"\x03\xf0signed out")
+        await talk.peer.send(frame(TEXT, b"late") + frame(PING) + close(1008))
+        await talk.peer.stream.aclose()
+        assert await talk.ended() == 0
+
+
+async def test_stop_closes_1001_and_the_handler_learns_of_it(autojump_clock: MockClock) -> None:
+    gone = Gone()
+    async with talking(gone) as talk:
+        talk.stopping.set()
+        assert await talk.peer.frame() == (CLOSE, b"\x03\xe9")
+        await talk.peer.send(frame(PING) + frame(TEXT, b"late") + close(1001))
+        await talk.peer.stream.aclose()
+        assert await talk.ended() == 0
+    assert (gone.messages, gone.codes) == ([], [1001])
+
+
+@pytest.mark.parametrize("handler", [echo, wait_for_ever])
+@pytest.mark.parametrize(
+    "answer",
+    [b"", frame(PING) * 3, frame(TEXT, b"x")[:-1], frame(BINARY, length=1 << 40), frame(3)],
+    ids=["silent", "pings", "half-a-frame", "endless-frame", "broken"],
+)
+async def test_stop_ends_in_time_whatever_the_peer_answers(
+    handler: Handler, answer: bytes, autojump_clock: MockClock
+) -> None:
+    async with talking(handler) as talk:
+        talk.stopping.set()
+        assert await talk.peer.frame() == (CLOSE, b"\x03\xe9")
+        await talk.peer.send(answer)
+        assert await talk.ended() == OPTIONS["close_time"]
+
+
+async def test_stop_gives_the_handler_until_the_end_of_the_close(
+    autojump_clock: MockClock,
+) -> None:
+    done = []
+
+    async def tidy(connection: Connection) -> None:
+        async for _ in connection:
+            pass
+        await trio.sleep(3)
+        done.append(trio.current_time())
+
+    async with talking(tidy) as talk:
+        talk.stopping.set()
+        assert await talk.ended() == OPTIONS["close_time"]
+    assert done == [3]
+
+
+async def test_cancelled_serving_ends_at_once(autojump_clock: MockClock) -> None:
+    async with talking(wait_for_ever) as talk:
+        talk.scope.cancel()
+        assert await talk.ended() == 0
+        assert await talk.peer.frames() == []
+
+
+async def test_ping_and_close_are_seen_while_the_handler_takes_no_message(
+    autojump_clock: MockClock,
+) -> None:
+    async def busy(connection: Connection) -> None:
+        await trio.sleep(10)
+        assert [await connection.receive() for _ in range(20)] == ["x"] * 20
+        with pytest.raises(ConnectionGone):
+            await connection.receive()
+
+    async with talking(busy) as talk:
+        await talk.peer.send(frame(TEXT, b"x") * 20 + frame(PING, b"?") + close(1001))
+        assert await talk.peer.frame() == (PONG, b"?")
+        assert await talk.peer.frame() == (CLOSE, b"\x03\xe9")
+        assert trio.current_time() == 0
+        await talk.peer.stream.aclose()
+        await talk.ended()
+
+
+@pytest.mark.parametrize(("message", "held"), [(frame(TEXT), 64), (frame(BINARY, b"*" * 1000), 11)])
+async def test_messages_that_no_handler_takes_are_left_to_the_socket(
+    message: bytes, held: int, autojump_clock: MockClock
+) -> None:
+    taken = []
+
+    async def take_late(connection: Connection) -> None:
+        await trio.sleep(10)
+        taken.extend([message async for message in connection])
+
+    async with talking(take_late, max_message_size=10_000) as talk:
+        await talk.peer.send(message * held + frame(PING))
+        await wait_all_tasks_blocked()
+        await talk.peer.send(message * 200 + close(1000))
+        assert await talk.peer.frame() == (PONG, b"")
+        assert trio.current_time() == 10
+        assert await talk.peer.close_code() == 1000
+        await talk.ended()
+    assert len(taken) == held + 200
+
+
+async def test_pings_are_sent_in_their_interval_and_each_wants_its_pong(
+    autojump_clock: MockClock,
+) -> None:
+    gone = Gone()
+    async with talking(gone, ping_interval=30, pong_time=10) as talk:
+        for number in range(3):
+            opcode, payload = await talk.peer.frame()
+            assert (opcode, trio.current_time()) == (PING, 30 * (number + 1))
+            await talk.peer.send(frame(PONG, payload))
+        assert (await talk.peer.frame())[0] == PING
+        assert await talk.peer.close_code() == 1011
+        assert trio.current_time() == 4 * 30 + 10
+        await talk.peer.stream.aclose()
+        await talk.ended()
+    assert (gone.codes, gone.reasons) == ([1011], ["no pong in time"])
+
+
+async def test_pong_that_waits_behind_messages_nobody_takes_is_not_missed(
+    autojump_clock: MockClock,
+) -> None:
+    async with talking(wait_for_ever, ping_interval=30, pong_time=10) as talk:
+        assert (await talk.peer.frame())[0] == PING
+        await talk.peer.send(frame(TEXT) * 65)
+        await trio.sleep(500)
+        talk.stopping.set()
+        assert await talk.peer.close_code() == 1001
+
+
+async def test_200_sockets_are_closed_1001_at_once_on_stop() -> None:
+    codes: list[int] = []
+
+    async def follow(peer: Peer) -> None:
+        opcode, payload = await peer.frame()
+        assert opcode == CLOSE
+        await peer.send(close(1001))
+        assert await peer.frames() == []
+        await peer.stream.aclose()
+        codes.append(int.from_bytes(payload, "big"))
+
+    async with served(close_time=60) as server:
+        peers = [await server.open() for _ in range(200)]
+        begun = trio.current_time()
+        server.stopping.set()
+        async with trio.open_nursery() as nursery:
+            for peer in peers:
+                nursery.start_soon(follow, peer)
+        for _ in peers:
+            (await server.done.receive()).unwrap()
+        assert trio.current_time() - begun < 10
+    assert codes == [1001] * 200
+
+
+async def test_stop_with_a_peer_that_does_not_read_ends_in_time() -> None:
+    async with served(flood, close_time=0.2) as server:
+        await server.open()
+        await wait_all_tasks_blocked(0.05)
+        begun = trio.current_time()
+        server.stopping.set()
+        (await server.done.receive()).unwrap()
+        assert trio.current_time() - begun < 2
+
+
+async def test_send_to_a_peer_that_does_not_read_ends_with_the_connection_gone() -> None:
+    codes = []
+
+    async def note(connection: Connection) -> None:
+        try:
+            await flood(connection)
+        except ConnectionGone as gone:
+            codes.append(gone.code)
+            raise
+
+    async with served(note, send_time=0.1) as server:
+        await server.open()
+        (await server.done.receive()).unwrap()
+    assert codes == [1006]
+
+
+@pytest.mark.parametrize("message", ["", "né", b"\xff", "*" * 126, "*" * 65536])
+async def test_frame_made_once_is_sent_as_its_message(
+    message: str | bytes, autojump_clock: MockClock
+) -> None:
+    made = message_frame(message)
+
+    async def send(connection: Connection) -> None:
+        await connection.send(message)
+        await connection.send_frame(made)
+        await connection.close()
+        with pytest.raises(ConnectionGone):
+            await connection.send_frame(made)
+
+    async with talking(send) as talk:
+        assert await talk.peer.frame() == await talk.peer.frame()
+        assert await talk.peer.close_code() == 1000
+
+
+async def test_send_cancelled_midway_ends_sending_without_a_broken_frame() -> None:
+    async def hurry(connection: Connection) -> None:
+        with trio.move_on_after(0.05):
+            await flood(connection)
+        with pytest.raises(ConnectionGone):
+            await connection.send("next")
+
+    async with served(hurry) as server:
+        peer = await server.open()
+        (await server.done.receive()).unwrap()
+        with contextlib.suppress(EOFError):
+            while True:
+                assert await peer.frame() == (BINARY, BIG)
+
+
+async def test_close_frame_reaches_a_peer_that_is_still_sending() -> None:
+    async with served(max_message_size=1000) as server:
+        peer = await server.open()
+        await peer.send(frame(BINARY, b"*" * 4_000_000))
+        assert await peer.close_code() == 1009
+
+
+async def test_stream_that_cannot_be_half_closed_is_closed_after_the_close_frame(
+    autojump_clock: MockClock,
+) -> None:
+    client, socket = memory_stream_pair()
+    peer = Peer(client)
+    await peer.send(HEAD + frame(3))
+    await serve_websocket(Whole(socket), echo, stopping=trio.Event(), **OPTIONS)
+    await peer.head()
+    assert await peer.close_code() == 1002
+    assert trio.current_time() == 0
