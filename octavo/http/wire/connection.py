@@ -50,6 +50,7 @@ class Connection:
         "_requests",
         "_scope",
         "_transport",
+        "_watchdog",
         "_why",
         "_wire",
         "deadline",
@@ -65,6 +66,7 @@ class Connection:
 
     def __init__(self, wire: "Wire", transport: Transport, peer: "Peer") -> None:
         self._wire = wire
+        self._watchdog = wire.watchdog
         self._transport = transport
         self._peer = peer
         self._buffer = b""
@@ -137,7 +139,7 @@ class Connection:
         """Send all of ``data``, for so long as a client may take for it."""
         sent = self._transport.send_now(data)
         if sent < len(data):
-            self.write_deadline = trio.current_time() + self.limits.write_time
+            self.write_deadline = self._watchdog.now + self.limits.write_time
             await self._transport.send(memoryview(data)[sent:])
             self.write_deadline = math.inf
 
@@ -149,16 +151,18 @@ class Connection:
         """Tell the client that no more comes."""
         await self._transport.send_end()
 
+    @property
     def date(self) -> bytes:
-        """Answer the line of the date header."""
-        return self._wire.date()
+        """The line of the date header."""
+        return self._wire.date
 
     def new_id(self) -> str:
         """Make an identifier."""
         return self._wire.new_id()
 
+    @property
     def closes(self) -> bool:
-        """Answer whether the connection closes after this request, whatever it is."""
+        """True when the connection closes after this request, whatever it is."""
         return self._wire.stopping.is_set() or self._requests >= self.limits.requests_per_connection
 
     @property
@@ -193,7 +197,7 @@ class Connection:
             raw = await self._read_head()
             if not raw:
                 return
-            self.request_deadline = trio.current_time() + self.limits.request_time
+            self.request_deadline = self._watchdog.now + self.limits.request_time
             if raw == _PREFACE and not self._requests:
                 raise Http2Begins(raw + self._buffer)
             self._requests += 1
@@ -219,21 +223,26 @@ class Connection:
         """Wait for a whole head; ``b""`` when the client ends the connection instead."""
         data, self._buffer = self._buffer, b""
         if not data:
-            limits = self.limits
-            seconds = limits.idle_time if self._requests else limits.head_time
-            data = await self._receive(Cut.IDLE, seconds)
+            seconds = self.limits.idle_time if self._requests else self.limits.head_time
+            self.phase = Cut.IDLE
+            self.deadline = self._watchdog.now + seconds
+            data = await self._transport.receive_later()
+            self.deadline = math.inf
+            self.phase = Cut.REQUEST
             if not data:
                 return data
         if data[:2] == b"\r\n":
             data = _without_empty_lines(data)
         end = data.find(END)
+        if end == len(data) - 4 and end <= self.limits.head_size - 4:
+            return data
         return await self._gather_head(data) if end < 0 else self._split(data, end)
 
     async def _gather_head(self, data: bytes) -> bytes:
         limits = self.limits
         gathered = bytearray(data)
         self.phase = Cut.HEAD
-        self.deadline = trio.current_time() + limits.head_time
+        self.deadline = self._watchdog.now + limits.head_time
         while True:
             if len(gathered) > limits.head_size or gathered.count(b"\n") > limits.header_count + 2:
                 raise self._too_large(gathered)
@@ -265,7 +274,7 @@ class Connection:
 
     async def _receive(self, phase: Cut, seconds: float) -> bytes:
         self.phase = phase
-        self.deadline = trio.current_time() + seconds
+        self.deadline = self._watchdog.now + seconds
         data = await self._transport.receive()
         self.deadline = math.inf
         self.phase = Cut.REQUEST
@@ -382,7 +391,7 @@ class Connection:
     async def _linger(self) -> None:
         """Wait until the client has seen the end, so that no reset takes the answer from it."""
         self.phase = Cut.LINGER
-        self.deadline = trio.current_time() + self.limits.linger_time
+        self.deadline = self._watchdog.now + self.limits.linger_time
         await self._transport.linger(self.limits.linger_size)
 
 

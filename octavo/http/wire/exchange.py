@@ -22,6 +22,7 @@ from octavo.http.wire.response import (
     BadAnswer,
     Framing,
     chunk,
+    encode_head,
 )
 
 
@@ -40,11 +41,13 @@ class Line(Protocol):
     async def send(self, data: bytes) -> None:
         """Send all of ``data``, at most `WRITE_SIZE` bytes; raise `ClientGone`."""
 
+    @property
     def date(self) -> bytes:
-        """Answer the line of the date header."""
+        """The line of the date header."""
 
+    @property
     def closes(self) -> bool:
-        """Answer whether the connection is to close after this request, whatever it is."""
+        """True when the connection is to close after this request, whatever it is."""
 
     def new_id(self) -> str:
         """Make an identifier."""
@@ -55,6 +58,10 @@ class Line(Protocol):
     @property
     def stopping(self) -> trio.Event:
         """The event that is set when the service stops."""
+
+
+_STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
+_BODIES = frozenset({"http.response.body", "websocket.http.response.body"})
 
 
 class _At(Enum):
@@ -74,7 +81,6 @@ class Exchange:
     """
 
     __slots__ = (
-        "_answer",
         "_at",
         "_continued",
         "_framing",
@@ -82,6 +88,7 @@ class Exchange:
         "_id",
         "_left",
         "_line",
+        "_start",
         "body",
         "close",
         "finishes",
@@ -101,7 +108,7 @@ class Exchange:
         self.refusal: Refusal | None = None
         self.leaves: trio.Event | None = None
         self._at = _At.REQUEST
-        self._answer: AnswerHead | None = None
+        self._start: Event = {}
         self._framing = Framing.NONE
         self._left = 0
         self._continued = not head.expects
@@ -213,77 +220,97 @@ class Exchange:
         Returns once the socket took the bytes. Raises `ClientGone` when there is nobody to send
         them to, and `BadAnswer` for what is no answer. Cancelling may cut the answer anywhere.
         """
-        kind: str = event["type"]
-        if kind.endswith("http.response.body"):
-            await self._send_body(event.get("body", b""), more=event.get("more_body", False))
-        elif kind.endswith("http.response.start"):
+        kind = event["type"]
+        if kind in _BODIES:
+            content = event.get("body", b"")
+            if self._at is _At.HEAD and not event.get("more_body"):
+                await self._send_whole(content)
+            else:
+                await self._send_part(content, more=event.get("more_body", False))
+        elif kind in _STARTS:
             if self._at is not _At.REQUEST:
                 raise BadAnswer("the answer has begun already")
-            self._answer = AnswerHead(event["status"], event.get("headers", ()))
+            self._start = event
             self._at = _At.HEAD
         elif kind == "websocket.close":
             raise BadAnswer("a WebSocket is refused with websocket.http.response.start")
         else:
             raise BadAnswer(f"{kind} is no event that the wire takes")
 
-    async def _send_body(self, content: bytes, *, more: bool) -> None:
-        if self.gone:
-            raise ClientGone
-        answer = self._answer
-        if answer is None or self.done:
-            raise BadAnswer("the body comes after the head of the answer, and ends once")
+    async def _send_whole(self, content: bytes) -> None:
+        """Send an answer of which nothing was sent, head and body in one when that is small."""
+        head = self._encode_head(len(content))
+        data = head.data
+        if head.framing is Framing.LENGTH:
+            if head.length != len(content):
+                raise BadAnswer("the body is not as long as its content-length says")
+            data += content
+        self._at = _At.DONE
+        if len(data) > WRITE_SIZE:
+            await self._put(data)
+            return
+        try:
+            await self._line.send(data)
+        except ClientGone:
+            self.gone = True
+            raise
+
+    async def _send_part(self, content: bytes, *, more: bool) -> None:
+        data = b""
         if self._at is _At.HEAD:
-            data = self._begin(answer, None if more else len(content))
-            if len(content) > WRITE_SIZE:
-                await self._put(data)
-                data = b""
-        else:
-            data = b""
+            head = self._encode_head(None)
+            self._framing, self._left = head.framing, head.length or 0
+            self._at = _At.BODY
+            data = head.data
+        elif self._at is not _At.BODY:
+            raise BadAnswer("the body comes after the head of the answer, and ends once")
         framing = self._framing
         if framing is Framing.LENGTH:
             self._left -= len(content)
             if self._left < 0 or (self._left and not more):
                 raise BadAnswer("the body is not as long as its content-length says")
-        if framing is not Framing.NONE:
-            if framing is Framing.CHUNKED:
-                content = chunk(content)
-            data = data + content if data else content
+        elif framing is Framing.CHUNKED:
+            content = chunk(content) if more else chunk(content) + LAST_CHUNK
+        elif framing is Framing.NONE:
+            content = b""
         if not more:
-            if framing is Framing.CHUNKED:
-                data += LAST_CHUNK
             self._at = _At.DONE
-        await self._put(data)
+        await self._put(data + content)
+
+    def _encode_head(self, whole: int | None) -> AnswerHead:
+        if self.gone:
+            raise ClientGone
+        head, line, start = self.head, self._line, self._start
+        encoded = encode_head(
+            start["status"],
+            start.get("headers", ()),
+            line.date,
+            head_only=head.method == "HEAD",
+            modern=head.version == "1.1",
+            whole=whole,
+            close=(
+                not head.keep_alive
+                # What followed a request for a WebSocket need not be HTTP.
+                or head.websocket
+                or not (self.body.complete or self._drains())
+                or line.closes
+            ),
+        )
+        self.close = encoded.close
+        return encoded
 
     async def _put(self, data: bytes) -> None:
+        if self.gone:
+            raise ClientGone
         try:
             if len(data) <= WRITE_SIZE:
-                if data:
-                    await self._line.send(data)
+                await self._line.send(data)
             else:
                 for at in range(0, len(data), WRITE_SIZE):
                     await self._line.send(data[at : at + WRITE_SIZE])
         except ClientGone:
             self.gone = True
             raise
-
-    def _begin(self, answer: AnswerHead, whole: int | None) -> bytes:
-        head, line = self.head, self._line
-        framing = answer.framing(
-            head_only=head.method == "HEAD", modern=head.version == "1.1", whole=whole
-        )
-        self._framing = framing
-        self._left = answer.length or 0
-        self.close = (
-            not head.keep_alive
-            # What followed a request for a WebSocket need not be HTTP.
-            or head.websocket
-            or answer.close
-            or framing is Framing.CLOSE
-            or not (self.body.complete or self._drains())
-            or line.closes()
-        )
-        self._at = _At.BODY
-        return answer.encode(framing, line.date(), close=self.close)
 
     def _drains(self) -> bool:
         # A client that waits for a 100 may send its body or not: nobody knows what comes next.

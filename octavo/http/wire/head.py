@@ -17,7 +17,8 @@ from octavo.http.wire.target import check_host, read_target
 END = b"\r\n\r\n"
 Headers = list[tuple[bytes, bytes]]
 
-_TEXT = bytes((0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)))
+_VERSIONS = {b" HTTP/1.1\r\n": "1.1", b" HTTP/1.0\r\n": "1.0"}
+_METHODS = {method.encode(): method for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")}
 _LENGTH = re.compile(rb"[0-9]{1,15}")
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _DECISIVE = frozenset(
@@ -40,10 +41,10 @@ class Head:
     raw_path: bytes
     query: bytes
     headers: Headers
-    length: int | None
     keep_alive: bool
-    expects: bool
-    websocket: bool
+    length: int | None = 0
+    expects: bool = False
+    websocket: bool = False
 
 
 class _Seen:
@@ -71,23 +72,36 @@ def parse_head(raw: bytes, limits: Limits) -> Head:
 
     Raises `Refusal`: 400 for what is no HTTP/1 or ambiguous, 414, 431, 417, 501 or 505.
     """
-    lines = raw.count(b"\n")
-    if raw.count(b"\r\n") != lines or raw.count(b"\r") != lines:
-        raise malformed("A line of the head has to end with CR and LF, which stand nowhere else.")
-    if raw.translate(None, _TEXT):
-        raise malformed("The head holds a control character.")
-    if lines - 2 > limits.header_count:
+    if raw.count(b"\n") - 2 > limits.header_count:
         raise too_many_headers(limits)
     seen = _Seen()
     # A parser that is used again remembers bodies, upgrades and closes to come.
     parser = httptools.HttpRequestParser(seen)
-    _feed(parser, raw)
+    try:
+        parser.feed_data(raw)
+    except httptools.HttpParserUpgrade:
+        # llhttp stops behind the head of an upgrade; the wire decides itself what to do.
+        pass
+    except httptools.HttpParserInvalidMethodError:
+        if _TOKEN.match(raw) is None:
+            raise malformed("The request line has to begin with a method.") from None
+        raise Refusal("not_implemented", "The method of the request is not known.") from None
+    except httptools.HttpParserError as error:
+        raise malformed(f"The head of the request is malformed: {error}.") from None
     if seen.heads != 1:
         raise malformed("The head of the request is malformed.")
-    method, version, target = parser.get_method(), parser.get_http_version(), seen.target
+    method, target = parser.get_method(), seen.target
     if len(target) > limits.target_length:
         raise target_too_long(limits)
-    if not raw.startswith(b"%b %b HTTP/%b\r\n" % (method, target, version.encode())):
+    begin = method + b" " + target
+    if not raw.startswith(begin):
+        raise malformed("The request line has to be a method, a target and HTTP/1.1.")
+    version = _VERSIONS.get(raw[len(begin) : len(begin) + 11])
+    if version is None:
+        if raw.startswith(b" HTTP/", len(begin)):
+            raise Refusal(
+                "http_version_not_supported", "The request has to be HTTP/1.1 or HTTP/1.0."
+            )
         raise malformed("The request line has to be a method, a target and HTTP/1.1.")
     return _head(method, version, target, seen.headers)
 
@@ -109,25 +123,14 @@ def target_too_long(limits: Limits) -> Refusal:
     )
 
 
-def _feed(parser: httptools.HttpRequestParser, raw: bytes) -> None:
-    try:
-        parser.feed_data(raw)
-    except httptools.HttpParserUpgrade:
-        # llhttp stops behind the head of an upgrade; the wire decides itself what to do.
-        return
-    except httptools.HttpParserInvalidMethodError:
-        raise Refusal("not_implemented", "The method of the request is not known.") from None
-    except httptools.HttpParserError as error:
-        raise malformed(f"The head of the request is malformed: {error}.") from None
-
-
 def _head(method: bytes, version: str, raw_target: bytes, headers: Headers) -> Head:
+    modern = version == "1.1"
     if method == b"CONNECT":
         raise Refusal("not_implemented", "This is no proxy: CONNECT is not served.")
-    if version not in ("1.0", "1.1"):
-        raise Refusal("http_version_not_supported", "The request has to be HTTP/1.1 or HTTP/1.0.")
-    modern = version == "1.1"
-    target = read_target(method, raw_target)
+    if method == b"OPTIONS":
+        target = read_target(raw_target, of_options=True)
+    else:
+        target = read_target(raw_target)
     fields: dict[bytes, bytes] = {}
     for name, value in headers:
         if name in _DECISIVE:
@@ -137,45 +140,41 @@ def _head(method: bytes, version: str, raw_target: bytes, headers: Headers) -> H
                 fields[name] += b"," + value
             else:
                 raise malformed(f"The header {name.decode()} may stand there once only.")
-    host = fields.get(b"host")
-    if host is None:
-        if modern:
-            raise malformed("The header host is missing.")
-    else:
-        check_host(host)
+    if b"host" in fields:
+        check_host(fields[b"host"])
+    elif modern:
+        raise malformed("The header host is missing.")
     if target.authority is not None:
-        headers = [
-            (b"host", target.authority),
-            *(field for field in headers if field[0] != b"host"),
-        ]
-    length: int | None = 0
+        others = [field for field in headers if field[0] != b"host"]
+        headers = [(b"host", target.authority), *others]
+    verb = _METHODS.get(method) or method.decode("ascii")
+    head = Head(verb, version, target.path, target.raw_path, target.query, headers, modern)
+    # Most requests have no other of these than the host.
+    if len(fields) > 1:
+        _read_fields(head, fields, modern=modern)
+    return head
+
+
+def _read_fields(head: Head, fields: dict[bytes, bytes], *, modern: bool) -> None:
     if b"transfer-encoding" in fields:
         _check_coding(fields, modern=modern)
-        length = None
+        head.length = None
     elif b"content-length" in fields:
-        length = _read_length(fields[b"content-length"])
-    expects = b"expect" in fields and _expects(fields[b"expect"]) and modern and length != 0
-    connection = _tokens(fields[b"connection"]) if b"connection" in fields else ()
-    websocket = (
-        modern
-        and method == b"GET"
-        and b"upgrade" in connection
-        and b"websocket" in _tokens(fields.get(b"upgrade", b""))
-    )
-    if websocket and length != 0:
-        raise malformed("A request for a WebSocket has no body.")
-    return Head(
-        method.decode("ascii"),
-        version,
-        target.path,
-        target.raw_path,
-        target.query,
-        headers,
-        length,
-        modern and b"close" not in connection,
-        expects,
-        websocket,
-    )
+        head.length = _read_length(fields[b"content-length"])
+    if b"expect" in fields:
+        head.expects = _expects(fields[b"expect"]) and modern and head.length != 0
+    if b"connection" in fields:
+        connection = _tokens(fields[b"connection"])
+        head.keep_alive = modern and b"close" not in connection
+        if (
+            modern
+            and head.method == "GET"
+            and b"upgrade" in connection
+            and b"websocket" in _tokens(fields.get(b"upgrade", b""))
+        ):
+            head.websocket = True
+            if head.length != 0:
+                raise malformed("A request for a WebSocket has no body.")
 
 
 def _tokens(value: bytes) -> tuple[bytes, ...]:

@@ -303,7 +303,7 @@ class _Protocol(H2Protocol):
             raise Refusal(
                 "target_too_long", f"At most {limits.target_length} bytes of target are taken."
             )
-        read_target(headers[b":method"], path)
+        read_target(path, of_options=headers[b":method"] == b"OPTIONS")
         host = headers.get(b":authority", headers.get(b"host"))
         if host is None:
             raise malformed("The request names no host.")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Limits:
     """What one client may take; times in seconds, sizes in bytes.
 
-    A deadline is noticed at the next ``tick``, so it may be passed by as much. What has no
-    default is up to the operator.
+    A deadline is noticed at a ``tick``, so it may be passed by two of them. What has no default
+    is up to the operator.
     """
 
     head_time: float

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from email.utils import formatdate
 from enum import Enum, auto
 from http import HTTPStatus
+from typing import NamedTuple
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
@@ -15,6 +16,7 @@ LAST_CHUNK = b"0\r\n\r\n"
 _LINES = {
     status.value: b"HTTP/1.1 %d %b\r\n" % (status.value, status.phrase.encode())
     for status in HTTPStatus
+    if status >= 200
 }
 #: Of the connection, not of the answer (RFC 9110 section 7.6.1); what an application says of
 #: them is dropped, but for a wish to close.
@@ -35,76 +37,89 @@ class BadAnswer(Exception):
     """The application answered what can't be sent: a bug of its own, and the message says which."""
 
 
-class AnswerHead:
-    """The head of one answer, read from what the application gave.
+class AnswerHead(NamedTuple):
+    """The head of one answer, ready to be sent.
 
-    ``length`` is the declared content-length in bytes, or None. ``close`` says that the
-    application asked to close the connection. Raises `BadAnswer` for a status or a header that
-    no answer can have.
+    ``length`` is that of the body in bytes, None when nobody knows it yet; ``close`` says that
+    the connection ends with the answer.
     """
 
-    __slots__ = ("_block", "_dated", "_lines", "close", "length", "status")
+    data: bytes
+    framing: Framing
+    length: int | None
+    close: bool
 
-    def __init__(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        if not 200 <= status <= 599:
-            raise BadAnswer(f"{status} is no final status")
-        block = []
-        self.status = status
-        self.length: int | None = None
-        self.close = self._dated = False
-        for name, value in headers:
-            if name in _OF_THE_WIRE:
-                self._read(name, value)
-                if name != b"date":
-                    continue
-            block.append(b"%b: %b\r\n" % (name, value))
-        self._block = b"".join(block)
-        self._lines = len(block)
-        if (
-            self._block.count(b"\n") != self._lines
-            or self._block.count(b"\r") != self._lines
-            or b"\0" in self._block
-        ):
-            raise BadAnswer("a header of the answer holds a line break")
 
-    def _read(self, name: bytes, value: bytes) -> None:
-        if name == b"content-length":
-            if self.length is not None or not value.isdigit():
-                raise BadAnswer("the content-length of the answer is no single number")
-            self.length = int(value)
-        elif name == b"connection":
-            self.close = self.close or b"close" in value.lower()
-        elif name == b"date":
-            self._dated = True
+def encode_head(
+    status: int,
+    headers: Iterable[tuple[bytes, bytes]],
+    date: bytes,
+    *,
+    head_only: bool,
+    modern: bool,
+    whole: int | None,
+    close: bool,
+) -> AnswerHead:
+    """Answer the head of an answer as bytes.
 
-    def framing(self, *, head_only: bool, modern: bool, whole: int | None) -> Framing:
-        """Choose how the end of the body is told.
+    Args:
+        status: the final status.
+        headers: those of the application, names in lower case.
+        date: the line of the date header, for an answer that has none of its own.
+        head_only: the request was a HEAD.
+        modern: the request was HTTP/1.1, not 1.0.
+        whole: the length in bytes of a body that is known as a whole, else None.
+        close: the connection has to close behind the answer, whatever that says.
 
-        ``head_only``: the request was a HEAD; ``modern``: it was HTTP/1.1; ``whole``: the length
-        in bytes of a body that is known as a whole, or None.
-        """
-        if self.status in (204, 304):
-            return Framing.NONE
-        if self.length is None:
-            self.length = whole
-        if head_only:
-            return Framing.NONE
-        if self.length is not None:
-            return Framing.LENGTH
-        return Framing.CHUNKED if modern else Framing.CLOSE
+    Raises `BadAnswer` for a status or a header that no answer can have.
+    """
+    parts = [_LINES.get(status) or _unnamed_line(status), date]
+    length = None
+    for name, value in headers:
+        if name in _OF_THE_WIRE:
+            if name == b"content-length":
+                if length is not None or not value.isdigit():
+                    raise BadAnswer("the content-length of the answer is no single number")
+                length = int(value)
+                continue
+            if name == b"connection":
+                close = close or b"close" in value.lower()
+            if name != b"date":
+                continue
+            parts[1] = b""
+        parts += (name, b": ", value, b"\r\n")
+    if status in (204, 304):
+        # No length is better than that of nothing, which a 304 would tell of what it stands for.
+        framing = Framing.NONE
+    elif head_only:
+        framing = Framing.NONE
+        length = whole if length is None else length
+    elif length is not None or whole is not None:
+        framing = Framing.LENGTH
+        length = whole if length is None else length
+    elif modern:
+        framing = Framing.CHUNKED
+        parts += (b"transfer-encoding", b": ", b"chunked", b"\r\n")
+    else:
+        framing = Framing.CLOSE
+        close = True
+    if length is not None and status != 204:
+        parts += (b"content-length", b": ", b"%d" % length, b"\r\n")
+    if close:
+        parts += (b"connection", b": ", b"close", b"\r\n")
+    parts.append(b"\r\n")
+    data = b"".join(parts)
+    # The line of the status, that of the date unless there is another, four parts a header.
+    breaks = (len(parts) - 3) // 4 + 2 + (parts[1] != b"")
+    if data.count(b"\n") != breaks or data.count(b"\r") != breaks or b"\0" in data:
+        raise BadAnswer("a header of the answer holds a line break or NUL")
+    return AnswerHead(data, framing, length, close)
 
-    def encode(self, framing: Framing, date: bytes, *, close: bool) -> bytes:
-        """Answer the head as bytes, with the line of the ``date`` unless there is one already."""
-        parts = [_LINES.get(self.status) or b"HTTP/1.1 %d Unknown\r\n" % self.status]
-        if not self._dated:
-            parts.append(date)
-        parts.append(self._block)
-        if framing is Framing.CHUNKED:
-            parts.append(b"transfer-encoding: chunked\r\n")
-        elif self.length is not None and self.status != 204:
-            parts.append(b"content-length: %d\r\n" % self.length)
-        parts.append(b"connection: close\r\n\r\n" if close else b"\r\n")
-        return b"".join(parts)
+
+def _unnamed_line(status: int) -> bytes:
+    if not 200 <= status <= 599:
+        raise BadAnswer(f"{status} is no final status")
+    return b"HTTP/1.1 %d Unknown\r\n" % status
 
 
 def chunk(content: bytes) -> bytes:

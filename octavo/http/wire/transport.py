@@ -34,6 +34,9 @@ class Transport(Protocol):
         A broken connection reads like one that ended. Cancelling loses nothing.
         """
 
+    async def receive_later(self) -> bytes:
+        """Do as `receive` does, where nothing is likely to have arrived yet."""
+
     def send_now(self, data: bytes) -> int:
         """Send what can be sent without waiting, and answer how many bytes that was.
 
@@ -95,6 +98,12 @@ class _Plain:
             except OSError:
                 return b""
 
+    async def receive_later(self) -> bytes:
+        # To look first would cost a system call that finds nothing.
+        self.waited = True
+        await trio.lowlevel.wait_readable(self.descriptor)
+        return await self.receive()
+
     def send_now(self, data: bytes) -> int:
         try:
             return os.write(self.descriptor, data)
@@ -149,6 +158,9 @@ class _Tls:
             return bytes(await self._stream.receive_some(READ_SIZE))
         except _GONE:
             return b""
+
+    async def receive_later(self) -> bytes:
+        return await self.receive()
 
     def send_now(self, data: bytes) -> int:
         return 0

@@ -5,7 +5,9 @@ notes its deadlines, and every tick this task looks through them; it also asks t
 one call, which of the clients that wait for an answer have left.
 """
 
+import math
 import select
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
 
@@ -66,17 +68,29 @@ class Watched(Protocol):
 
 
 class Watchdog:
-    """Watches the connections that are added to it, while `run` runs."""
+    """Watches the connections that are added to it, while `run` runs.
 
-    def __init__(self, limits: Limits) -> None:
+    ``now`` is trio's time of the last tick, never more than a tick ago while anything is
+    watched: a deadline counted from it spares the clock. ``at_tick`` is called whenever it moves.
+    """
+
+    def __init__(self, limits: Limits, at_tick: Callable[[], None]) -> None:
         self._limits = limits
+        self._at_tick = at_tick
         self._watched: set[Watched] = set()
         self._work = trio.Event()
+        self.now = -math.inf
 
     def add(self, connection: Watched) -> None:
         """Watch ``connection`` until it is removed."""
+        if not self._watched:
+            self._tick()
         self._watched.add(connection)
         self._work.set()
+
+    def _tick(self) -> None:
+        self.now = trio.current_time()
+        self._at_tick()
 
     def remove(self, connection: Watched) -> None:
         """Watch ``connection`` no longer."""
@@ -93,17 +107,19 @@ class Watchdog:
                 self._work = trio.Event()
                 await self._work.wait()
             await trio.sleep(self._limits.tick)
-            self.look(trio.current_time())
+            self._tick()
+            self._look(self.now)
 
-    def look(self, now: float) -> None:
-        """Cut every connection that has passed a deadline, or whose client left."""
+    def _look(self, now: float) -> None:
+        # The tick that a deadline was counted from may have been that much ago.
+        late = now - self._limits.tick
         waiting: dict[int, Watched] = {}
         for connection in tuple(self._watched):
-            if now >= connection.deadline:
+            if late >= connection.deadline:
                 connection.cut(connection.phase)
-            elif now >= connection.write_deadline:
+            elif late >= connection.write_deadline:
                 connection.cut(Cut.WRITE)
-            elif now >= connection.request_deadline:
+            elif late >= connection.request_deadline:
                 connection.cut(Cut.REQUEST)
             elif connection.request is not None:
                 # Most requests are over before the next tick: only the others are asked about.

@@ -17,7 +17,7 @@ from octavo.http.wire.http2 import Http2Connection, Worker
 from octavo.http.wire.limits import Limits
 from octavo.http.wire.problem import MEDIA_TYPE, problem_document
 from octavo.http.wire.refusal import ClientGone, Refusal
-from octavo.http.wire.response import AnswerHead, Framing, date_line
+from octavo.http.wire.response import date_line, encode_head
 from octavo.http.wire.transport import plain_transport, tls_transport
 from octavo.http.wire.watchdog import Cut, Watchdog, Watched
 
@@ -80,7 +80,8 @@ class WireOptions:
 class Wire:
     """The connections of one server over one ``application``.
 
-    `watch` has to run as long as connections are served.
+    `watch` has to run as long as connections are served. ``date`` is the line of the date
+    header now.
     """
 
     def __init__(self, application: Application, options: WireOptions) -> None:
@@ -94,8 +95,8 @@ class Wire:
         self._admission = Admission(
             limits.connections, limits.connections_per_client, options.trusted_proxies
         )
-        self._watchdog = Watchdog(limits)
-        self._date = (0, b"")
+        self.watchdog = Watchdog(limits, self._tell_time)
+        self.date = b""
 
     @property
     def open(self) -> int:
@@ -104,7 +105,7 @@ class Wire:
 
     async def watch(self) -> None:
         """Watch the deadlines of all connections, until cancelled."""
-        await self._watchdog.run()
+        await self.watchdog.run()
 
     def stop(self) -> None:
         """Let no connection outlast its request: idle ones end now, WebSockets are told.
@@ -112,7 +113,7 @@ class Wire:
         A connection on which the next request has arrived already still gets its answer.
         """
         self.stopping.set()
-        for connection in self._watchdog.connections():
+        for connection in self.watchdog.connections():
             if connection.idle and not connection.has_input():
                 connection.cut(Cut.STOP)
 
@@ -178,11 +179,11 @@ class Wire:
         await self._watched(http2, lambda: http2.run(received))
 
     async def _watched(self, connection: Watched, run: Callable[[], Any]) -> None:
-        self._watchdog.add(connection)
+        self.watchdog.add(connection)
         try:
             await run()
         finally:
-            self._watchdog.remove(connection)
+            self.watchdog.remove(connection)
 
     def _turn_away(self, stream: Stream, peer: Peer) -> None:
         """Say that there are too many connections, as far as that takes no waiting."""
@@ -195,6 +196,7 @@ class Wire:
             "Too many connections are open. Close some, or try again later.",
             headers=((b"retry-after", b"5"),),
         )
+        self._tell_time()
         transport.send_now(self.refuse(refusal, peer))
 
     def refuse(self, refusal: Refusal, peer: Peer) -> bytes:
@@ -216,10 +218,16 @@ class Wire:
     def refusal_answer(self, refusal: Refusal, request_id: str, *, head_only: bool) -> bytes:
         """Answer, as bytes for HTTP/1.1, what tells of ``refusal`` and of the close behind it."""
         headers, body = self.refusal_parts(refusal, request_id)
-        answer = AnswerHead(refusal.status, headers)
-        framing = answer.framing(head_only=head_only, modern=True, whole=len(body))
-        data = answer.encode(framing, self.date(), close=True)
-        return data if framing is Framing.NONE else data + body
+        head = encode_head(
+            refusal.status,
+            headers,
+            self.date,
+            head_only=head_only,
+            modern=True,
+            whole=len(body),
+            close=True,
+        )
+        return head.data if head_only else head.data + body
 
     def refusal_parts(self, refusal: Refusal, request_id: str) -> tuple[Headers, bytes]:
         """Answer headers and body that tell of ``refusal``."""
@@ -252,12 +260,8 @@ class Wire:
         )
         return (peer.client if address == peer.client[0] else (address, 0)), scheme
 
-    def date(self) -> bytes:
-        """Answer the line of the date header, made anew each second."""
-        now = int(self._options.now())
-        if now != self._date[0]:
-            self._date = (now, date_line(now))
-        return self._date[1]
+    def _tell_time(self) -> None:
+        self.date = date_line(int(self._options.now()))
 
 
 def _socket(stream: Stream) -> trio.socket.SocketType:

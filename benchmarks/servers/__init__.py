@@ -1,0 +1,1 @@
+"""Servers that a benchmark starts in processes of their own, one at a time."""

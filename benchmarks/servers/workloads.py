@@ -1,0 +1,136 @@
+"""The same three answers in each way there is: bare ASGI, the contract's pipeline, Quart."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal, cast
+from uuid import UUID
+
+from quart import Quart
+from quart_trio import QuartTrio
+
+from octavo.http.application import Application
+from octavo.http.bodies import json_body
+from octavo.http.call import Call
+from octavo.http.contract_model import ContractModel
+from octavo.http.operation import Security, operation
+from octavo.http.pages import pages
+from octavo.http.request_log import RequestLog
+from octavo.http.wire.asgi import Application as ASGIApplication
+from octavo.http.wire.asgi import Receive, Scope, Send
+from octavo.log import Log, Sink
+
+JSON = [(b"content-type", b"application/json")]
+
+
+async def bare(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer as little as can be, and JSON by JSON from the standard library."""
+    if scope["type"] == "lifespan":
+        while True:
+            event = await receive()
+            await send({"type": f"{event['type']}.complete"})
+            if event["type"] == "lifespan.shutdown":
+                return
+    body = b'{"status":"alive"}'
+    if scope["method"] == "POST":
+        event = await receive()
+        received = event["body"]
+        while event["more_body"]:
+            event = await receive()
+            received += event["body"]
+        note = json.loads(received)
+        body = json.dumps({"noteId": note["noteId"], "text": note["text"]}).encode()
+    headers = [*JSON, (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+class Alive(ContractModel):
+    status: Literal["alive"]
+
+
+class NotePath(ContractModel):
+    note_id: UUID
+
+
+class NoteInput(ContractModel):
+    note_id: str
+    text: str
+    title: str
+    revision: int
+
+
+class Note(ContractModel):
+    note_id: str
+    text: str
+
+
+class Owner:
+    """Whoever asks, without looking."""
+
+    name = "owner"
+    locked = False
+
+
+class Anybody:
+    """Authentication, stubbed."""
+
+    async def authenticate(self, call: Call) -> Owner:
+        return Owner()
+
+
+class Operations:
+    @operation(
+        id="getHealth",
+        method="GET",
+        path="/api/health",
+        tag="service",
+        summary="Whether this process lives",
+        security=Security.NONE,
+    )
+    async def get_health(self, call: Call) -> Alive:
+        return Alive(status="alive")
+
+    @operation(
+        id="saveNote",
+        method="POST",
+        path="/api/notes/{noteId}/saves",
+        tag="notes",
+        summary="Save a note",
+        security=Security.SESSION_OR_KEY,
+        body=json_body(NoteInput, limit=1_000_000),
+    )
+    async def save_note(self, call: Call, path: NotePath, body: NoteInput) -> Note:
+        return Note(note_id=body.note_id, text=body.text)
+
+
+def contract(log: RequestLog) -> Application:
+    """Make the whole pipeline, with a stub for who asks."""
+    return Application(
+        [Operations()],
+        new_id=lambda: "0190a0b0-0000-7000-8000-00000000000a",
+        log_request=log,
+        authenticators={Security.SESSION_OR_KEY: Anybody()},
+        fallback=cast(ASGIApplication, pages(api_document="/api/openapi.json")),
+    )
+
+
+def quart_pages() -> QuartTrio:
+    """Make the pages alone."""
+    return pages(api_document="/api/openapi.json")
+
+
+def quart_on_asyncio() -> Quart:
+    """Make a page like the index for servers that don't run trio."""
+    app = Quart(__name__)
+
+    @app.get("/")
+    async def index() -> str:
+        return "<!doctype html>\n<title>Octavo</title>\n" + "<p>This server keeps notes.</p>\n" * 15
+
+    return app
+
+
+def line_log() -> Log:
+    """Log each request as JSON into nowhere."""
+    return Log("json", Sink(open("/dev/null", "wb", buffering=0)), lambda: 1_790_000_000.0)
