@@ -15,6 +15,10 @@ class Exchange(Protocol):
         """The id of the request: the client's own when it is a good one, else one made."""
 
     @property
+    def request_id_accepted(self) -> bool:
+        """False when the request brought an id of its own that is none."""
+
+    @property
     def refused(self) -> tuple[int, str] | None:
         """Status and code of what the wire answers in place of the application, if it does."""
 

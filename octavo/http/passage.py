@@ -54,11 +54,11 @@ class Passage:
         self._receive = receive
         self._received = 0
         self.scope = scope
-        exchange = exchange_of(scope)
-        self.request_id, self.accepted = choose_request_id(
-            scope["headers"], new_id if exchange is None else lambda: exchange.request_id
-        )
-        self.exchange = exchange
+        self.exchange = exchange = exchange_of(scope)
+        if exchange is None:
+            self.request_id, self.accepted = choose_request_id(scope["headers"], new_id)
+        else:
+            self.request_id, self.accepted = exchange.request_id, exchange.request_id_accepted
         self.method: str = scope.get("method", "GET")
         self.transmission = Transmission(send, self.request_id, events)
         self.call: Call | None = None

@@ -5,7 +5,7 @@ A line holds no body, no query string, no header, and no secret of a path.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LONGEST_PATH = 512
 """Characters of a path that a line shows."""
@@ -18,8 +18,7 @@ _BEFORE_SECRETS = ("/published/", "/invitation/", "/invitations/", "/reset-passw
 _SECRET = re.compile(rf"(?i)((?:{'|'.join(_BEFORE_SECRETS)})/*)[^/]+")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRecord:
+class RequestRecord(NamedTuple):
     """What is known of a request when it is over.
 
     Attributes:

@@ -97,7 +97,20 @@ class Router(Generic[T]):
             return None, values
         if len(segments) - 1 > self._deepest or segments[0]:
             return None, values
-        return _walk(self._root, segments, 1, values), values
+        node = self._root
+        for segment in segments[1:]:
+            child = node.static.get(segment)
+            if child is None:
+                child = node.parameter
+                if child is None or not segment:
+                    return None, []
+                values.append(segment)
+            elif node.parameter is not None:
+                # Here the way forks: the one that wins may lead nowhere.
+                values.clear()
+                return _walk(self._root, segments, 1, values), values
+            node = child
+        return node.resource, values if node.resource is not None else []
 
 
 def _walk(node: _Node[T], segments: list[str], at: int, values: list[str]) -> Resource[T] | None:

@@ -59,6 +59,8 @@ class WireExchange:
     """What the wire offers, and what was asked of it."""
 
     request_id: str = "from-the-wire"
+    request_id_accepted: bool = True
+    refused: tuple[int, str] | None = None
     allowed: list[float] = field(default_factory=list)
     ignores_disconnect: bool = False
 

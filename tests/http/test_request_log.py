@@ -1,6 +1,5 @@
 """The line of a request: what it tells, and what it never does."""
 
-import dataclasses
 import io
 import json
 
@@ -52,7 +51,7 @@ def test_line_tells_who_asked_for_what_and_how_it_ended() -> None:
 
 
 def test_line_leaves_out_what_there_is_none_of() -> None:
-    record = dataclasses.replace(RECORD, operation=None, principal=None)
+    record = RECORD._replace(operation=None, principal=None)
     assert line(RECORD).keys() - line(record).keys() == {"operation", "account"}
 
 
@@ -60,7 +59,7 @@ def test_line_leaves_out_what_there_is_none_of() -> None:
     ("status", "level"), [(200, "info"), (404, "info"), (499, "info"), (500, "error")]
 )
 def test_line_of_a_failure_of_the_service_is_an_error(status: int, level: str) -> None:
-    told = line(dataclasses.replace(RECORD, status=status, failure="some_code"))
+    told = line(RECORD._replace(status=status, failure="some_code"))
     assert (told["level"], told["problem"]) == (level, "some_code")
 
 

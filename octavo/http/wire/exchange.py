@@ -86,6 +86,7 @@ class Exchange:
         "_framing",
         "_given",
         "_id",
+        "_id_accepted",
         "_left",
         "_line",
         "_start",
@@ -114,6 +115,7 @@ class Exchange:
         self._continued = not head.expects
         self._given = False
         self._id: str | None = None
+        self._id_accepted = True
 
     # What the application may ask for.
 
@@ -121,8 +123,13 @@ class Exchange:
     def request_id(self) -> str:
         """The id of this request: the client's own when it is a good one, else one made here."""
         if self._id is None:
-            self._id = choose_request_id(self.head.headers, self._line.new_id)[0]
+            self._id, self._id_accepted = choose_request_id(self.head.headers, self._line.new_id)
         return self._id
+
+    @property
+    def request_id_accepted(self) -> bool:
+        """False when the request brought an id of its own that is none."""
+        return self.request_id != "" and self._id_accepted
 
     def allow(self, seconds: float) -> None:
         """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""

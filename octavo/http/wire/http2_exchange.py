@@ -42,13 +42,20 @@ class Http2Exchange:
         self._cancel = trio.CancelScope()
         self._finishes = self._gone = self._begun = self._done = self._whole_body = False
         self._id: str | None = None
+        self._id_accepted = True
 
     @property
     def request_id(self) -> str:
         """The id of this request: the client's own when it is a good one, else one made here."""
         if self._id is None:
-            self._id = choose_request_id(self._scope["headers"], self._wire.new_id)[0]
+            chosen = choose_request_id(self._scope["headers"], self._wire.new_id)
+            self._id, self._id_accepted = chosen
         return self._id
+
+    @property
+    def request_id_accepted(self) -> bool:
+        """False when the request brought an id of its own that is none."""
+        return self.request_id != "" and self._id_accepted
 
     def allow(self, seconds: float) -> None:
         """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""
