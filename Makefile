@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm lint check bench lock clean dev
+.PHONY: help install run test storm fuzz lint check bench lock clean dev
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -26,6 +26,9 @@ test: dev ## run every test
 
 storm: dev ## run the storms of the core under 50,000 schedules each
 	@OCTAVO_STORM_SCHEDULES=50000 $(BIN)/pytest -q tests/actors/core/test_storms.py $(ARGS)
+
+fuzz: dev ## send a million mutated requests to the wire
+	@OCTAVO_FUZZ_CASES=1000000 $(BIN)/pytest -q tests/wire/test_fuzz.py $(ARGS)
 
 lint: dev ## check style, format, types, and who imports whom
 	@$(BIN)/ruff check --quiet

@@ -72,15 +72,19 @@ def report(name: str, value: float, unit: str) -> None:
     print(json.dumps({"name": name, "value": round(value, 3), "unit": unit}), flush=True)
 
 
+def pinned(core: int) -> list[str]:
+    """The words before a command that keep it on one core."""
+    return ["taskset", "-c", str(core)]
+
+
 @contextmanager
 def running(server: str, core: int) -> Iterator[tuple[int, int]]:
     """Start a server on one core; give its port and its process."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.servers", server, str(port)],
+        [*pinned(core), sys.executable, "-m", "benchmarks.servers", server, str(port)],
         cwd=ROOT,
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
         stderr=subprocess.DEVNULL,
     )
     try:
@@ -101,7 +105,17 @@ def running(server: str, core: int) -> Iterator[tuple[int, int]]:
 
 def wrk(load: Load, port: int, connections: int, seconds: int, core: int, script: str) -> None:
     """Ask for some seconds, and report answers a second and how long they took."""
-    command = ["wrk", "-t", "1", "-c", str(connections), "-d", str(seconds), "--latency"]
+    command = [
+        *pinned(core),
+        "wrk",
+        "-t",
+        "1",
+        "-c",
+        str(connections),
+        "-d",
+        str(seconds),
+        "--latency",
+    ]
     if load.saves:
         command += ["-s", script]
     found = subprocess.run(
@@ -109,7 +123,6 @@ def wrk(load: Load, port: int, connections: int, seconds: int, core: int, script
         capture_output=True,
         text=True,
         check=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
     ).stdout
     if "Non-2xx" in found or "Socket errors" in found:
         raise SystemExit(f"{load.name} at {connections} connections went wrong:\n{found}")
@@ -157,7 +170,7 @@ def main() -> None:
         raise SystemExit("wrk makes the load: install it (apt-get install wrk), and try again")
     cores = sorted(os.sched_getaffinity(0))
     server_core, client_core = cores[0], cores[-1]
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     seconds, counts = (1, (64,)) if arguments.quick else (4, (1, 16, 64, 1000))
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
