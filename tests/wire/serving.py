@@ -1,6 +1,5 @@
 """A server on a real socket in the test's own loop, and clients that write bytes by hand."""
 
-import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -242,7 +241,6 @@ async def serving(
         )
         server.ended.set()
 
-    logging.getLogger("hypercorn.error").setLevel(logging.WARNING)
     with listener:
         async with trio.open_nursery() as nursery:
             await nursery.start(run)

@@ -13,6 +13,10 @@ from octavo.http.wire.certificate import Certificate
 from octavo.http.wire.hypercorn_hook import WireConfig
 from octavo.http.wire.wire import Wire, WireOptions
 
+# A logger of our own: where hypercorn runs, the caller is told.
+_hypercorn_log = logging.getLogger("octavo.http.wire.hypercorn")
+_hypercorn_log.setLevel(logging.WARNING)
+
 
 async def serve(
     application: Application,
@@ -37,9 +41,7 @@ async def serve(
     wire = Wire(application, options)
     config = WireConfig(wire)
     config.bind = [f"fd://{os.dup(listener.fileno())}" for listener in listeners]
-    config.errorlog = errors = logging.getLogger("hypercorn.error")
-    # Where it runs, the caller is told.
-    errors.setLevel(logging.WARNING)
+    config.errorlog = _hypercorn_log
     config.include_server_header = False
     config.graceful_timeout = grace
     config.h2_max_header_list_size = options.limits.head_size
