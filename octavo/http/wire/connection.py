@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from octavo.http.wire.asgi import Scope
 from octavo.http.wire.body import body_of
 from octavo.http.wire.containment import contained, only
 from octavo.http.wire.exchange import Exchange
-from octavo.http.wire.head import END, head_too_large, parse_head, target_too_long
-from octavo.http.wire.refusal import ClientGone, Refusal
+from octavo.http.wire.gathering import gather_head, split_head
+from octavo.http.wire.head import END, parse_head
+from octavo.http.wire.refusal import ClientGone, Refusal, body_stopped, request_too_slow
+from octavo.http.wire.scope import asgi_scope
 from octavo.http.wire.transport import Transport
 from octavo.http.wire.upgrade import HandedStream, check_handshake
 from octavo.http.wire.watchdog import Cut
@@ -151,6 +152,10 @@ class Connection:
         """Tell the client that no more comes."""
         await self._transport.send_end()
 
+    def allow(self, seconds: float) -> None:
+        """Let the whole request take ``seconds`` from now."""
+        self.request_deadline = trio.current_time() + seconds
+
     @property
     def date(self) -> bytes:
         """The line of the date header."""
@@ -231,46 +236,18 @@ class Connection:
             self.phase = Cut.REQUEST
             if not data:
                 return data
-        if data[:2] == b"\r\n":
-            data = _without_empty_lines(data)
         end = data.find(END)
-        if end == len(data) - 4 and end <= self.limits.head_size - 4:
+        if end == len(data) - len(END) and 0 < end <= self.limits.head_size - len(END):
             return data
-        return await self._gather_head(data) if end < 0 else self._split(data, end)
-
-    async def _gather_head(self, data: bytes) -> bytes:
-        limits = self.limits
-        gathered = bytearray(data)
+        if end > 0:
+            raw, self._buffer = split_head(data, end, self.limits)
+            return raw
         self.phase = Cut.HEAD
-        self.deadline = self._watchdog.now + limits.head_time
-        while True:
-            if len(gathered) > limits.head_size or gathered.count(b"\n") > limits.header_count + 2:
-                raise self._too_large(gathered)
-            more = await self._transport.receive()
-            if not more:
-                raise ClientGone
-            seen = max(0, len(gathered) - len(END))
-            gathered += more
-            if seen == 0 and gathered[:2] == b"\r\n":
-                gathered = bytearray(_without_empty_lines(bytes(gathered)))
-            end = gathered.find(END, seen)
-            if end >= 0:
-                self.deadline = math.inf
-                self.phase = Cut.REQUEST
-                return self._split(bytes(gathered), end)
-
-    def _split(self, data: bytes, end: int) -> bytes:
-        end += len(END)
-        if end > self.limits.head_size:
-            raise self._too_large(data[:end])
-        self._buffer = data[end:]
-        return data[:end]
-
-    def _too_large(self, gathered: bytes | bytearray) -> Refusal:
-        line = gathered.find(b"\r\n")
-        if line < 0 or line > self.limits.target_length + 32:
-            return target_too_long(self.limits)
-        return head_too_large(self.limits)
+        self.deadline = self._watchdog.now + self.limits.head_time
+        raw, self._buffer = await gather_head(data, self._transport.receive, self.limits)
+        self.deadline = math.inf
+        self.phase = Cut.REQUEST
+        return raw
 
     async def _receive(self, phase: Cut, seconds: float) -> bytes:
         self.phase = phase
@@ -280,72 +257,39 @@ class Connection:
         self.phase = Cut.REQUEST
         return data
 
-    def _asgi_scope(self, exchange: Exchange) -> Scope:
-        head, peer = exchange.head, self._peer
+    async def _answer(self, exchange: Exchange) -> None:
+        wire, peer = self._wire, self._peer
         client, scheme = peer.client, peer.scheme
         if peer.trusted:
-            client, scheme = self._wire.client_of(peer, head.headers)
-        scope: Scope = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.4"},
-            "http_version": head.version,
-            "method": head.method,
-            "scheme": scheme,
-            "path": head.path,
-            "raw_path": head.raw_path,
-            "query_string": head.query,
-            "root_path": "",
-            "headers": head.headers,
-            "client": client,
-            "server": peer.server,
-            "state": dict(self._wire.state),
-            "extensions": {"octavo": exchange},
-        }
-        if head.websocket:
-            scope["type"] = "websocket"
-            scope["scheme"] = "wss" if scheme == "https" else "ws"
-            del scope["method"]
-            scope["subprotocols"] = [
-                token.strip()
-                for name, value in head.headers
-                if name == b"sec-websocket-protocol"
-                for token in value.decode("latin-1").split(",")
-            ]
-            scope["extensions"]["websocket.http.response"] = {}
-        return scope
-
-    async def _answer(self, exchange: Exchange) -> None:
+            client, scheme = wire.client_of(peer, exchange.head.headers)
+        scope = asgi_scope(exchange.head, client, peer.server, scheme, wire.state, exchange)
         self.request = exchange
         failure: BaseException | None = None
         try:
-            await self._wire.application(
-                self._asgi_scope(exchange), exchange.receive, exchange.send
-            )
+            await wire.application(scope, exchange.receive, exchange.send)
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
         self.request = None
-        if exchange.refusal is not None:
-            await self._end(exchange, exchange.refusal)
-        elif failure is not None and not (exchange.gone and only(failure, ClientGone)):
+        if failure is not None and not (exchange.gone and only(failure, ClientGone)):
             _log.error(
                 "the application failed in request %s", exchange.request_id, exc_info=failure
             )
-            await self._fail(exchange)
-        elif exchange.gone:
-            raise ClientGone
-        elif not exchange.done:
+        elif not (exchange.done or exchange.gone):
             _log.error(
                 "the application ended request %s without a whole answer", exchange.request_id
             )
-            await self._fail(exchange)
-
-    async def _fail(self, exchange: Exchange) -> None:
-        if exchange.gone:
+        if exchange.done:
+            # The answer stands, whatever came behind it.
+            exchange.close = exchange.close or exchange.gone or failure is not None
+        elif exchange.refusal is not None:
+            await self._end(exchange, exchange.refusal)
+        elif exchange.gone:
             raise ClientGone
-        await self._end(
-            exchange,
-            Refusal("internal_error", "The service failed. Its log has the request id."),
-        )
+        else:
+            await self._end(
+                exchange,
+                Refusal("internal_error", "The service failed. Its log has the request id."),
+            )
 
     async def _drain(self, exchange: Exchange) -> bool:
         """Take the rest of a body that nobody read; False when it doesn't come."""
@@ -397,25 +341,6 @@ class Connection:
 
 def _refusal_of(why: Cut, *, whole_body: bool) -> Refusal | None:
     """Answer what a client is told whose request is cut off, unless it is gone."""
-    match why:
-        case Cut.BODY:
-            return Refusal(
-                "body_timeout", "The body of the request stopped arriving; nothing was done."
-            )
-        case Cut.REQUEST if not whole_body:
-            return Refusal("body_timeout", "The body of the request took too long to arrive.")
-        case Cut.REQUEST:
-            return Refusal(
-                "request_timeout",
-                "The request took too long. It may have been done: look before you repeat it.",
-                headers=((b"retry-after", b"5"),),
-            )
-    return None
-
-
-def _without_empty_lines(data: bytes) -> bytes:
-    """Drop the empty lines that may precede a request (RFC 9112 section 2.2)."""
-    at = 0
-    while data.startswith(b"\r\n", at):
-        at += 2
-    return data[at:]
+    if why is Cut.BODY:
+        return body_stopped()
+    return request_too_slow(whole_body=whole_body) if why is Cut.REQUEST else None

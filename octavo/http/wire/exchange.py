@@ -5,14 +5,14 @@ socket: what it does not read stays with the client, what the client does not ta
 """
 
 from enum import Enum, auto
-from typing import Protocol
 
 import trio
 
 from octavo.http.wire.asgi import Event
 from octavo.http.wire.body import Body
 from octavo.http.wire.head import Head
-from octavo.http.wire.limits import WRITE_SIZE, Limits
+from octavo.http.wire.limits import WRITE_SIZE
+from octavo.http.wire.line import Line
 from octavo.http.wire.refusal import ClientGone, Refusal
 from octavo.http.wire.request_id import choose_request_id
 from octavo.http.wire.response import (
@@ -24,41 +24,6 @@ from octavo.http.wire.response import (
     chunk,
     encode_head,
 )
-
-
-class Line(Protocol):
-    """What an exchange needs of its connection."""
-
-    limits: Limits
-    request_deadline: float
-
-    async def receive_body(self) -> bytes:
-        """Wait for bytes of the body; ``b""`` when no more come."""
-
-    def put_back(self, rest: bytes) -> None:
-        """Keep what was received beyond the body."""
-
-    async def send(self, data: bytes) -> None:
-        """Send all of ``data``, at most `WRITE_SIZE` bytes; raise `ClientGone`."""
-
-    @property
-    def date(self) -> bytes:
-        """The line of the date header."""
-
-    @property
-    def closes(self) -> bool:
-        """True when the connection is to close after this request, whatever it is."""
-
-    def new_id(self) -> str:
-        """Make an identifier."""
-
-    def take_over(self) -> trio.abc.HalfCloseableStream:
-        """Answer the rest of the connection as a stream."""
-
-    @property
-    def stopping(self) -> trio.Event:
-        """The event that is set when the service stops."""
-
 
 _STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 _BODIES = frozenset({"http.response.body", "websocket.http.response.body"})
@@ -133,7 +98,7 @@ class Exchange:
 
     def allow(self, seconds: float) -> None:
         """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""
-        self._line.request_deadline = trio.current_time() + seconds
+        self._line.allow(seconds)
 
     def ignore_disconnect(self) -> None:
         """Let the application run to its end, also when the client leaves before that."""

@@ -8,7 +8,7 @@ import trio
 
 from octavo.http.wire.asgi import Event, Scope
 from octavo.http.wire.containment import contained, only
-from octavo.http.wire.refusal import ClientGone, Refusal
+from octavo.http.wire.refusal import ClientGone, Refusal, body_stopped, request_too_slow
 from octavo.http.wire.request_id import choose_request_id
 from octavo.http.wire.response import HOP_BY_HOP, BadAnswer
 
@@ -75,7 +75,7 @@ class Http2Exchange:
         """Status and code of what the wire answers in place of the application, if it does."""
         refusal = self._refusal
         if refusal is None and self._cancel.cancel_called and not (self._gone or self._begun):
-            refusal = self._timeout()
+            refusal = request_too_slow(whole_body=self._whole_body)
         return None if refusal is None else (refusal.status, refusal.code)
 
     def client_left(self) -> None:
@@ -118,7 +118,7 @@ class Http2Exchange:
     async def _refuse(self, *, failed: bool) -> None:
         refusal = self._refusal
         if refusal is None and self._cancel.cancelled_caught:
-            refusal = self._timeout()
+            refusal = request_too_slow(whole_body=self._whole_body)
         elif refusal is None:
             if not failed:
                 _log.error("the application ended request %s without an answer", self.request_id)
@@ -131,15 +131,6 @@ class Http2Exchange:
         self._done = True
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
-    def _timeout(self) -> Refusal:
-        if not self._whole_body:
-            return Refusal("body_timeout", "The body of the request took too long to arrive.")
-        return Refusal(
-            "request_timeout",
-            "The request took too long. It may have been done: look before you repeat it.",
-            headers=((b"retry-after", b"5"),),
-        )
-
     async def receive(self) -> Event:
         """Answer the next event of ASGI."""
         if self._gone:
@@ -149,9 +140,7 @@ class Http2Exchange:
         with trio.move_on_after(self._wire.limits.body_idle_time) as waiting:
             event = await self._receive.receive()
         if waiting.cancelled_caught:
-            self._refusal = Refusal(
-                "body_timeout", "The body of the request stopped arriving; nothing was done."
-            )
+            self._refusal = body_stopped()
             return {"type": "http.disconnect"}
         self._whole_body = not event.get("more_body", False)
         return event

@@ -13,7 +13,7 @@ from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, LifespanState
 
-from octavo.http.wire.http2 import Worker
+from octavo.http.wire.http2_protocol import Worker
 from octavo.http.wire.wire import Stream, Wire
 
 

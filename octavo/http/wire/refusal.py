@@ -60,3 +60,19 @@ class ClientGone(OSError):
 def malformed(detail: str) -> Refusal:
     """Answer the refusal of a request that is no HTTP, or HTTP that could be read in two ways."""
     return Refusal("invalid_request", detail)
+
+
+def body_stopped() -> Refusal:
+    """Answer the refusal of a request whose body stopped arriving."""
+    return Refusal("body_timeout", "The body of the request stopped arriving; nothing was done.")
+
+
+def request_too_slow(*, whole_body: bool) -> Refusal:
+    """Answer the refusal of a request that took too long, or whose body did."""
+    if not whole_body:
+        return Refusal("body_timeout", "The body of the request took too long to arrive.")
+    return Refusal(
+        "request_timeout",
+        "The request took too long. It may have been done: look before you repeat it.",
+        headers=((b"retry-after", b"5"),),
+    )

@@ -2,12 +2,12 @@
 
 import base64
 import binascii
-from typing import Protocol
 
 import trio
 
 from octavo.http.wire.head import Head
 from octavo.http.wire.limits import READ_SIZE, WRITE_SIZE
+from octavo.http.wire.line import StreamLine
 from octavo.http.wire.refusal import ClientGone, Refusal, malformed
 
 
@@ -33,19 +33,6 @@ def _is_nonce(key: bytes) -> bool:
         return len(base64.b64decode(key, validate=True)) == 16
     except binascii.Error:
         return False
-
-
-class StreamLine(Protocol):
-    """What a stream needs of the connection under it."""
-
-    async def receive(self) -> bytes:
-        """Wait for bytes without a deadline; ``b""`` when no more come."""
-
-    async def send(self, data: bytes) -> None:
-        """Send all of ``data``, at most `WRITE_SIZE` bytes; raise `ClientGone`."""
-
-    async def send_end(self) -> None:
-        """Tell the client that no more comes; raise `ClientGone`."""
 
 
 class HandedStream(trio.abc.HalfCloseableStream):

@@ -13,18 +13,19 @@ from octavo.http.wire.connection import Connection, Http2Begins
 from octavo.http.wire.containment import contained, only
 from octavo.http.wire.forwarded import ForwardedHeader, Network, client_of, is_within
 from octavo.http.wire.head import Headers
-from octavo.http.wire.http2 import Http2Connection, Worker
+from octavo.http.wire.http2 import Http2Connection
+from octavo.http.wire.http2_protocol import Worker
 from octavo.http.wire.limits import Limits
 from octavo.http.wire.problem import MEDIA_TYPE, problem_document
 from octavo.http.wire.refusal import ClientGone, Refusal
 from octavo.http.wire.response import date_line, encode_head
+from octavo.http.wire.scope import Address
 from octavo.http.wire.transport import plain_transport, tls_transport
 from octavo.http.wire.watchdog import Cut, Watchdog, Watched
 
 _log = logging.getLogger(__name__)
 
 Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
-Address = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,59 @@
+"""The bytes of a head as they come in, until it is whole or too large."""
+
+from collections.abc import Awaitable, Callable
+
+from octavo.http.wire.head import END, head_too_large, target_too_long
+from octavo.http.wire.limits import Limits
+from octavo.http.wire.refusal import ClientGone, Refusal
+
+# Around the target in a request line: a method, two spaces, the version.
+_AROUND_TARGET = 32
+
+
+async def gather_head(
+    begun: bytes, receive: Callable[[], Awaitable[bytes]], limits: Limits
+) -> tuple[bytes, bytes]:
+    """Answer a whole head that begins with ``begun``, and what follows it.
+
+    ``receive`` waits for more bytes. Raises `ClientGone` when none come, and `Refusal` (414, 431)
+    as soon as the head is too large, whole or not.
+    """
+    gathered = bytearray(without_empty_lines(begun))
+    seen = 0
+    while (end := gathered.find(END, seen)) < 0:
+        if len(gathered) > limits.head_size or gathered.count(b"\n") > limits.header_count + 2:
+            raise _too_large(gathered, limits)
+        more = await receive()
+        if not more:
+            raise ClientGone
+        seen = max(0, len(gathered) - len(END))
+        gathered += more
+        if not seen:
+            gathered = bytearray(without_empty_lines(bytes(gathered)))
+    return split_head(bytes(gathered), end, limits)
+
+
+def split_head(data: bytes, end: int, limits: Limits) -> tuple[bytes, bytes]:
+    """Answer the head that ends at ``end`` with an empty line, and what follows it.
+
+    Raises `Refusal` (414, 431) when the head is too large.
+    """
+    end += len(END)
+    if end > limits.head_size:
+        raise _too_large(data[:end], limits)
+    return data[:end], data[end:]
+
+
+def without_empty_lines(data: bytes) -> bytes:
+    """Drop the empty lines that may precede a request (RFC 9112 section 2.2)."""
+    at = 0
+    while data.startswith(b"\r\n", at):
+        at += 2
+    return data[at:]
+
+
+def _too_large(gathered: bytes | bytearray, limits: Limits) -> Refusal:
+    line = gathered.find(b"\r\n")
+    if line < 0 or line > limits.target_length + _AROUND_TARGET:
+        return target_too_long(limits)
+    return head_too_large(limits)

@@ -1,0 +1,224 @@
+"""hypercorn's HTTP/2 protocol, with a guard before what comes in.
+
+A client must not be able to use it to hold others up, or to make the process grow or fail.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import h2.errors
+import h2.events
+import h2.exceptions
+import h2.settings
+import trio
+from hypercorn.config import Config
+from hypercorn.events import Closed, Updated
+from hypercorn.events import Event as IoEvent
+from hypercorn.protocol.h2 import H2Protocol
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import AppWrapper, ConnectionState
+
+from octavo.http.wire.asgi import Event, Scope
+from octavo.http.wire.http2_exchange import Http2Exchange
+from octavo.http.wire.refusal import Refusal, malformed
+from octavo.http.wire.target import check_host, read_target
+
+if TYPE_CHECKING:
+    from octavo.http.wire.wire import Peer, Wire
+
+# A client may call requests back, but not most of them: starting them is what costs
+# (CVE-2023-44487, rapid reset).
+_RESETS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What hypercorn hands its connections: its configuration, and the state of its worker."""
+
+    config: Config
+    context: WorkerContext
+
+
+class TooManyResets(Exception):
+    """The client calls back what it asks for, again and again."""
+
+
+class GuardedProtocol(H2Protocol):
+    """hypercorn's protocol, with a guard before what comes in."""
+
+    def __init__(
+        self,
+        wire: "Wire",
+        peer: "Peer",
+        worker: Worker,
+        nursery: trio.Nursery,
+        send: Callable[[IoEvent], Awaitable[None]],
+    ) -> None:
+        self._wire = wire
+        self._peer = peer
+        self._nursery = nursery
+        self._requests = self._resets = 0
+        self._exchanges: dict[int, Http2Exchange] = {}
+        self._opening: tuple[int, Refusal | None] = (0, None)
+        super().__init__(
+            _unused_application,  # type: ignore[arg-type]
+            worker.config,
+            worker.context,
+            self,  # type: ignore[arg-type]  # `spawn` and `spawn_app` are all it uses
+            ConnectionState(dict(wire.state)),
+            peer.scheme == "https",
+            peer.client,
+            peer.server,
+            send,
+        )
+        settings = h2.settings.SettingCodes
+        self.connection.local_settings = h2.settings.Settings(
+            client=False,
+            initial_values={
+                settings.MAX_CONCURRENT_STREAMS: worker.config.h2_max_concurrent_streams,
+                settings.MAX_HEADER_LIST_SIZE: worker.config.h2_max_header_list_size,
+                # WebSockets are served on connections of their own.
+                settings.ENABLE_CONNECT_PROTOCOL: 0,
+            },
+        )
+
+    async def end(self) -> None:
+        """Cancel the requests in flight, but those that are to finish; let nobody wait to send."""
+        for exchange in tuple(self._exchanges.values()):
+            exchange.client_left()
+        for buffer in tuple(self.stream_buffers.values()):
+            await buffer.close()
+        await self.handle(Closed())
+
+    def goodbye(self) -> bytes:
+        """Answer the bytes that tell the client that nothing more is taken."""
+        try:
+            self.connection.close_connection()
+        except h2.exceptions.ProtocolError:
+            return b""
+        return self.connection.data_to_send()
+
+    # What hypercorn's protocol asks of its task group.
+
+    def spawn(self, task: Callable[[], Awaitable[None]]) -> None:
+        """Start a task of the connection."""
+        self._nursery.start_soon(task)
+
+    async def spawn_app(
+        self,
+        app: AppWrapper,
+        config: Config,
+        scope: Scope,
+        send: Callable[[Event | None], Awaitable[None]],
+    ) -> Callable[[Event], Awaitable[None]]:
+        """Start the application for one request; answer what takes its events."""
+        stream_id, refusal = self._opening
+        events, receive = trio.open_memory_channel[Event](config.max_app_queue_size)
+        exchange = Http2Exchange(self._wire, self._peer, scope, receive, send, refusal)
+        self._exchanges[stream_id] = exchange
+        self._nursery.start_soon(self._run, stream_id, exchange)
+
+        async def put(event: Event) -> None:
+            try:
+                await events.send(event)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                # The application has ended: nobody wants to know.
+                return
+
+        return put
+
+    async def _run(self, stream_id: int, exchange: Http2Exchange) -> None:
+        whole = False
+        try:
+            whole = await exchange.run()
+        finally:
+            del self._exchanges[stream_id]
+            exchange.close()
+        if not whole:
+            await self._abandon(stream_id)
+
+    async def _abandon(self, stream_id: int) -> None:
+        """Reset a stream whose answer can't be finished, and forget what waits in it."""
+        self._reset(stream_id, h2.errors.ErrorCodes.INTERNAL_ERROR)
+        buffer = self.stream_buffers.get(stream_id)
+        if buffer is not None:
+            # The sending task drops the buffer of a stream that is closed when it comes by.
+            await buffer.close()
+            self.priority.unblock(stream_id)
+            await self.has_data.set()
+        await self._close_stream(stream_id)
+        await self._flush()
+        await self.send(Updated(idle=not self.streams))
+
+    def _reset(self, stream_id: int, code: h2.errors.ErrorCodes) -> None:
+        try:
+            self.connection.reset_stream(stream_id, code)
+        except (h2.exceptions.ProtocolError, KeyError):
+            # It is closed already.
+            return
+
+    # What hypercorn's protocol does with what comes in.
+
+    async def _handle_events(self, events: list[h2.events.Event]) -> None:
+        for event in events:
+            if isinstance(event, h2.events.DataReceived) and event.stream_id not in self.streams:
+                # The answer was given before the whole body was there. To reset the stream would
+                # be in order (RFC 9113 section 8.1), but common clients lose the answer then. It
+                # is dropped, for as long as a connection without requests may last.
+                self.connection.acknowledge_received_data(
+                    event.flow_controlled_length, event.stream_id
+                )
+            elif isinstance(event, h2.events.StreamReset):
+                self._resets += 1
+                if self._resets > _RESETS + self._requests // 2:
+                    raise TooManyResets
+                await super()._handle_events([event])
+            elif isinstance(event, h2.events.RequestReceived):
+                await self._open(event)
+            else:
+                await super()._handle_events([event])
+        await self._flush()
+
+    async def _open(self, event: h2.events.RequestReceived) -> None:
+        self._requests += 1
+        headers = dict(event.headers)
+        if headers[b":method"] == b"CONNECT":
+            self._reset(event.stream_id, h2.errors.ErrorCodes.HTTP_1_1_REQUIRED)
+            return
+        refusal = None
+        try:
+            self._check(event, headers)
+        except Refusal as found:
+            refusal = found
+            # The path may be one that hypercorn can't decode.
+            event.headers = [
+                (name, b"/" if name == b":path" else value) for name, value in event.headers
+            ]
+        self._opening = event.stream_id, refusal
+        await super()._handle_events([event])
+
+    def _check(self, event: h2.events.RequestReceived, headers: dict[bytes, bytes]) -> None:
+        limits = self._wire.limits
+        if len(event.headers) > limits.header_count:
+            raise Refusal("head_too_large", f"At most {limits.header_count} headers are taken.")
+        path = headers[b":path"]
+        if len(path) > limits.target_length:
+            raise Refusal(
+                "target_too_long", f"At most {limits.target_length} bytes of target are taken."
+            )
+        read_target(path, of_options=headers[b":method"] == b"OPTIONS")
+        host = headers.get(b":authority", headers.get(b"host"))
+        if host is None:
+            raise malformed("The request names no host.")
+        check_host(host)
+
+    async def _close_stream(self, stream_id: int) -> None:
+        exchange = self._exchanges.get(stream_id)
+        if exchange is not None:
+            exchange.client_left()
+        await super()._close_stream(stream_id)
+
+
+async def _unused_application() -> None:
+    raise NotImplementedError("the protocol starts its application with spawn_app")
