@@ -67,8 +67,9 @@ def loggable_path(path: str) -> str:
 def request_log(write: Callable[[str, dict[str, object]], None]) -> RequestLog:
     """Make the log of requests that gives ``write`` a level and one event ``request`` a request.
 
-    ``write`` is that of `octavo.log.Log`. The level is ``error`` for a status of 500 and above,
-    else ``info``. ``operation``, ``account`` and ``problem`` stand there only where there is one.
+    ``write`` is that of `octavo.log.Log`. The level is ``error`` for the status 500, a bug of
+    ours, and else ``info``: clients must not be able to fill the log with alarms.
+    ``operation``, ``account`` and ``problem`` stand there only where there is one.
     """
 
     def log(record: RequestRecord) -> None:
@@ -89,6 +90,6 @@ def request_log(write: Callable[[str, dict[str, object]], None]) -> RequestLog:
             members["account"] = record.principal
         if record.failure is not None:
             members["problem"] = record.failure
-        write("info" if record.status < 500 else "error", members)
+        write("error" if record.status == 500 else "info", members)
 
     return log

@@ -10,7 +10,7 @@ from octavo.http.wire.asgi import Application, Receive, Scope, Send
 from tests.wire.conftest import Authority
 from tests.wire.serving import Client, answer
 from tests.wire.test_http import digest, large, stream
-from tests.wire.ways import REUSING, WAYS, Request, Way, every_way, read_parts
+from tests.wire.ways import REUSING, WAYS, Request, Way, every_way, httpx_client, read_parts, url
 
 HTTPX, HTTPX_TLS, CURL, CURL_TLS = MODERN = [way for way in WAYS if way.version == "1.1"]
 LARGE = bytes(range(256)) * 40_000
@@ -154,7 +154,7 @@ async def test_body_that_nobody_reads_leaves_the_connection_as_it_was(
     assert first.body == second.body
 
 
-@pytest.mark.parametrize("way", [HTTPX, HTTPX_TLS, CURL], ids=str)
+@pytest.mark.parametrize("way", MODERN, ids=str)
 async def test_connection_that_the_client_wants_closed_is_closed(
     way: Way, authority: Authority
 ) -> None:
@@ -192,13 +192,14 @@ async def test_client_that_expects_100_sends_its_body_then(
     assert (reply.status, reply.body) == (200, b"POST / hello")
 
 
+@pytest.mark.parametrize("way", [CURL, CURL_TLS], ids=str)
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_client_that_expects_100_and_is_refused_sends_no_body(
-    chunked: bool, authority: Authority
+    way: Way, chunked: bool, authority: Authority
 ) -> None:
     asked = Request("/refuse", "POST", LARGE, chunked, EXPECTING)
-    async with CURL.serving(authority, ROUTES) as server:
-        refused, next_one = await CURL.ask(
+    async with way.serving(authority, ROUTES) as server:
+        refused, next_one = await way.ask(
             server, authority, asked, Request("/spoken"), more=WAITING
         )
     assert (refused.status, refused.sent, refused.body) == (413, 0, b"too much")
@@ -300,3 +301,23 @@ async def test_pipelined_requests_are_answered_as_h11_expects(
         assert connection.their_state is h11.MUST_CLOSE
         connection.receive_data(await client.rest())
         assert isinstance(connection.next_event(), h11.ConnectionClosed)
+
+
+async def test_early_answer_over_http2_is_never_reset(authority: Authority) -> None:
+    way = Way("httpx", "2", tls=False)
+    async with (
+        way.serving(authority, ROUTES) as server,
+        httpx_client(way, authority) as client,
+    ):
+        for _ in range(200):
+            found = await client.post(url(server, "/refuse"), content=b"unread")
+            assert found.content == b"too much"
+
+
+async def test_socket_under_tls_is_closed_once_both_ends_said_so(authority: Authority) -> None:
+    way = Way("curl", "1.1", tls=True)
+    async with way.serving(authority, ROUTES) as server:
+        asked = Request("/", headers=(("connection", "close"),))
+        [reply] = await way.ask(server, authority, asked)
+        assert reply.status == 200
+        assert await server.is_well()

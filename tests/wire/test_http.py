@@ -1,12 +1,13 @@
 """HTTP/1.1 as clients use it: in order, streamed, kept alive, and left in the middle."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 import trio
 
 from octavo.http.wire.asgi import Receive, Scope, Send
-from tests.wire.serving import answer, routed, serving
+from tests.wire.serving import QUICK, answer, routed, serving
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 
@@ -332,3 +333,61 @@ async def test_scope_of_an_absolute_target_names_its_host() -> None:
     async with serving(routed({"/": keep})) as server, server.client() as client:
         await client.ask(b"GET http://b/ HTTP/1.1\r\nHost: x\r\n\r\n")
     assert seen[0]["headers"] == [(b"host", b"b")]
+
+
+async def test_torn_answer_is_not_followed_by_another() -> None:
+    async def torn(scope: Scope, receive: Receive, send: Send) -> None:
+        with trio.move_on_after(0.1):
+            await answer(send, b"x" * 8_000_000)
+        given_up.set()
+
+    given_up = trio.Event()
+    limits = replace(QUICK, write_time=20)
+    async with serving(routed({"/torn": torn}), limits) as server, server.client() as client:
+        assert isinstance(client.stream, trio.SocketStream)
+        client.stream.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_RCVBUF, 4096)
+        await client.send(get("/torn") + get("/next"))
+        await given_up.wait()
+        assert b"GET /next" not in await client.rest()
+
+
+async def test_empty_line_behind_a_body_leaves_the_connection_idle() -> None:
+    limits = replace(QUICK, idle_time=5, head_time=0.2)
+    async with serving(APPLICATION, limits) as server, server.client() as client:
+        more = "content-length: 2\r\n"
+        assert (await client.ask(get("/", "POST", more=more) + b"hi\r\n")).status == 200
+        await client.send(b"\r\n\r\n")
+        with trio.move_on_after(1):
+            assert not await client.rest()
+        assert (await client.ask(GET)).status == 200
+
+
+async def test_head_that_the_wire_refuses_gets_no_body() -> None:
+    async with serving(APPLICATION) as server, server.client() as client:
+        await client.send(b"HEAD / HTTP/1.1\r\n\r\n")
+        head, _, body = (await client.rest()).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert body == b""
+
+
+async def test_refused_handshake_is_told_and_logged_with_its_id_and_path() -> None:
+    async with serving(APPLICATION) as server, server.client() as client:
+        more = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 8\r\n"
+        found = await client.ask(get("/ws", more=f"{more}x-request-id: mine\r\n"))
+        [refused] = server.refused
+        assert (found.status, found["x-request-id"]) == (426, "mine")
+        assert (refused.method, refused.path, refused.request_id) == ("GET", "/ws", "mine")
+
+
+async def test_application_that_hides_its_cancellation_still_gets_the_client_its_answer() -> None:
+    async def stubborn(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await trio.sleep_forever()
+        except trio.Cancelled:
+            raise RuntimeError("something else") from None
+
+    limits = replace(QUICK, request_time=0.3)
+    async with serving(routed({"/stubborn": stubborn}), limits) as server:
+        async with server.client() as client:
+            assert (await client.ask(get("/stubborn"))).status == 503
+        assert await server.is_well()

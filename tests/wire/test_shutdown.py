@@ -8,6 +8,7 @@ import trio
 import trio.testing
 
 from octavo.http.wire.asgi import Receive, Scope, Send
+from tests.wire.conftest import Authority
 from tests.wire.serving import QUICK, Server, answer, routed, serving
 from tests.wire.test_containment import UPGRADE, http2_client, request
 
@@ -160,3 +161,23 @@ async def test_stream_that_was_taken_over_begins_with_the_head_and_what_followed
         await client.send(UPGRADE + b"early")
         await client.send(b" and late end")
         assert await client.rest() == UPGRADE + b"early and late end"
+
+
+async def test_stop_during_a_tls_handshake_ends_soon(authority: Authority) -> None:
+    limits = replace(PATIENT, head_time=60)
+    async with (
+        serving(
+            limits=limits,
+            grace=30,
+            certificate=authority.certificate,
+            tls=authority.context("http/1.1"),
+        ) as server,
+        server.client() as late,
+    ):
+        # Whoever connected first was accepted first.
+        assert await server.is_well()
+        server.shutdown.set()
+        await trio.testing.wait_all_tasks_blocked()
+        assert isinstance(late.stream, trio.SSLStream)
+        await late.stream.do_handshake()
+        await ends_within(server, 3)

@@ -14,7 +14,7 @@ from octavo.http.wire.asgi import Application, Receive, Scope, Send
 from octavo.http.wire.limits import Limits
 from octavo.ws import Connection, ConnectionGone, Handler, serve_websocket
 from tests.wire.conftest import Authority
-from tests.wire.serving import QUICK, Server, routed, serving
+from tests.wire.serving import QUICK, Client, Server, routed, serving
 from tests.wire.test_containment import refuse_socket
 from tests.ws.peer import (
     BINARY,
@@ -32,7 +32,8 @@ from tests.ws.peer import (
 )
 
 MAX = 1 << 20
-PATIENT = replace(QUICK, write_time=60)
+# Ticks so far apart that all tasks can be seen to wait.
+PATIENT = replace(QUICK, write_time=60, tick=0.5)
 
 
 def websocket(handler: Handler, close_time: float) -> Application:
@@ -55,10 +56,6 @@ class Place:
 
     def __init__(self, authority: Authority | None) -> None:
         self._authority = authority
-
-    @property
-    def trust(self) -> Authority | None:
-        return self._authority
 
     @asynccontextmanager
     async def serving(
@@ -83,21 +80,23 @@ class Place:
             if not server.shutdown.is_set():
                 assert await server.is_well()
 
-    @asynccontextmanager
-    async def client(
-        self, server: Server, path: str = "/notices"
-    ) -> AsyncIterator[trio_websocket.WebSocketConnection]:
-        """Connect with the client of trio-websocket."""
-        scheme = "ws" if self._authority is None else "wss"
-        context = None if self._authority is None else self._authority.context()
-        with trio.fail_after(20):
-            async with trio_websocket.open_websocket_url(
-                f"{scheme}://127.0.0.1:{server.port}{path}",
-                ssl_context=context,
-                subprotocols=[SUBPROTOCOL],
-                max_message_size=2 * MAX,
-            ) as connection:
-                yield connection
+
+async def connect(
+    nursery: trio.Nursery, client: Client, path: str = "/notices"
+) -> trio_websocket.WebSocketConnection:
+    """Open a WebSocket with the client of trio-websocket."""
+    assert isinstance(client.stream, trio.SocketStream | trio.SSLStream)
+    return await trio_websocket.wrap_client_stream(
+        nursery, client.stream, "localhost", path, subprotocols=[SUBPROTOCOL]
+    )
+
+
+@asynccontextmanager
+async def foreign(server: Server) -> AsyncIterator[trio_websocket.WebSocketConnection]:
+    """Open a WebSocket with the client of trio-websocket, and let it go without a close."""
+    async with server.client() as client, trio.open_nursery() as nursery:
+        yield await connect(nursery, client)
+        nursery.cancel_scope.cancel()
 
 
 @pytest.fixture(params=["plain", "tls"])
@@ -119,7 +118,7 @@ async def opened(server: Server, *more: bytes, head: bytes = HEAD) -> AsyncItera
     "message", ["", b"", "one", b"\0\xff", "é" * 1000, "*" * MAX, bytes(MAX)], ids=range(7)
 )
 async def test_message_is_echoed_to_a_foreign_client(place: Place, message: str | bytes) -> None:
-    async with place.serving() as server, place.client(server) as client:
+    async with place.serving() as server, foreign(server) as client:
         assert client.subprotocol == SUBPROTOCOL
         for _ in range(2):
             await client.send_message(message)
@@ -188,7 +187,7 @@ async def test_close_of_the_handler_reaches_a_foreign_client(place: Place) -> No
     async def sign_out(connection: Connection) -> None:
         await connection.close(1008, "signed out")
 
-    async with place.serving(sign_out) as server, place.client(server) as client:
+    async with place.serving(sign_out) as server, foreign(server) as client:
         with pytest.raises(trio_websocket.ConnectionClosed):
             await client.get_message()
         assert client.closed is not None
@@ -204,7 +203,10 @@ async def test_handler_that_crashes_closes_1011_and_is_logged_once_with_the_id(
 
     head = HEAD.replace(b"host:", b"x-request-id: mine\r\nhost:")
     with caplog.at_level(logging.INFO):
-        async with place.serving(crash) as server, opened(server, head=head) as peer:
+        async with (
+            place.serving(crash, close_time=0.5) as server,
+            opened(server, head=head) as peer,
+        ):
             await peer.send(frame(TEXT, b"now"))
             assert await peer.close_code() == 1011
     [record] = caplog.records
@@ -271,14 +273,15 @@ async def test_deadlines_of_requests_do_not_end_a_websocket(place: Place) -> Non
 
 
 async def test_stop_tells_a_foreign_client_1001(place: Place) -> None:
-    async with place.serving() as server, place.client(server) as client:
-        await client.send_message("open")
-        assert await client.get_message() == "open"
-        server.shutdown.set()
-        with pytest.raises(trio_websocket.ConnectionClosed):
-            await client.get_message()
-        assert client.closed is not None
-        assert client.closed.code == 1001
+    async with place.serving() as server:
+        async with foreign(server) as client:
+            await client.send_message("open")
+            assert await client.get_message() == "open"
+            server.shutdown.set()
+            with pytest.raises(trio_websocket.ConnectionClosed):
+                await client.get_message()
+            assert client.closed is not None
+            assert client.closed.code == 1001
         with trio.fail_after(3):
             await server.ended.wait()
 
@@ -305,7 +308,7 @@ async def test_stop_with_many_clients_of_which_some_do_not_read_ends_in_time(
         for peer in listening:
             await peer.send(frame(TEXT, b"echo"))
         # Until nobody can send any more.
-        await trio.testing.wait_all_tasks_blocked(0.1)
+        await trio.testing.wait_all_tasks_blocked(0.2)
         assert flood.began == len(deaf)
         assert flood.ended == 0
         server.shutdown.set()
@@ -320,11 +323,13 @@ async def test_stop_with_many_clients_of_which_some_do_not_read_ends_in_time(
 async def test_path_that_serves_no_websocket_gives_a_foreign_client_its_answer(
     place: Place,
 ) -> None:
-    async with place.serving() as server:
-        with pytest.raises(trio_websocket.ConnectionRejected) as caught:
-            async with place.client(server, "/refused"):
-                pass
-    assert (caught.value.status_code, caught.value.body) == (404, b"no socket here")
+    async with place.serving() as server, server.client() as client:
+        with pytest.RaisesGroup(trio_websocket.ConnectionRejected) as caught:
+            async with trio.open_nursery() as nursery:
+                await connect(nursery, client, "/refused")
+    [rejected] = caught.value.exceptions
+    assert isinstance(rejected, trio_websocket.ConnectionRejected)
+    assert (rejected.status_code, rejected.body) == (404, b"no socket here")
 
 
 async def test_version_that_is_not_served_is_refused_with_the_one_that_is(place: Place) -> None:

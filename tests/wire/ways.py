@@ -85,6 +85,7 @@ WAYS = [
     Way("httpx", "2", tls=False),
     Way("httpx", "2", tls=True),
     Way("curl", "1.0", tls=False),
+    Way("curl", "1.0", tls=True),
     Way("curl", "1.1", tls=False),
     Way("curl", "1.1", tls=True),
     Way("curl", "2", tls=False),

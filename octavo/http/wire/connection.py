@@ -14,7 +14,7 @@ import trio
 from octavo.http.wire.body import body_of
 from octavo.http.wire.containment import contained, only
 from octavo.http.wire.exchange import Exchange
-from octavo.http.wire.gathering import gather_head, split_head
+from octavo.http.wire.gathering import gather_head, split_head, without_empty_lines
 from octavo.http.wire.head import END, parse_head
 from octavo.http.wire.refusal import ClientGone, Refusal, body_stopped, request_too_slow
 from octavo.http.wire.scope import asgi_scope
@@ -141,8 +141,10 @@ class Connection:
         sent = self._transport.send_now(data)
         if sent < len(data):
             self.write_deadline = self._watchdog.now + self.limits.write_time
-            await self._transport.send(memoryview(data)[sent:])
-            self.write_deadline = math.inf
+            try:
+                await self._transport.send(memoryview(data)[sent:])
+            finally:
+                self.write_deadline = math.inf
 
     async def receive(self) -> bytes:
         """Wait for bytes without a deadline."""
@@ -199,6 +201,7 @@ class Connection:
         streak = 0
         transport = self._transport
         while True:
+            self._raw = b""
             raw = await self._read_head()
             if not raw:
                 return
@@ -206,16 +209,16 @@ class Connection:
             if raw == _PREFACE and not self._requests:
                 raise Http2Begins(raw + self._buffer)
             self._requests += 1
+            self._raw = raw
             head = parse_head(raw, self.limits)
-            if head.websocket:
-                check_handshake(head)
-                self._raw = raw
             exchange = Exchange(self, head, body_of(head.length, self.limits))
+            if head.websocket and not await self._agrees(exchange):
+                return
             await self._answer(exchange)
             self.request_deadline = math.inf
             if exchange.close or self.stopping.is_set() or not await self._drain(exchange):
                 if not exchange.taken:
-                    await self._linger()
+                    await self._linger(expecting=not exchange.body.complete)
                 return
             if transport.waited:
                 transport.waited = False
@@ -227,13 +230,10 @@ class Connection:
     async def _read_head(self) -> bytes:
         """Wait for a whole head; ``b""`` when the client ends the connection instead."""
         data, self._buffer = self._buffer, b""
+        if data[:2] == b"\r\n":
+            data = without_empty_lines(data)
         if not data:
-            seconds = self.limits.idle_time if self._requests else self.limits.head_time
-            self.phase = Cut.IDLE
-            self.deadline = self._watchdog.now + seconds
-            data = await self._transport.receive_later()
-            self.deadline = math.inf
-            self.phase = Cut.REQUEST
+            data = await self._wait_for_request()
             if not data:
                 return data
         end = data.find(END)
@@ -248,6 +248,25 @@ class Connection:
         self.deadline = math.inf
         self.phase = Cut.REQUEST
         return raw
+
+    async def _wait_for_request(self) -> bytes:
+        """Wait for the begin of a request, without empty lines before it."""
+        limits = self.limits
+        seconds = limits.idle_time if self._requests else limits.head_time
+        if self._wire.stopping.is_set():
+            # It came while the service stops: what it wants must be on its way.
+            seconds = min(seconds, limits.linger_time)
+        self.phase = Cut.IDLE
+        self.deadline = self._watchdog.now + seconds
+        while True:
+            data = await self._transport.receive_later()
+            if data[:2] == b"\r\n":
+                data = without_empty_lines(data)
+                if not data:
+                    continue
+            self.deadline = math.inf
+            self.phase = Cut.REQUEST
+            return data
 
     async def _receive(self, phase: Cut, seconds: float) -> bytes:
         self.phase = phase
@@ -269,7 +288,6 @@ class Connection:
             await wire.application(scope, exchange.receive, exchange.send)
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
-        self.request = None
         if failure is not None and not (exchange.gone and only(failure, ClientGone)):
             _log.error(
                 "the application failed in request %s", exchange.request_id, exc_info=failure
@@ -278,6 +296,10 @@ class Connection:
             _log.error(
                 "the application ended request %s without a whole answer", exchange.request_id
             )
+        if self._why is not None:
+            # An application that made something else of its cancellation ends all the same.
+            await trio.lowlevel.checkpoint_if_cancelled()
+        self.request = None
         if exchange.done:
             # The answer stands, whatever came behind it.
             exchange.close = exchange.close or exchange.gone or failure is not None
@@ -303,10 +325,22 @@ class Connection:
             _, self._buffer = body.feed(data)
         return True
 
+    async def _agrees(self, exchange: Exchange) -> bool:
+        """Answer whether a WebSocket can be opened; say why not."""
+        try:
+            check_handshake(exchange.head)
+        except Refusal as refusal:
+            self._wire.log_refused(refusal, exchange.request_id, self._peer, exchange.head)
+            await self._end(exchange, refusal)
+            await self._linger(expecting=True)
+            return False
+        return True
+
     async def _refuse(self, refusal: Refusal) -> None:
-        """Answer what no application saw, and let it arrive."""
-        await self.send(self._wire.refuse(refusal, self._peer))
-        await self._linger()
+        """Answer what could not be read, and let it arrive."""
+        head_only = self._raw.startswith(b"HEAD ")
+        await self.send(self._wire.refuse(refusal, self._peer, head_only=head_only))
+        await self._linger(expecting=True)
 
     async def _end(self, exchange: Exchange, refusal: Refusal) -> None:
         """Answer ``refusal`` in place of the application, and let it arrive."""
@@ -324,7 +358,7 @@ class Connection:
         try:
             if exchange is not None and exchange.refusal is not None:
                 await self._end(exchange, exchange.refusal)
-                await self._linger()
+                await self._linger(expecting=not exchange.body.complete)
             elif exchange is None and why is Cut.HEAD:
                 await self._refuse(
                     Refusal("head_timeout", "The head of the request stopped arriving.")
@@ -332,11 +366,11 @@ class Connection:
         except ClientGone:
             return
 
-    async def _linger(self) -> None:
+    async def _linger(self, *, expecting: bool) -> None:
         """Wait until the client has seen the end, so that no reset takes the answer from it."""
         self.phase = Cut.LINGER
         self.deadline = self._watchdog.now + self.limits.linger_time
-        await self._transport.linger(self.limits.linger_size)
+        await self._transport.linger(expecting=expecting)
 
 
 def _refusal_of(why: Cut, *, whole_body: bool) -> Refusal | None:

@@ -32,6 +32,7 @@ _BODIES = frozenset({"http.response.body", "websocket.http.response.body"})
 class _At(Enum):
     REQUEST = auto()  # nothing was answered
     HEAD = auto()  # the head of the answer is known and not sent
+    SENDING = auto()  # bytes are on their way: left here, the answer is torn
     BODY = auto()  # the head is sent
     DONE = auto()  # the answer is sent
     TAKEN = auto()  # the connection is no longer the wire's
@@ -217,22 +218,15 @@ class Exchange:
             if head.length != len(content):
                 raise BadAnswer("the body is not as long as its content-length says")
             data += content
+        self._at = _At.SENDING
+        await self._put(data)
         self._at = _At.DONE
-        if len(data) > WRITE_SIZE:
-            await self._put(data)
-            return
-        try:
-            await self._line.send(data)
-        except ClientGone:
-            self.gone = True
-            raise
 
     async def _send_part(self, content: bytes, *, more: bool) -> None:
         data = b""
         if self._at is _At.HEAD:
             head = self._encode_head(None)
             self._framing, self._left = head.framing, head.length or 0
-            self._at = _At.BODY
             data = head.data
         elif self._at is not _At.BODY:
             raise BadAnswer("the body comes after the head of the answer, and ends once")
@@ -245,9 +239,9 @@ class Exchange:
             content = chunk(content) if more else chunk(content) + LAST_CHUNK
         elif framing is Framing.NONE:
             content = b""
-        if not more:
-            self._at = _At.DONE
+        self._at = _At.SENDING
         await self._put(data + content)
+        self._at = _At.BODY if more else _At.DONE
 
     def _encode_head(self, whole: int | None) -> AnswerHead:
         if self.gone:

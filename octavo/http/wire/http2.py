@@ -31,7 +31,10 @@ class Http2Connection:
         self.limits = wire.limits
         self.descriptor = transport.descriptor
         self.phase = Cut.IDLE
-        self.deadline = trio.current_time() + wire.limits.idle_time
+        # One that comes while the service stops has its request on its way, or none.
+        limits = wire.limits
+        seconds = limits.linger_time if wire.stopping.is_set() else limits.idle_time
+        self.deadline = trio.current_time() + seconds
         self.request_deadline = self.write_deadline = math.inf
         self.seen_request: object = None
         self.left_at: float | None = None
@@ -87,13 +90,15 @@ class Http2Connection:
         sent = self._transport.send_now(data)
         if sent < len(data):
             self.write_deadline = trio.current_time() + self.limits.write_time
-            await self._transport.send(memoryview(data)[sent:])
-            self.write_deadline = math.inf
+            try:
+                await self._transport.send(memoryview(data)[sent:])
+            finally:
+                self.write_deadline = math.inf
 
     async def _say_goodbye(self, protocol: GuardedProtocol) -> None:
         try:
             await self._send(protocol.goodbye())
-            await self._transport.linger(self.limits.linger_size)
+            await self._transport.linger(expecting=False)
         except ClientGone:
             return
 

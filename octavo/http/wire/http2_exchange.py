@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+class _Asked(NamedTuple):
+    method: str
+    path: str
+    headers: list[tuple[bytes, bytes]]
+
+
 class Http2Exchange:
     """One request on one stream; the application finds it in its scope, as over HTTP/1.1.
 
-    ``refusal`` is what the wire has to answer in place of the application.
+    ``proceed`` tells the client to send its body; ``refusal`` is what the wire has to answer in
+    place of the application.
     """
 
     def __init__(
@@ -31,6 +38,7 @@ class Http2Exchange:
         scope: Scope,
         receive: "trio.MemoryReceiveChannel[Event]",
         send: Callable[[Event | None], Awaitable[None]],
+        proceed: Callable[[], Awaitable[None]],
         refusal: Refusal | None,
     ) -> None:
         self._wire = wire
@@ -38,10 +46,13 @@ class Http2Exchange:
         self._scope = scope
         self._receive = receive
         self._send = send
+        self._proceed = proceed
+        self._expects = (b"expect", b"100-continue") in scope["headers"]
         self._refusal = refusal
         self._cancel = trio.CancelScope()
         self._finishes = self._gone = self._begun = self._done = self._whole_body = False
         self._id: str | None = None
+        self._start: Event = {}
         self._id_accepted = True
 
     @property
@@ -103,9 +114,8 @@ class Http2Exchange:
                 except BaseException as error:  # noqa: BLE001  # the border of the request
                     failure = contained(error)
             else:
-                self._wire.log_refused(
-                    self._refusal, self.request_id, self._peer, scope["method"], scope["path"]
-                )
+                asked = _Asked(scope["method"], scope["path"], scope["headers"])
+                self._wire.log_refused(self._refusal, self.request_id, self._peer, asked)
         if failure is not None and not (self._gone and only(failure, ClientGone)):
             _log.error("the application failed in request %s", self.request_id, exc_info=failure)
         if not self._done and not self._gone and not self._begun:
@@ -137,6 +147,9 @@ class Http2Exchange:
             return {"type": "http.disconnect"}
         if self._whole_body:
             return await self._receive.receive()
+        if self._expects:
+            self._expects = False
+            await self._proceed()
         with trio.move_on_after(self._wire.limits.body_idle_time) as waiting:
             event = await self._receive.receive()
         if waiting.cancelled_caught:
@@ -153,15 +166,28 @@ class Http2Exchange:
             raise ClientGone
         kind = event["type"]
         if kind == "http.response.start":
-            event = {**event, "headers": _plain_headers(event.get("headers", ()))}
-        elif kind == "http.response.body":
-            self._begun = True
-        else:
+            # Kept until the body tells whether its length is known.
+            self._start = {**event, "headers": _plain_headers(event.get("headers", ()))}
+            return
+        if kind != "http.response.body":
             raise BadAnswer(f"{kind} is no event that the wire takes")
-        last = kind == "http.response.body" and not event.get("more_body", False)
+        last = not event.get("more_body", False)
+        if not self._begun:
+            start = self._start
+            if not start:
+                raise BadAnswer("the body comes after the head of the answer")
+            self._begun = True
+            names = {name for name, _ in start["headers"]}
+            if last and b"content-length" not in names and start["status"] not in (204, 304):
+                length = b"%d" % len(event.get("body", b""))
+                start["headers"].append((b"content-length", length))
+            await self._put(start)
         if last:
             # What follows is the end of the stream, which must not count as the client's leave.
             self._done = True
+        await self._put(event)
+
+    async def _put(self, event: Event) -> None:
         with trio.move_on_after(self._wire.limits.write_time) as taking:
             await self._send(event)
         if taking.cancelled_caught:

@@ -5,6 +5,7 @@ A client must not be able to use it to hold others up, or to make the process gr
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import h2.errors
@@ -15,6 +16,7 @@ import trio
 from hypercorn.config import Config
 from hypercorn.events import Closed, Updated
 from hypercorn.events import Event as IoEvent
+from hypercorn.protocol.events import InformationalResponse
 from hypercorn.protocol.h2 import H2Protocol
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
@@ -115,7 +117,11 @@ class GuardedProtocol(H2Protocol):
         """Start the application for one request; answer what takes its events."""
         stream_id, refusal = self._opening
         events, receive = trio.open_memory_channel[Event](config.max_app_queue_size)
-        exchange = Http2Exchange(self._wire, self._peer, scope, receive, send, refusal)
+        proceed = partial(
+            self.stream_send,
+            InformationalResponse(stream_id=stream_id, headers=[], status_code=100),
+        )
+        exchange = Http2Exchange(self._wire, self._peer, scope, receive, send, proceed, refusal)
         self._exchanges[stream_id] = exchange
         self._nursery.start_soon(self._run, stream_id, exchange)
 

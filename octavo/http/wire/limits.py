@@ -38,8 +38,6 @@ class Limits:
     """Of a body that nobody read, taken and dropped so that the connection can go on."""
     linger_time: float = 2.0
     """For what is still on its way when a connection closes: a reset would take the answer away."""
-    linger_size: int = 256 * 1024
-    """Of what is still on its way then."""
     half_close_time: float = 1.0
     """For a handler to end after its client closed its sending side, which looks like leaving."""
     tick: float = 0.25

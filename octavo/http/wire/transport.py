@@ -55,11 +55,12 @@ class Transport(Protocol):
         Raises `ClientGone`.
         """
 
-    async def linger(self, size: int) -> None:
+    async def linger(self, *, expecting: bool) -> None:
         """Tell the peer that no more comes, then wait for its own end.
 
-        What still arrives is dropped, ``size`` bytes at most: to close while bytes are on their
-        way resets the connection, and a reset takes the answer from the client.
+        What still arrives is dropped: to close while bytes are on their way resets the
+        connection, and a reset takes the answer from the client. ``expecting`` says that more of
+        a request is on its way. How long is up to the caller.
         """
 
 
@@ -129,16 +130,14 @@ class _Plain:
         except OSError:
             raise ClientGone from None
 
-    async def linger(self, size: int) -> None:
+    async def linger(self, *, expecting: bool) -> None:
         try:
             self._socket.shutdown(trio.socket.SHUT_WR)
         except OSError:
             return
-        while size > 0:
-            data = await self.receive()
-            if not data:
-                return
-            size -= len(data)
+        while await self.receive():
+            # A client that sends without pause must not have the loop to itself.
+            await trio.lowlevel.checkpoint()
 
 
 class _Tls:
@@ -179,18 +178,14 @@ class _Tls:
         except _GONE:
             raise ClientGone from None
 
-    async def linger(self, size: int) -> None:
-        raw = self._stream.transport_stream
+    async def linger(self, *, expecting: bool) -> None:
         try:
-            try:
+            if expecting:
+                # The end of TLS ends both ways: clients that send take it for a failure, and
+                # don't look at their answer.
+                while await self._stream.receive_some(READ_SIZE):
+                    continue
+            else:
                 await self._stream.unwrap()
-            except trio.BrokenResourceError:
-                # More of the request came in place of the peer's own end.
-                await raw.send_eof()
-            while size > 0:
-                data = await raw.receive_some(READ_SIZE)
-                if not data:
-                    return
-                size -= len(data)
         except _GONE:
             return

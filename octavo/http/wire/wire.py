@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import trio
 
@@ -40,6 +40,22 @@ class Peer:
     server: Address | None
     scheme: str
     trusted: bool
+
+
+class Asked(Protocol):
+    """What a request asked for, as far as a log tells."""
+
+    @property
+    def method(self) -> str:
+        """Its method."""
+
+    @property
+    def path(self) -> str:
+        """Its path, decoded."""
+
+    @property
+    def headers(self) -> Headers:
+        """Its headers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +139,8 @@ class Wire:
 
         The stream is closed at the end. When cancelled, what is in flight is cut off.
         """
+        # A stream of TLS that ended in order has let go of the one below it.
+        raw = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
         try:
             await self._serve(stream, worker)
         except BaseException as error:  # noqa: BLE001  # the border of the connection
@@ -131,7 +149,7 @@ class Wire:
                 _log.error("connection %s failed", self.new_id(), exc_info=failure)
         finally:
             # What was sent is the system's: this takes nothing of it back.
-            await trio.aclose_forcefully(stream)
+            await trio.aclose_forcefully(raw)
 
     async def _serve(self, stream: Stream, worker: Worker) -> None:
         tls = isinstance(stream, trio.SSLStream)
@@ -200,20 +218,27 @@ class Wire:
         self._tell_time()
         transport.send_now(self.refuse(refusal, peer))
 
-    def refuse(self, refusal: Refusal, peer: Peer) -> bytes:
-        """Answer, as bytes for HTTP/1.1, the refusal of what no application saw; have it logged."""
+    def refuse(self, refusal: Refusal, peer: Peer, *, head_only: bool = False) -> bytes:
+        """Answer, as bytes for HTTP/1.1, the refusal of what has no head; have it logged."""
         request_id = self.new_id()
-        self.log_refused(refusal, request_id, peer)
-        return self.refusal_answer(refusal, request_id, head_only=False)
+        self.log_refused(refusal, request_id, peer, None)
+        return self.refusal_answer(refusal, request_id, head_only=head_only)
 
     def log_refused(
-        self, refusal: Refusal, request_id: str, peer: Peer, method: str = "", path: str = ""
+        self, refusal: Refusal, request_id: str, peer: Peer, head: Asked | None
     ) -> None:
         """Have it logged that ``refusal`` was answered to what no application saw."""
-        client = None if peer.client is None else peer.client[0]
-        size = len(self.refusal_parts(refusal, request_id)[1])
+        client = peer.client if head is None else self.client_of(peer, head.headers)[0]
         self._options.log_refused(
-            Refused(request_id, refusal.status, refusal.code, client, size, method, path)
+            Refused(
+                request_id,
+                refusal.status,
+                refusal.code,
+                None if client is None else client[0],
+                len(self.refusal_parts(refusal, request_id)[1]),
+                "" if head is None else head.method,
+                "" if head is None else head.path,
+            )
         )
 
     def refusal_answer(self, refusal: Refusal, request_id: str, *, head_only: bool) -> bytes:

@@ -1,0 +1,172 @@
+"""``octavo serve`` with a certificate: https as its users meet it, and the log beside it."""
+
+import json
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import trustme
+from cryptography.hazmat.primitives import serialization
+
+from tests.e2e.server import PATIENCE, Server, serving, start
+
+NO_HOST = b"GET /health HTTP/1.1\r\n\r\n"
+
+
+@dataclass(frozen=True)
+class Files:
+    """Certificates and keys in files."""
+
+    folder: Path
+
+    def options(self, chain: str = "chain.pem", key: str = "key.pem") -> tuple[str, ...]:
+        return ("--tls-certificate", self.path(chain), "--tls-key", self.path(key))
+
+    def trust(self) -> ssl.SSLContext:
+        """What one client trusts them by; httpx has it offer HTTP/2 to whoever uses it later."""
+        return ssl.create_default_context(cafile=self.path("root.pem"))
+
+    def path(self, name: str) -> str:
+        return str(self.folder / name)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    folder = tmp_path_factory.mktemp("tls")
+    issuer = trustme.CA()
+    issued, other = issuer.issue_cert("127.0.0.1"), issuer.issue_cert("127.0.0.1")
+    key = issued.private_key_pem.bytes()
+    locked = serialization.load_pem_private_key(key, None).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"secret"),
+    )
+    contents = {
+        "chain.pem": b"".join(pem.bytes() for pem in issued.cert_chain_pems),
+        "key.pem": key,
+        "other.pem": other.private_key_pem.bytes(),
+        "locked.pem": locked,
+        "nothing.pem": b"",
+        "root.pem": issuer.cert_pem.bytes(),
+    }
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return Files(folder)
+
+
+@pytest.fixture(scope="module")
+def server(files: Files) -> Iterator[Server]:
+    with serving(*files.options()) as running:
+        yield running
+        assert running.stop() == (0, "")
+
+
+@pytest.mark.parametrize(("modern", "version"), [(False, "HTTP/1.1"), (True, "HTTP/2")])
+def test_serve_with_a_certificate_answers_https_in_the_version_agreed_on(
+    server: Server, files: Files, modern: bool, version: str
+) -> None:
+    with httpx.Client(
+        http2=modern, verify=files.trust(), trust_env=False, timeout=PATIENCE
+    ) as client:
+        for _ in range(2):
+            answer = client.get(f"https://127.0.0.1:{server.port}/health")
+            assert (answer.status_code, answer.http_version) == (200, version)
+            assert answer.json() == {"status": "alive"}
+
+
+def test_serve_with_a_certificate_answers_no_plain_http(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as plain:
+        plain.sendall(b"GET /health HTTP/1.1\r\nhost: octavo\r\n\r\n")
+        # No more than an alert of TLS.
+        assert b"HTTP" not in read_all(plain)
+
+
+@pytest.mark.parametrize(
+    ("chain", "key", "reason"),
+    [
+        ("chain.pem", "other.pem", "mismatch"),
+        ("chain.pem", "locked.pem", "the key has a password"),
+        ("chain.pem", "nothing.pem", ""),
+        ("nothing.pem", "key.pem", ""),
+        ("key.pem", "chain.pem", ""),
+    ],
+)
+def test_serve_certificate_that_cannot_be_used_ends_with_1_and_one_line(
+    files: Files, chain: str, key: str, reason: str
+) -> None:
+    with start("--port", "0", *files.options(chain, key)) as process:
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    [line] = said.splitlines()
+    assert line.startswith(
+        f"octavo: the certificate {files.path(chain)} can't be used "
+        f"with the key {files.path(key)}: "
+    )
+    assert reason in line
+    assert line.endswith(
+        "give a certificate in PEM, with its chain, and its own key without password"
+    )
+
+
+def test_serve_log_in_json_is_one_object_a_line_with_the_id_that_the_client_saw(
+    files: Files,
+) -> None:
+    with serving("--log-format", "json", *files.options()) as server:
+        asked = [
+            b"GET /health HTTP/1.1\r\nhost: a\r\n\r\n",
+            b"GET /health HTTP/1.1\r\nhost: a\r\nx-request-id: mine\r\n\r\n",
+            b"GET /api/nowhere?secret HTTP/1.1\r\nhost: a\r\n\r\n",
+            # What the wire refuses by itself.
+            NO_HOST,
+            b"BREW /pot HTTP/1.1\r\nhost: a\r\n\r\n",
+            b"GET / HTTP/2.0\r\nhost: a\r\n\r\n",
+        ]
+        seen = [ask(server, files, request) for request in asked]
+        server.process.terminate()
+        _, said = server.process.communicate(timeout=PATIENCE)
+    lines: list[dict[str, Any]] = [json.loads(line) for line in said.splitlines()]
+    requests = [line for line in lines if line["event"] == "request"]
+    assert [(line["status"], line["requestId"]) for line in requests] == seen
+    assert [line.get("problem") for line in requests] == [
+        None,
+        None,
+        "not_found",
+        "invalid_request",
+        "not_implemented",
+        "http_version_not_supported",
+    ]
+    assert requests[1]["requestId"] == "mine"
+    assert {line["client"] for line in requests} == {"127.0.0.1"}
+    assert "secret" not in said
+
+
+def ask(server: Server, files: Files, request: bytes) -> tuple[int, str]:
+    """Send ``request``; answer the status and the id of the answer."""
+    with (
+        socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as plain,
+        files.trust().wrap_socket(plain, server_hostname="127.0.0.1") as stream,
+    ):
+        stream.sendall(request)
+        received = b""
+        while b"\r\n\r\n" not in received:
+            data = stream.recv(65536)
+            assert data, "the connection ended within the head"
+            received += data
+        first, *lines = received.partition(b"\r\n\r\n")[0].decode().split("\r\n")
+        headers = dict(line.split(": ", 1) for line in lines)
+        return int(first.split()[1]), headers["x-request-id"]
+
+
+def read_all(stream: socket.socket) -> bytes:
+    received = b""
+    try:
+        while data := stream.recv(65536):
+            received += data
+    except ConnectionResetError:
+        return received
+    return received
