@@ -17,9 +17,10 @@ class InvalidAnswer(Exception):
     """What was received is not a sequence of whole valid answers."""
 
 
-def read_answers(data: bytes) -> tuple[list[int], bytes]:
+def read_answers(data: bytes, *, heads: bool = False) -> tuple[list[int], bytes]:
     """Answer the statuses of the HTTP/1.1 answers in ``data``, and what follows a 101.
 
+    With ``heads`` the last answer may be that of the server itself to a HEAD, without a body.
     Raises `InvalidAnswer` for anything but whole valid answers one after the other.
     """
     statuses = []
@@ -45,6 +46,8 @@ def read_answers(data: bytes) -> tuple[list[int], bytes]:
             return statuses, data
         if statuses[-1] in (100, 204, 304) or headers.get(METHOD) == b"HEAD":
             continue
+        if heads and not data and headers.get(b"connection") == b"close":
+            break
         data = _after_body(headers, data)
     return statuses, b""
 

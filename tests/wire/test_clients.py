@@ -12,7 +12,7 @@ from tests.wire.serving import Client, answer
 from tests.wire.test_http import digest, large, stream
 from tests.wire.ways import REUSING, WAYS, Request, Way, every_way, httpx_client, read_parts, url
 
-HTTPX, HTTPX_TLS, CURL, CURL_TLS = MODERN = [way for way in WAYS if way.version == "1.1"]
+_, _, CURL, CURL_TLS = MODERN = [way for way in WAYS if way.version == "1.1"]
 LARGE = bytes(range(256)) * 40_000
 
 

@@ -131,9 +131,9 @@ def http2_seeds() -> list[bytes]:
     return seeds
 
 
-def judge(received: bytes) -> None:
+def judge(received: bytes, sent: bytes = b"") -> None:
     if received.startswith(b"HTTP/"):
-        _, behind = read_answers(received)
+        _, behind = read_answers(received, heads=b"HEAD " in sent)
         check_websocket_frames(behind)
     else:
         # The server greets by itself whoever begins like a client of HTTP/2.
@@ -150,7 +150,7 @@ async def talk(client: Client, data: bytes) -> None:
         pass
     received = await client.rest()
     try:
-        judge(received)
+        judge(received, data)
     except Exception as error:
         error.add_note(f"answered {received!r}")
         raise
