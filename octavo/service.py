@@ -185,6 +185,9 @@ def wire_options(settings: Settings, log_request: RequestLog) -> WireOptions:
         )
 
     def log_refused(refused: Refused) -> None:
+        if refused.seen:
+            # The application logs what it had, and knows more of it.
+            return
         log_request(
             RequestRecord(
                 request_id=refused.request_id,
@@ -241,6 +244,7 @@ async def _stop_on_signal(
         if not phase.started.is_set():
             phase.starting.cancel(reason="a signal asked for the stop")
         phase.stopping.set()
+        _log.info("Octavo stops: what is in flight has up to %g seconds", settings.grace)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_end_on_next, signals)
             await trio.sleep(settings.drain)

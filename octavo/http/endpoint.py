@@ -12,7 +12,6 @@ from pydantic_core import PydanticSerializationError, SchemaSerializer
 from octavo.actors.core.crash import unwrap
 from octavo.http.bodies import ClientLeft
 from octavo.http.call import Authenticator, Call, RateLimiter
-from octavo.http.exchange import Exchange
 from octavo.http.operation import Locked, Operation, Security
 from octavo.http.outgoing import NOT_STORED, Outgoing
 from octavo.http.parameters import Parameters
@@ -21,6 +20,7 @@ from octavo.http.reply import NotModified, Reply, Stream
 from octavo.http.security_headers import API_HEADERS
 from octavo.http.undeclared import Declared
 from octavo.http.wire.asgi import Receive
+from octavo.http.wire.extension import Extension
 
 _JSON: Header = (b"content-type", b"application/json")
 _NO_LENGTH = frozenset({204, 304})
@@ -87,7 +87,7 @@ class Endpoint:
         self._warnings: Literal["error", False] = "error" if strict else False
 
     async def answer(
-        self, call: Call, values: Sequence[str], receive: Receive, exchange: Exchange | None
+        self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
     ) -> Outgoing:
         """Serve ``call``; ``values`` are those of the path's parameters.
 
@@ -110,7 +110,7 @@ class Endpoint:
             raise error from group
 
     async def _serve(
-        self, call: Call, values: Sequence[str], receive: Receive, exchange: Exchange | None
+        self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
     ) -> object:
         operation, scope = self.operation, call.scope
         if self._authenticator is not None:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from trio import current_time
 
 from octavo.http.call import Call, client_of
-from octavo.http.exchange import exchange_of
 from octavo.http.outgoing import OF_HTTP, Events, Transmission
 from octavo.http.request_log import RequestRecord
 from octavo.http.wire.asgi import Event, Receive, Scope, Send
+from octavo.http.wire.extension import extension_of
 from octavo.http.wire.request_id import choose_request_id
 
 
@@ -54,7 +54,7 @@ class Passage:
         self._receive = receive
         self._received = 0
         self.scope = scope
-        self.exchange = exchange = exchange_of(scope)
+        self.exchange = exchange = extension_of(scope)
         if exchange is None:
             self.request_id, self.accepted = choose_request_id(scope["headers"], new_id)
         else:

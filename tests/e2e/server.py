@@ -33,13 +33,17 @@ class Server:
             connection.close()
 
     def stop(self, signum: int = signal.SIGTERM) -> tuple[int, str]:
-        """Signal the server; answer its exit code, and what it said but for requests."""
+        """Signal the server; answer its exit code, and what it said that is no mere information."""
         self.process.send_signal(signum)
         return self.wait()
 
     def wait(self) -> tuple[int, str]:
         _, said = self.process.communicate(timeout=PATIENCE)
-        lines = (line for line in said.splitlines(keepends=True) if " request " not in line)
+        lines = (
+            line
+            for line in said.splitlines(keepends=True)
+            if " info " not in line and '"level":"info"' not in line
+        )
         return self.process.returncode, "".join(lines)
 
 

@@ -68,6 +68,12 @@ async def endless(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.body", "body": bytes(65536), "more_body": True})
 
 
+async def long(scope: Scope, receive: Receive, send: Send) -> None:
+    headers = [(b"content-length", b"3")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"longer"})
+
+
 APPLICATION = routed(
     {
         "/ws": refuse_socket,
@@ -78,6 +84,7 @@ APPLICATION = routed(
         "/half": half,
         "/silent": silent,
         "/split": split,
+        "/long": long,
         "/endless": endless,
     }
 )
@@ -163,7 +170,7 @@ async def test_reader_that_stops_holds_up_nobody_and_no_shutdown() -> None:
             await server.ended.wait()
 
 
-@pytest.mark.parametrize("path", ["/boom", "/panic", "/group", "/split", "/silent"])
+@pytest.mark.parametrize("path", ["/boom", "/panic", "/group", "/split", "/silent", "/long"])
 async def test_failure_of_the_application_is_a_problem_and_is_logged_once(
     path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -191,7 +198,7 @@ async def test_failure_within_an_answer_never_looks_like_a_whole_one(
     assert [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
-@pytest.mark.parametrize("path", ["/boom", "/panic", "/group", "/split", "/silent"])
+@pytest.mark.parametrize("path", ["/boom", "/panic", "/group", "/split", "/silent", "/long"])
 async def test_failure_over_http2_costs_its_stream_alone(
     path: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -67,7 +67,7 @@ REFUSED = {
     "trailers without end": (CHUNKED + b"0\r\n" + b"a: b\r\n" * 200, 431),
     "a trailer that is too long": (CHUNKED + b"0\r\na: " + b"b" * 20_000, 431),
     # Lines (sections 2.2, 5).
-    "lines that end with LF": (b"GET / HTTP/1.1\nhost: a\n\n\r\n\r\n", 400),
+    "lines that end with LF": (b"GET / HTTP/1.1\nhost: a\n\n", 400),
     "a bare LF between headers": (GET + b"a: b\nc: d\r\n\r\n", 400),
     "a bare CR in a value": (GET + b"a: b\rc: d\r\n\r\n", 400),
     "a bare CR before the end": (GET + b"a: b\r\r\n\r\n", 400),
@@ -96,6 +96,8 @@ REFUSED = {
     # Request lines (section 3).
     "no version": (b"GET /\r\n\r\n", 400),
     "a later version": (b"GET / HTTP/2.0\r\nhost: a\r\n\r\n", 505),
+    "another version of HTTP/1": (b"GET / HTTP/1.2\r\nhost: a\r\n\r\n", 505),
+    "a version to come": (b"GET / HTTP/3.0\r\nhost: a\r\n\r\n", 505),
     "a version that is none": (b"GET / HTTP/1.10\r\nhost: a\r\n\r\n", 400),
     "a version in lower case": (b"GET / http/1.1\r\nhost: a\r\n\r\n", 400),
     "two spaces": (b"GET  / HTTP/1.1\r\nhost: a\r\n\r\n", 400),
@@ -112,7 +114,7 @@ REFUSED = {
     "an unknown method": (b"FETCH / HTTP/1.1\r\nhost: a\r\n\r\n", 501),
     "a method in lower case": (b"get / HTTP/1.1\r\nhost: a\r\n\r\n", 501),
     "a tunnel": (b"CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n", 501),
-    "the beginning of TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
+    "the beginning of TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
     # Other headers.
     "another expectation": (POST + b"expect: the-best\r\ncontent-length: 1\r\n\r\n", 417),
     "a connection that is no token": (GET + b"connection: a b\r\n\r\n", 400),
@@ -204,11 +206,12 @@ async def test_unusual_request_is_answered_and_the_next_one_too(
 
 async def test_refusal_that_no_application_saw_is_told_once_for_the_log() -> None:
     async with serving() as server, server.client() as client:
-        problem = await client.ask(b"GET / HTTP/1.1\r\n\r\n")
+        problem = await client.ask(b"GET /a?b HTTP/1.1\r\n\r\n")
         [refused] = server.refused
         assert (refused.status, refused.code) == (400, "invalid_request")
         assert (refused.client, refused.size) == ("127.0.0.1", len(problem.body))
         assert refused.request_id == problem["x-request-id"]
+        assert (refused.method, refused.path, refused.seen) == ("GET", "/a", False)
 
 
 async def test_refusal_that_an_application_saw_is_up_to_that_to_log() -> None:
@@ -228,5 +231,5 @@ async def test_refusal_that_an_application_saw_is_up_to_that_to_log() -> None:
             assert (await client.ask(CHUNKED + b"xy\r\n")).status == 400
         async with server.client() as client:
             assert (await client.ask(CHUNKED)).status == 408
-        assert server.refused == []
+        assert [refused.seen for refused in server.refused] == [True, True]
     assert seen == [(400, "invalid_request"), (408, "body_timeout")]

@@ -15,7 +15,7 @@ from octavo.http.wire.body import body_of
 from octavo.http.wire.containment import contained, only
 from octavo.http.wire.exchange import Exchange
 from octavo.http.wire.gathering import gather_head, split_head, without_empty_lines
-from octavo.http.wire.head import END, parse_head
+from octavo.http.wire.head import END, parse_head, read_asked
 from octavo.http.wire.refusal import ClientGone, Refusal, body_stopped, request_too_slow
 from octavo.http.wire.scope import asgi_scope
 from octavo.http.wire.transport import Transport
@@ -338,8 +338,9 @@ class Connection:
 
     async def _refuse(self, refusal: Refusal) -> None:
         """Answer what could not be read, and let it arrive."""
-        head_only = self._raw.startswith(b"HEAD ")
-        await self.send(self._wire.refuse(refusal, self._peer, head_only=head_only))
+        asked = read_asked(self._raw)
+        head_only = asked.method == "HEAD"
+        await self.send(self._wire.refuse(refusal, self._peer, asked, head_only=head_only))
         await self._linger(expecting=True)
 
     async def _end(self, exchange: Exchange, refusal: Refusal) -> None:
@@ -347,6 +348,10 @@ class Connection:
         if exchange.begun:
             # What was sent must not look like a whole answer.
             raise ClientGone
+        if exchange.refusal is not None:
+            self._wire.log_refused(
+                refusal, exchange.request_id, self._peer, exchange.head, seen=True
+            )
         head_only = exchange.head.method == "HEAD"
         answer = self._wire.refusal_answer(refusal, exchange.request_id, head_only=head_only)
         await self.send(answer)

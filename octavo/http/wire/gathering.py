@@ -4,10 +4,12 @@ from collections.abc import Awaitable, Callable
 
 from octavo.http.wire.head import END, head_too_large, target_too_long
 from octavo.http.wire.limits import Limits
-from octavo.http.wire.refusal import ClientGone, Refusal
+from octavo.http.wire.refusal import ClientGone, Refusal, malformed
 
 # Around the target in a request line: a method, two spaces, the version.
 _AROUND_TARGET = 32
+# Letters, and the CR of an empty line that is still to be told from one.
+_BEGINS_METHOD = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\r")
 
 
 async def gather_head(
@@ -21,6 +23,10 @@ async def gather_head(
     gathered = bytearray(without_empty_lines(begun))
     seen = 0
     while (end := gathered.find(END, seen)) < 0:
+        if gathered.count(b"\n") != gathered.count(b"\r\n"):
+            raise malformed("A line of the head has to end with CR and LF.")
+        if gathered and gathered[0] not in _BEGINS_METHOD:
+            raise malformed("The request line has to begin with a method: is this TLS?")
         if len(gathered) > limits.head_size or gathered.count(b"\n") > limits.header_count + 2:
             raise _too_large(gathered, limits)
         more = await receive()

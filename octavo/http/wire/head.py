@@ -7,6 +7,7 @@ space before a colon, two hosts or none.
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import httptools
 
@@ -19,8 +20,10 @@ Headers = list[tuple[bytes, bytes]]
 
 _VERSIONS = {b" HTTP/1.1\r\n": "1.1", b" HTTP/1.0\r\n": "1.0"}
 _METHODS = {method.encode(): method for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")}
+_OTHER_VERSION = re.compile(rb" HTTP/(?!1\.[01]$)[0-9]\.[0-9]$")
 _LENGTH = re.compile(rb"[0-9]{1,15}")
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LONGEST_METHOD = 32
 _DECISIVE = frozenset(
     {b"connection", b"content-length", b"expect", b"host", b"transfer-encoding", b"upgrade"}
 )
@@ -87,6 +90,8 @@ def parse_head(raw: bytes, limits: Limits) -> Head:
             raise malformed("The request line has to begin with a method.") from None
         raise Refusal("not_implemented", "The method of the request is not known.") from None
     except httptools.HttpParserError as error:
+        if _OTHER_VERSION.search(raw.partition(b"\r\n")[0]):
+            raise _other_version() from None
         raise malformed(f"The head of the request is malformed: {error}.") from None
     if seen.heads != 1:
         raise malformed("The head of the request is malformed.")
@@ -99,11 +104,30 @@ def parse_head(raw: bytes, limits: Limits) -> Head:
     version = _VERSIONS.get(raw[len(begin) : len(begin) + 11])
     if version is None:
         if raw.startswith(b" HTTP/", len(begin)):
-            raise Refusal(
-                "http_version_not_supported", "The request has to be HTTP/1.1 or HTTP/1.0."
-            )
+            raise _other_version()
         raise malformed("The request line has to be a method, a target and HTTP/1.1.")
     return _head(method, version, target, seen.headers)
+
+
+class Asked(NamedTuple):
+    """What a request asked for, as far as a head that is refused tells."""
+
+    method: str
+    path: str
+    headers: Headers
+
+
+def read_asked(raw: bytes) -> Asked:
+    """Answer what the request line of ``raw`` seems to ask for; empty where it tells nothing."""
+    method, _, rest = raw.partition(b"\r\n")[0].partition(b" ")
+    if len(method) > _LONGEST_METHOD or not _TOKEN.fullmatch(method):
+        return Asked("", "", [])
+    path = rest.partition(b" ")[0].partition(b"?")[0]
+    return Asked(method.decode("ascii"), path.decode("latin-1"), [])
+
+
+def _other_version() -> Refusal:
+    return Refusal("http_version_not_supported", "The request has to be HTTP/1.1 or HTTP/1.0.")
 
 
 def too_many_headers(limits: Limits) -> Refusal:

@@ -7,10 +7,11 @@ import math
 from typing import TYPE_CHECKING
 
 import trio
+from hypercorn.config import Config
 from hypercorn.events import Closed, RawData, Updated
 from hypercorn.events import Event as IoEvent
 
-from octavo.http.wire.http2_protocol import GuardedProtocol, TooManyResets, Worker
+from octavo.http.wire.http2_protocol import GuardedProtocol, TooManyResets
 from octavo.http.wire.limits import WRITE_SIZE
 from octavo.http.wire.refusal import ClientGone
 from octavo.http.wire.transport import Transport
@@ -25,7 +26,7 @@ class Http2Connection:
 
     request: None = None
 
-    def __init__(self, wire: "Wire", transport: Transport, peer: "Peer", worker: Worker) -> None:
+    def __init__(self, wire: "Wire", transport: Transport, peer: "Peer", config: Config) -> None:
         self.wire = wire
         self._peer = peer
         self.limits = wire.limits
@@ -39,7 +40,8 @@ class Http2Connection:
         self.seen_request: object = None
         self.left_at: float | None = None
         self._transport = transport
-        self._worker = worker
+        self._config = config
+        self._protocol: GuardedProtocol | None = None
         self._scope = trio.CancelScope()
         self._why: Cut | None = None
         self._sending = trio.Lock()
@@ -51,7 +53,10 @@ class Http2Connection:
         """
         with self._scope:
             async with trio.open_nursery() as nursery:
-                protocol = GuardedProtocol(self.wire, self._peer, self._worker, nursery, self.send)
+                protocol = GuardedProtocol(
+                    self.wire, self._peer, self._config, nursery, self.send, self._leave
+                )
+                self._protocol = protocol
                 try:
                     await protocol.initiate()
                     while True:
@@ -83,8 +88,11 @@ class Http2Connection:
         elif isinstance(event, Updated):
             self.phase = Cut.IDLE if event.idle else Cut.REQUEST
             self.deadline = trio.current_time() + self.limits.idle_time if event.idle else math.inf
-            if event.idle and self.wire.stopping.is_set():
-                self.cut(Cut.STOP)
+            if event.idle and self._protocol is not None:
+                self._protocol.settle()
+
+    def _leave(self) -> None:
+        self.cut(Cut.STOP)
 
     async def _send(self, data: bytes) -> None:
         sent = self._transport.send_now(data)

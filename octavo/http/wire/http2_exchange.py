@@ -53,6 +53,8 @@ class Http2Exchange:
         self._finishes = self._gone = self._begun = self._done = self._whole_body = False
         self._id: str | None = None
         self._start: Event = {}
+        self._left: int | None = None
+        self._seen = True
         self._id_accepted = True
 
     @property
@@ -116,6 +118,7 @@ class Http2Exchange:
             else:
                 asked = _Asked(scope["method"], scope["path"], scope["headers"])
                 self._wire.log_refused(self._refusal, self.request_id, self._peer, asked)
+                self._seen = False
         if failure is not None and not (self._gone and only(failure, ClientGone)):
             _log.error("the application failed in request %s", self.request_id, exc_info=failure)
         if not self._done and not self._gone and not self._begun:
@@ -133,6 +136,10 @@ class Http2Exchange:
             if not failed:
                 _log.error("the application ended request %s without an answer", self.request_id)
             refusal = Refusal("internal_error", "The service failed. Its log has the request id.")
+        scope = self._scope
+        if self._seen and not failed:
+            asked = _Asked(scope["method"], scope["path"], scope["headers"])
+            self._wire.log_refused(refusal, self.request_id, self._peer, asked, seen=True)
         headers, body = self._wire.refusal_parts(refusal, self.request_id)
         headers.append((b"content-length", b"%d" % len(body)))
         await self._send(
@@ -172,20 +179,38 @@ class Http2Exchange:
         if kind != "http.response.body":
             raise BadAnswer(f"{kind} is no event that the wire takes")
         last = not event.get("more_body", False)
+        content = event.get("body", b"")
         if not self._begun:
             start = self._start
             if not start:
                 raise BadAnswer("the body comes after the head of the answer")
+            self._read_length(start, len(content) if last else None)
+            self._check_length(len(content), last=last)
             self._begun = True
-            names = {name for name, _ in start["headers"]}
-            if last and b"content-length" not in names and start["status"] not in (204, 304):
-                length = b"%d" % len(event.get("body", b""))
-                start["headers"].append((b"content-length", length))
             await self._put(start)
+        else:
+            self._check_length(len(content), last=last)
         if last:
             # What follows is the end of the stream, which must not count as the client's leave.
             self._done = True
         await self._put(event)
+
+    def _read_length(self, start: Event, whole: int | None) -> None:
+        headers = start["headers"]
+        told = [value for name, value in headers if name == b"content-length"]
+        bodiless = self._scope["method"] == "HEAD" or start["status"] in (204, 304)
+        if not told and whole is not None and start["status"] not in (204, 304):
+            headers.append((b"content-length", b"%d" % whole))
+        if told and not bodiless:
+            if len(told) > 1 or not told[0].isdigit():
+                raise BadAnswer("the content-length of the answer is no single number")
+            self._left = int(told[0])
+
+    def _check_length(self, size: int, *, last: bool) -> None:
+        if self._left is not None:
+            self._left -= size
+            if self._left < 0 or (self._left and last):
+                raise BadAnswer("the body is not as long as its content-length says")
 
     async def _put(self, event: Event) -> None:
         with trio.move_on_after(self._wire.limits.write_time) as taking:

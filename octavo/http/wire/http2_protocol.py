@@ -4,7 +4,6 @@ A client must not be able to use it to hold others up, or to make the process gr
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,14 +33,6 @@ if TYPE_CHECKING:
 _RESETS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """What hypercorn hands its connections: its configuration, and the state of its worker."""
-
-    config: Config
-    context: WorkerContext
-
-
 class TooManyResets(Exception):
     """The client calls back what it asks for, again and again."""
 
@@ -53,20 +44,23 @@ class GuardedProtocol(H2Protocol):
         self,
         wire: "Wire",
         peer: "Peer",
-        worker: Worker,
+        config: Config,
         nursery: trio.Nursery,
         send: Callable[[IoEvent], Awaitable[None]],
+        leave: Callable[[], None],
     ) -> None:
+        self._leave = leave
         self._wire = wire
         self._peer = peer
         self._nursery = nursery
         self._requests = self._resets = 0
         self._exchanges: dict[int, Http2Exchange] = {}
-        self._opening: tuple[int, Refusal | None] = (0, None)
+        self._opening: tuple[int, Refusal | None, str] = (0, None, "")
         super().__init__(
             _unused_application,  # type: ignore[arg-type]
-            worker.config,
-            worker.context,
+            config,
+            # One that never ends: hypercorn would end the connection before its last answer.
+            WorkerContext(None),
             self,  # type: ignore[arg-type]  # `spawn` and `spawn_app` are all it uses
             ConnectionState(dict(wire.state)),
             peer.scheme == "https",
@@ -78,12 +72,27 @@ class GuardedProtocol(H2Protocol):
         self.connection.local_settings = h2.settings.Settings(
             client=False,
             initial_values={
-                settings.MAX_CONCURRENT_STREAMS: worker.config.h2_max_concurrent_streams,
-                settings.MAX_HEADER_LIST_SIZE: worker.config.h2_max_header_list_size,
+                settings.MAX_CONCURRENT_STREAMS: config.h2_max_concurrent_streams,
+                settings.MAX_HEADER_LIST_SIZE: config.h2_max_header_list_size,
                 # WebSockets are served on connections of their own.
                 settings.ENABLE_CONNECT_PROTOCOL: 0,
             },
         )
+
+    @property
+    def leaving(self) -> bool:
+        """True when no request is taken any more."""
+        exhausted = self._requests >= self._wire.limits.requests_per_connection
+        return exhausted or self._wire.stopping.is_set()
+
+    def settle(self) -> None:
+        """End the connection once it takes no request any more and all was sent."""
+        if self.leaving and not self.streams and not self.stream_buffers:
+            self._leave()
+
+    async def _send_data(self, stream_id: int) -> None:
+        await super()._send_data(stream_id)
+        self.settle()
 
     async def end(self) -> None:
         """Cancel the requests in flight, but those that are to finish; let nobody wait to send."""
@@ -115,12 +124,15 @@ class GuardedProtocol(H2Protocol):
         send: Callable[[Event | None], Awaitable[None]],
     ) -> Callable[[Event], Awaitable[None]]:
         """Start the application for one request; answer what takes its events."""
-        stream_id, refusal = self._opening
+        stream_id, refusal, asked = self._opening
         events, receive = trio.open_memory_channel[Event](config.max_app_queue_size)
         proceed = partial(
             self.stream_send,
             InformationalResponse(stream_id=stream_id, headers=[], status_code=100),
         )
+        if refusal is not None:
+            # In place of the path that hypercorn was given.
+            scope["path"] = asked
         exchange = Http2Exchange(self._wire, self._peer, scope, receive, send, proceed, refusal)
         self._exchanges[stream_id] = exchange
         self._nursery.start_soon(self._run, stream_id, exchange)
@@ -187,27 +199,37 @@ class GuardedProtocol(H2Protocol):
         await self._flush()
 
     async def _open(self, event: h2.events.RequestReceived) -> None:
+        if self.leaving:
+            # Nothing of it was done: the client may send it again, elsewhere.
+            self._reset(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
+            return
         self._requests += 1
         headers = dict(event.headers)
         if headers[b":method"] == b"CONNECT":
             self._reset(event.stream_id, h2.errors.ErrorCodes.HTTP_1_1_REQUIRED)
             return
-        refusal = None
+        refusal, asked = None, ""
         try:
             self._check(event, headers)
         except Refusal as found:
             refusal = found
+            asked = headers[b":path"].partition(b"?")[0][:512].decode("latin-1")
             # The path may be one that hypercorn can't decode.
             event.headers = [
                 (name, b"/" if name == b":path" else value) for name, value in event.headers
             ]
-        self._opening = event.stream_id, refusal
+        self._opening = event.stream_id, refusal, asked
         await super()._handle_events([event])
 
     def _check(self, event: h2.events.RequestReceived, headers: dict[bytes, bytes]) -> None:
         limits = self._wire.limits
         if len(event.headers) > limits.header_count:
             raise Refusal("head_too_large", f"At most {limits.header_count} headers are taken.")
+        # As the settings of HTTP/2 count (RFC 9113 section 6.5.2).
+        if sum(len(name) + len(value) + 32 for name, value in event.headers) > limits.head_size:
+            raise Refusal(
+                "head_too_large", f"At most {limits.head_size} bytes of headers are taken."
+            )
         path = headers[b":path"]
         if len(path) > limits.target_length:
             raise Refusal(

@@ -13,7 +13,6 @@ from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, LifespanState
 
-from octavo.http.wire.http2_protocol import Worker
 from octavo.http.wire.wire import Stream, Wire
 
 
@@ -34,7 +33,7 @@ def _open_connection(
 ) -> Awaitable[None]:
     if isinstance(config, WireConfig):
         config.wire.state = state
-        return config.wire.serve(stream, Worker(config, context))
+        return config.wire.serve(stream, config)
     return TCPServer(app, config, context, state, stream)  # type: ignore[arg-type]
 
 

@@ -7,32 +7,31 @@ from dataclasses import dataclass
 class Limits:
     """What one client may take; times in seconds, sizes in bytes.
 
-    A deadline is noticed at a ``tick``, so it may be passed by two of them. What has no default
-    is up to the operator.
+    A deadline is noticed at a ``tick``, so it may be passed by two of them.
     """
 
-    head_time: float
+    head_time: float = 10.0
     """For a request's head, from its first byte to its last; also for a TLS handshake."""
-    head_size: int
+    head_size: int = 16 * 1024
     """Of a request's head, with its request line and the empty line that ends it."""
-    header_count: int
+    header_count: int = 100
     """Header fields of one request, and trailer fields of one body."""
-    target_length: int
+    target_length: int = 8 * 1024
     """Of the request target: path and query."""
-    body_idle_time: float
+    body_idle_time: float = 20.0
     """Without a byte of a body that was announced and that somebody waits for."""
-    request_time: float
+    request_time: float = 60.0
     """For a whole request, from its head to the last byte of its answer. An operation may have
     a time of its own."""
-    idle_time: float
+    idle_time: float = 75.0
     """Between two requests of one connection."""
-    write_time: float
+    write_time: float = 20.0
     """Until the client has taken what was sent to it, `WRITE_SIZE` bytes at most at once."""
-    connections: int
+    connections: int = 10_000
     """Open at once, in all."""
-    connections_per_client: int
+    connections_per_client: int = 256
     """Open at once for one client address (for IPv6: one /64 network)."""
-    requests_per_connection: int
+    requests_per_connection: int = 10_000
     """On one connection; the answer to the last says that it closes."""
     drain_size: int = 64 * 1024
     """Of a body that nobody read, taken and dropped so that the connection can go on."""

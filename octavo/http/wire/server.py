@@ -3,6 +3,7 @@
 import logging
 import os
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 import trio
@@ -11,6 +12,7 @@ from hypercorn.trio import serve as hypercorn_serve
 from octavo.http.wire.asgi import Application
 from octavo.http.wire.certificate import Certificate
 from octavo.http.wire.hypercorn_hook import WireConfig
+from octavo.http.wire.lifespan import with_lifespan
 from octavo.http.wire.wire import Wire, WireOptions
 
 # A logger of our own: where hypercorn runs, the caller is told.
@@ -35,9 +37,13 @@ async def serve(
 
     The stop: nobody is accepted any more, idle connections end, requests in flight finish and
     their connections close, WebSockets are told; after ``grace`` seconds the rest is cut off,
-    stalled readers too. Cancelling cuts off at once. Raises what the lifespan of the
-    application raises.
+    stalled readers too. Cancelling cuts off at once. Raises
+    ValueError for a listener that doesn't listen, and `LifespanFailureError` of hypercorn when
+    the application fails in its lifespan; one that has none is served all the same.
     """
+    for listener in listeners:
+        if not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            raise ValueError("a listener has to listen already: call its listen()")
     wire = Wire(application, options)
     config = WireConfig(wire)
     config.bind = [f"fd://{os.dup(listener.fileno())}" for listener in listeners]
@@ -45,7 +51,8 @@ async def serve(
     config.include_server_header = False
     config.graceful_timeout = grace
     config.h2_max_header_list_size = options.limits.head_size
-    config.keep_alive_max_requests = options.limits.requests_per_connection
+    # The wire counts itself, and ends an HTTP/2 connection in order.
+    config.keep_alive_max_requests = sys.maxsize
     if certificate is not None:
         config.certfile, config.keyfile = certificate.chain, certificate.key
 
@@ -56,7 +63,7 @@ async def serve(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(wire.watch)
         await hypercorn_serve(
-            application,  # type: ignore[arg-type]  # ASGI, in the wire's own words
+            with_lifespan(application),  # type: ignore[arg-type]  # ASGI, in the wire's own words
             config,
             shutdown_trigger=stop,
             task_status=task_status,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import trio
+from hypercorn.config import Config
 
 from octavo.http.wire.admission import Admission
 from octavo.http.wire.asgi import Application
@@ -14,7 +15,6 @@ from octavo.http.wire.containment import contained, only
 from octavo.http.wire.forwarded import ForwardedHeader, Network, client_of, is_within
 from octavo.http.wire.head import Headers
 from octavo.http.wire.http2 import Http2Connection
-from octavo.http.wire.http2_protocol import Worker
 from octavo.http.wire.limits import Limits
 from octavo.http.wire.problem import MEDIA_TYPE, problem_document
 from octavo.http.wire.refusal import ClientGone, Refusal
@@ -60,10 +60,10 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A request that the wire answered by itself, and that no application saw, for the log.
+    """A request that the wire answered by itself, for the log.
 
-    ``method`` and ``path`` are empty when the head could not be read; ``size`` is the body's of
-    the answer, in bytes.
+    ``method`` and ``path`` are as far as they could be read; ``size`` is the body's of the
+    answer, in bytes. ``seen`` says that the application had the request, and may have logged it.
     """
 
     request_id: str
@@ -73,6 +73,7 @@ class Refused:
     size: int
     method: str = ""
     path: str = ""
+    seen: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +83,7 @@ class WireOptions:
     ``now`` tells the wall clock in seconds since 1970, ``new_id`` makes request ids. The
     networks of ``trusted_proxies`` are believed what ``proxy_header`` says of their clients.
     ``problem_base`` is the public address that the types of problems begin with. ``log_refused``
-    is told of every request that the wire answers by itself and the application never saw.
+    is told of every request that the wire answers by itself.
     """
 
     now: Callable[[], float]
@@ -134,7 +135,7 @@ class Wire:
             if connection.idle and not connection.has_input():
                 connection.cut(Cut.STOP)
 
-    async def serve(self, stream: Stream, worker: Worker) -> None:
+    async def serve(self, stream: Stream, config: Config) -> None:
         """Serve one connection until it ends; whatever goes wrong with it stays with it.
 
         The stream is closed at the end. When cancelled, what is in flight is cut off.
@@ -142,7 +143,7 @@ class Wire:
         # A stream of TLS that ended in order has let go of the one below it.
         raw = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
         try:
-            await self._serve(stream, worker)
+            await self._serve(stream, config)
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
             if not only(error, ClientGone):
@@ -151,7 +152,7 @@ class Wire:
             # What was sent is the system's: this takes nothing of it back.
             await trio.aclose_forcefully(raw)
 
-    async def _serve(self, stream: Stream, worker: Worker) -> None:
+    async def _serve(self, stream: Stream, config: Config) -> None:
         tls = isinstance(stream, trio.SSLStream)
         socket = _socket(stream)
         try:
@@ -167,18 +168,20 @@ class Wire:
                 self._turn_away(stream, peer)
             return
         try:
-            await self._speak(stream, peer, worker)
+            await self._speak(stream, peer, config)
         finally:
             self._admission.release(address)
 
-    async def _speak(self, stream: Stream, peer: Peer, worker: Worker) -> None:
+    async def _speak(self, stream: Stream, peer: Peer, config: Config) -> None:
         if isinstance(stream, trio.SSLStream):
             with trio.move_on_after(self.limits.head_time) as handshake:
                 try:
                     await stream.do_handshake()
-                except trio.BrokenResourceError:
+                except trio.BrokenResourceError as error:
+                    _log.info("TLS failed with %s: %s", peer.client, error.__cause__ or "it left")
                     return
             if handshake.cancelled_caught:
+                _log.info("TLS failed with %s: it took too long", peer.client)
                 return
             transport = tls_transport(stream)
             modern = stream.selected_alpn_protocol() == "h2"
@@ -194,7 +197,7 @@ class Wire:
                 received = begins.received
             else:
                 return
-        http2 = Http2Connection(self, transport, peer, worker)
+        http2 = Http2Connection(self, transport, peer, config)
         await self._watched(http2, lambda: http2.run(received))
 
     async def _watched(self, connection: Watched, run: Callable[[], Any]) -> None:
@@ -218,16 +221,24 @@ class Wire:
         self._tell_time()
         transport.send_now(self.refuse(refusal, peer))
 
-    def refuse(self, refusal: Refusal, peer: Peer, *, head_only: bool = False) -> bytes:
-        """Answer, as bytes for HTTP/1.1, the refusal of what has no head; have it logged."""
+    def refuse(
+        self, refusal: Refusal, peer: Peer, asked: Asked | None = None, *, head_only: bool = False
+    ) -> bytes:
+        """Answer, as bytes for HTTP/1.1, the refusal of what no application saw; have it logged."""
         request_id = self.new_id()
-        self.log_refused(refusal, request_id, peer, None)
+        self.log_refused(refusal, request_id, peer, asked)
         return self.refusal_answer(refusal, request_id, head_only=head_only)
 
     def log_refused(
-        self, refusal: Refusal, request_id: str, peer: Peer, head: Asked | None
+        self,
+        refusal: Refusal,
+        request_id: str,
+        peer: Peer,
+        head: Asked | None,
+        *,
+        seen: bool = False,
     ) -> None:
-        """Have it logged that ``refusal`` was answered to what no application saw."""
+        """Have it logged that the wire answered ``refusal``, also in place of an application."""
         client = peer.client if head is None else self.client_of(peer, head.headers)[0]
         self._options.log_refused(
             Refused(
@@ -238,6 +249,7 @@ class Wire:
                 len(self.refusal_parts(refusal, request_id)[1]),
                 "" if head is None else head.method,
                 "" if head is None else head.path,
+                seen,
             )
         )
 

@@ -2,13 +2,18 @@
 
 from typing import Protocol
 
+import trio
+
 from octavo.http.wire.asgi import Scope
 
 EXTENSION = "octavo"
 
 
-class Exchange(Protocol):
-    """One request on the wire. Another server gives none, and the request does without."""
+class Extension(Protocol):
+    """One request on the wire: ``scope["extensions"]["octavo"]``.
+
+    Another server gives none, and the request does without.
+    """
 
     @property
     def request_id(self) -> str:
@@ -22,15 +27,26 @@ class Exchange(Protocol):
     def refused(self) -> tuple[int, str] | None:
         """Status and code of what the wire answers in place of the application, if it does."""
 
+    @property
+    def stopping(self) -> trio.Event:
+        """Set when the service stops: what lasts has to end then, within the grace time."""
+
     def allow(self, seconds: float) -> None:
         """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""
 
     def ignore_disconnect(self) -> None:
         """Let the application run to its end, also when the client leaves before that."""
 
+    def take_stream(self) -> trio.abc.HalfCloseableStream:
+        """Take the connection of a request for a WebSocket over, from its first byte on.
 
-def exchange_of(scope: Scope) -> Exchange | None:
-    """Answer the exchange behind ``scope``; None when another server than the wire made it."""
+        The wire answers nothing any more, and closes the connection when the application
+        returns. Raises `BadAnswer` for any other request, and after an answer.
+        """
+
+
+def extension_of(scope: Scope) -> Extension | None:
+    """Answer the extension of ``scope``; None when another server than the wire made it."""
     extensions = scope.get("extensions")
-    found: Exchange | None = extensions.get(EXTENSION) if extensions else None
+    found: Extension | None = extensions.get(EXTENSION) if extensions else None
     return found
