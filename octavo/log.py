@@ -24,6 +24,7 @@ Clock = Callable[[], float]
 # A client's mistake is told to the client, byte for byte: no flood of warnings about it.
 _QUIET = ("python_multipart", "python_multipart.multipart")
 # What JSON lets stand in a string and a terminal or a reader of lines may act on.
+_PLAIN = re.compile(r'[^ "=\\]+')
 _ACTIVE = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]")
 
 
@@ -116,7 +117,10 @@ def console_line(time: str, level: str, members: Mapping[str, object]) -> bytes:
 
 def _value(value: object) -> str:
     text = _visible(value if isinstance(value, str) else repr(value))
-    return text if text and " " not in text else f'"{text}"'
+    if text and _PLAIN.fullmatch(text):
+        return text
+    # A quote or a backslash of the value must not end it.
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _visible(text: str) -> str:

@@ -18,7 +18,7 @@ from octavo.http.wire.gathering import gather_head, split_head, without_empty_li
 from octavo.http.wire.head import END, parse_head, read_asked
 from octavo.http.wire.refusal import ClientGone, Refusal, body_stopped, request_too_slow
 from octavo.http.wire.scope import asgi_scope
-from octavo.http.wire.transport import Transport
+from octavo.http.wire.transport import PATIENCE, Transport
 from octavo.http.wire.upgrade import HandedStream, check_handshake
 from octavo.http.wire.watchdog import Cut
 
@@ -29,8 +29,6 @@ _log = logging.getLogger(__name__)
 
 # What HTTP/2 begins with (RFC 9113 section 3.4) reads like a head of HTTP/1.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\n"
-# After so many requests for which nothing had to be waited for, other tasks get a turn.
-_STREAK = 16
 
 
 class Http2Begins(Exception):
@@ -138,11 +136,17 @@ class Connection:
 
     async def send(self, data: bytes) -> None:
         """Send all of ``data``, for so long as a client may take for it."""
-        sent = self._transport.send_now(data)
-        if sent < len(data):
+        transport = self._transport
+        sent = transport.send_now(data)
+        if sent == len(data):
+            transport.eager += 1
+            if transport.eager > PATIENCE:
+                transport.eager = 0
+                await trio.lowlevel.checkpoint()
+        else:
             self.write_deadline = self._watchdog.now + self.limits.write_time
             try:
-                await self._transport.send(memoryview(data)[sent:])
+                await transport.send(memoryview(data)[sent:])
             finally:
                 self.write_deadline = math.inf
 
@@ -198,8 +202,6 @@ class Connection:
     # How it goes.
 
     async def _serve(self) -> None:
-        streak = 0
-        transport = self._transport
         while True:
             self._raw = b""
             raw = await self._read_head()
@@ -220,12 +222,6 @@ class Connection:
                 if not exchange.taken:
                     await self._linger(expecting=not exchange.body.complete)
                 return
-            if transport.waited:
-                transport.waited = False
-                streak = 0
-            elif (streak := streak + 1) >= _STREAK:
-                streak = 0
-                await trio.lowlevel.checkpoint()
 
     async def _read_head(self) -> bytes:
         """Wait for a whole head; ``b""`` when the client ends the connection instead."""
@@ -271,10 +267,11 @@ class Connection:
     async def _receive(self, phase: Cut, seconds: float) -> bytes:
         self.phase = phase
         self.deadline = self._watchdog.now + seconds
-        data = await self._transport.receive()
-        self.deadline = math.inf
-        self.phase = Cut.REQUEST
-        return data
+        try:
+            return await self._transport.receive()
+        finally:
+            self.deadline = math.inf
+            self.phase = Cut.REQUEST
 
     async def _answer(self, exchange: Exchange) -> None:
         wire, peer = self._wire, self._peer

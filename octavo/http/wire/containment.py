@@ -2,22 +2,24 @@
 
 import trio
 
-_NOT_OURS = (trio.Cancelled, KeyboardInterrupt, SystemExit, GeneratorExit)
+# Not the end of a process either, when a handler asks for it: that is for signals to say.
+_NOT_OURS = (trio.Cancelled, KeyboardInterrupt)
 
 
-def contained(error: BaseException) -> BaseException | None:
-    """Answer what of ``error`` is a failure to log; None when nothing is.
+def contained(error: BaseException) -> BaseException:
+    """Answer ``error`` as a failure to log, when it is one.
 
-    Raises the rest again: cancellation and the end of the process are no failures. What isn't
-    an `Exception` is contained too: extensions in Rust panic with a BaseException of their own.
+    Raises it again when it is a cancellation, or the interrupt of a person, alone or beside
+    failures. What isn't an `Exception` is contained too: extensions in Rust panic with a
+    BaseException of their own, and a handler may call `sys.exit`.
     """
     if not isinstance(error, BaseExceptionGroup):
         if isinstance(error, _NOT_OURS):
             raise error
         return error
     passing, failure = error.split(_NOT_OURS)
-    if passing is not None and failure is None:
-        raise passing
+    if failure is None or (passing is not None and passing.split(KeyboardInterrupt)[0]):
+        raise error
     # A failure beside a cancellation: the scope that was cancelled sees to its own end.
     return failure
 

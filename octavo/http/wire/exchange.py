@@ -99,7 +99,8 @@ class Exchange:
 
     def allow(self, seconds: float) -> None:
         """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""
-        self._line.allow(seconds)
+        if not self.taken:
+            self._line.allow(seconds)
 
     def ignore_disconnect(self) -> None:
         """Let the application run to its end, also when the client leaves before that."""

@@ -11,6 +11,8 @@ _AROUND_TARGET = 32
 # Letters, and the CR of an empty line that is still to be told from one.
 _BEGINS_METHOD = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\r")
 
+_EMPTY_LINES = 8
+
 
 async def gather_head(
     begun: bytes, receive: Callable[[], Awaitable[bytes]], limits: Limits
@@ -51,10 +53,15 @@ def split_head(data: bytes, end: int, limits: Limits) -> tuple[bytes, bytes]:
 
 
 def without_empty_lines(data: bytes) -> bytes:
-    """Drop the empty lines that may precede a request (RFC 9112 section 2.2)."""
+    """Drop the empty lines that may precede a request (RFC 9112 section 2.2).
+
+    Raises `Refusal` (400) for more of them than any client sends.
+    """
     at = 0
     while data.startswith(b"\r\n", at):
         at += 2
+        if at > _EMPTY_LINES * 2:
+            raise malformed("Too many empty lines come before the request.")
     return data[at:]
 
 

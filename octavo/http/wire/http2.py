@@ -11,14 +11,18 @@ from hypercorn.config import Config
 from hypercorn.events import Closed, RawData, Updated
 from hypercorn.events import Event as IoEvent
 
+from octavo.http.wire.http2_output import Http2Output
 from octavo.http.wire.http2_protocol import GuardedProtocol, TooManyResets
-from octavo.http.wire.limits import WRITE_SIZE
 from octavo.http.wire.refusal import ClientGone
 from octavo.http.wire.transport import Transport
 from octavo.http.wire.watchdog import Cut
 
 if TYPE_CHECKING:
     from octavo.http.wire.wire import Peer, Wire
+
+
+# Of what was read, handled before other tasks get a turn.
+_SLICE = 16 * 1024
 
 
 class Http2Connection:
@@ -36,7 +40,7 @@ class Http2Connection:
         limits = wire.limits
         seconds = limits.linger_time if wire.stopping.is_set() else limits.idle_time
         self.deadline = trio.current_time() + seconds
-        self.request_deadline = self.write_deadline = math.inf
+        self.request_deadline = math.inf
         self.seen_request: object = None
         self.left_at: float | None = None
         self._transport = transport
@@ -44,7 +48,7 @@ class Http2Connection:
         self._protocol: GuardedProtocol | None = None
         self._scope = trio.CancelScope()
         self._why: Cut | None = None
-        self._sending = trio.Lock()
+        self._output = Http2Output(transport, limits.write_time, self._settle)
 
     async def run(self, received: bytes) -> None:
         """Serve the connection, on which ``received`` came already, until it ends.
@@ -52,65 +56,69 @@ class Http2Connection:
         Closing the socket is up to the caller. When cancelled, what is in flight is cut off.
         """
         with self._scope:
-            async with trio.open_nursery() as nursery:
-                protocol = GuardedProtocol(
-                    self.wire, self._peer, self._config, nursery, self.send, self._leave
-                )
-                self._protocol = protocol
-                try:
-                    await protocol.initiate()
-                    while True:
-                        data = received or await self._transport.receive()
-                        received = b""
-                        if not data:
-                            break
-                        await protocol.handle(RawData(data))
-                except (ClientGone, TooManyResets):
-                    pass
-                await protocol.end()
+            async with trio.open_nursery() as writing:
+                writing.start_soon(self._output.run)
+                async with trio.open_nursery() as nursery:
+                    await self._serve(nursery, received)
+                writing.cancel_scope.cancel(reason="nobody sends any more")
         if self._why in (Cut.IDLE, Cut.STOP):
             with trio.move_on_after(self.limits.linger_time):
-                await self._say_goodbye(protocol)
+                await self._say_goodbye()
+
+    async def _serve(self, nursery: trio.Nursery, received: bytes) -> None:
+        self._protocol = protocol = GuardedProtocol(
+            self.wire, self._peer, self._config, nursery, self.send, self._leave
+        )
+        try:
+            await protocol.initiate()
+            while True:
+                data = received or await self._transport.receive()
+                received = b""
+                if not data:
+                    break
+                for at in range(0, len(data), _SLICE):
+                    await protocol.handle(RawData(data[at : at + _SLICE]))
+                    # A client that sends without pause must not have the loop to itself.
+                    await trio.lowlevel.checkpoint()
+        except (ClientGone, TooManyResets):
+            pass
+        await protocol.end()
 
     async def send(self, event: IoEvent) -> None:
         """Take what the protocol sends; raise `ClientGone` when it ends the connection."""
         if isinstance(event, RawData):
-            async with self._sending:
-                data = event.data
-                try:
-                    for at in range(0, len(data), WRITE_SIZE):
-                        await self._send(data[at : at + WRITE_SIZE])
-                except ClientGone:
-                    # The reading task learns of it, and ends every request in its own way.
-                    return
+            await self._output.send(event.data)
         elif isinstance(event, Closed):
             raise ClientGone
         elif isinstance(event, Updated):
             self.phase = Cut.IDLE if event.idle else Cut.REQUEST
             self.deadline = trio.current_time() + self.limits.idle_time if event.idle else math.inf
-            if event.idle and self._protocol is not None:
-                self._protocol.settle()
+            if event.idle:
+                self._settle()
+
+    def _settle(self) -> None:
+        if self._protocol is not None:
+            self._protocol.settle()
 
     def _leave(self) -> None:
-        self.cut(Cut.STOP)
+        if self._output.empty:
+            self.cut(Cut.STOP)
 
-    async def _send(self, data: bytes) -> None:
-        sent = self._transport.send_now(data)
-        if sent < len(data):
-            self.write_deadline = trio.current_time() + self.limits.write_time
-            try:
-                await self._transport.send(memoryview(data)[sent:])
-            finally:
-                self.write_deadline = math.inf
-
-    async def _say_goodbye(self, protocol: GuardedProtocol) -> None:
+    async def _say_goodbye(self) -> None:
+        if self._protocol is None or not self._output.empty:
+            return
         try:
-            await self._send(protocol.goodbye())
+            await self._transport.send(memoryview(self._protocol.goodbye()))
             await self._transport.linger(expecting=False)
         except ClientGone:
             return
 
     # What the watchdog and the wire call.
+
+    @property
+    def write_deadline(self) -> float:
+        """When the client must have taken what is being written."""
+        return self._output.deadline
 
     @property
     def idle(self) -> bool:

@@ -8,6 +8,7 @@ import trio
 
 from octavo.http.wire.asgi import Event, Scope
 from octavo.http.wire.containment import contained, only
+from octavo.http.wire.http2_body import Http2Body
 from octavo.http.wire.refusal import ClientGone, Refusal, body_stopped, request_too_slow
 from octavo.http.wire.request_id import choose_request_id
 from octavo.http.wire.response import HOP_BY_HOP, BadAnswer
@@ -27,8 +28,8 @@ class _Asked(NamedTuple):
 class Http2Exchange:
     """One request on one stream; the application finds it in its scope, as over HTTP/1.1.
 
-    ``proceed`` tells the client to send its body; ``refusal`` is what the wire has to answer in
-    place of the application.
+    ``taken`` tells the client how many bytes of the ``body`` the application took, ``proceed`` to
+    send its body; ``refusal`` is what the wire has to answer in place of the application.
     """
 
     def __init__(
@@ -36,7 +37,8 @@ class Http2Exchange:
         wire: "Wire",
         peer: "Peer",
         scope: Scope,
-        receive: "trio.MemoryReceiveChannel[Event]",
+        body: Http2Body,
+        taken: Callable[[int], Awaitable[None]],
         send: Callable[[Event | None], Awaitable[None]],
         proceed: Callable[[], Awaitable[None]],
         refusal: Refusal | None,
@@ -44,13 +46,14 @@ class Http2Exchange:
         self._wire = wire
         self._peer = peer
         self._scope = scope
-        self._receive = receive
+        self._body = body
+        self._taken = taken
         self._send = send
         self._proceed = proceed
         self._expects = (b"expect", b"100-continue") in scope["headers"]
         self._refusal = refusal
         self._cancel = trio.CancelScope()
-        self._finishes = self._gone = self._begun = self._done = self._whole_body = False
+        self._finishes = self._gone = self._begun = self._done = False
         self._id: str | None = None
         self._start: Event = {}
         self._left: int | None = None
@@ -88,7 +91,7 @@ class Http2Exchange:
         """Status and code of what the wire answers in place of the application, if it does."""
         refusal = self._refusal
         if refusal is None and self._cancel.cancel_called and not (self._gone or self._begun):
-            refusal = request_too_slow(whole_body=self._whole_body)
+            refusal = request_too_slow(whole_body=self._body.given)
         return None if refusal is None else (refusal.status, refusal.code)
 
     def client_left(self) -> None:
@@ -98,9 +101,11 @@ class Http2Exchange:
             if not self._finishes:
                 self._cancel.cancel(reason="the client left")
 
-    def close(self) -> None:
-        """Take no more events."""
-        self._receive.close()
+    async def drop_body(self) -> None:
+        """Forget what nobody took of the body; the client may send as much more."""
+        size = self._body.drop()
+        if size:
+            await self._taken(size)
 
     async def run(self) -> bool:
         """Run the application; answer whether its answer was sent as a whole."""
@@ -131,7 +136,7 @@ class Http2Exchange:
     async def _refuse(self, *, failed: bool) -> None:
         refusal = self._refusal
         if refusal is None and self._cancel.cancelled_caught:
-            refusal = request_too_slow(whole_body=self._whole_body)
+            refusal = request_too_slow(whole_body=self._body.given)
         elif refusal is None:
             if not failed:
                 _log.error("the application ended request %s without an answer", self.request_id)
@@ -152,17 +157,18 @@ class Http2Exchange:
         """Answer the next event of ASGI."""
         if self._gone:
             return {"type": "http.disconnect"}
-        if self._whole_body:
-            return await self._receive.receive()
-        if self._expects:
+        if self._body.given:
+            return (await self._body.take())[0]
+        if self._expects and not self._body.over:
             self._expects = False
             await self._proceed()
         with trio.move_on_after(self._wire.limits.body_idle_time) as waiting:
-            event = await self._receive.receive()
+            event, size = await self._body.take()
         if waiting.cancelled_caught:
             self._refusal = body_stopped()
             return {"type": "http.disconnect"}
-        self._whole_body = not event.get("more_body", False)
+        if size:
+            await self._taken(size)
         return event
 
     async def send(self, event: Event) -> None:

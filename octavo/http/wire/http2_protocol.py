@@ -3,6 +3,7 @@
 A client must not be able to use it to hold others up, or to make the process grow or fail.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,12 +16,13 @@ import trio
 from hypercorn.config import Config
 from hypercorn.events import Closed, Updated
 from hypercorn.events import Event as IoEvent
-from hypercorn.protocol.events import InformationalResponse
+from hypercorn.protocol.events import Body, InformationalResponse
 from hypercorn.protocol.h2 import H2Protocol
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
 
 from octavo.http.wire.asgi import Event, Scope
+from octavo.http.wire.http2_body import Http2Body
 from octavo.http.wire.http2_exchange import Http2Exchange
 from octavo.http.wire.refusal import Refusal, malformed
 from octavo.http.wire.target import check_host, read_target
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 # A client may call requests back, but not most of them: starting them is what costs
 # (CVE-2023-44487, rapid reset).
 _RESETS = 100
+_METHOD = re.compile(rb"[A-Z-]{1,32}")
 
 
 class TooManyResets(Exception):
@@ -125,7 +128,7 @@ class GuardedProtocol(H2Protocol):
     ) -> Callable[[Event], Awaitable[None]]:
         """Start the application for one request; answer what takes its events."""
         stream_id, refusal, asked = self._opening
-        events, receive = trio.open_memory_channel[Event](config.max_app_queue_size)
+        body = Http2Body()
         proceed = partial(
             self.stream_send,
             InformationalResponse(stream_id=stream_id, headers=[], status_code=100),
@@ -133,18 +136,24 @@ class GuardedProtocol(H2Protocol):
         if refusal is not None:
             # In place of the path that hypercorn was given.
             scope["path"] = asked
-        exchange = Http2Exchange(self._wire, self._peer, scope, receive, send, proceed, refusal)
+        taken = partial(self._taken, stream_id)
+        exchange = Http2Exchange(self._wire, self._peer, scope, body, taken, send, proceed, refusal)
         self._exchanges[stream_id] = exchange
         self._nursery.start_soon(self._run, stream_id, exchange)
 
         async def put(event: Event) -> None:
-            try:
-                await events.send(event)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                # The application has ended: nobody wants to know.
-                return
+            body.put(event)
 
         return put
+
+    async def _taken(self, stream_id: int, size: int) -> None:
+        """Let the client send as many bytes more as the application took."""
+        try:
+            self.connection.acknowledge_received_data(size, stream_id)
+        except h2.exceptions.ProtocolError:
+            # The stream or the connection ended meanwhile.
+            return
+        await self._flush()
 
     async def _run(self, stream_id: int, exchange: Http2Exchange) -> None:
         whole = False
@@ -152,7 +161,7 @@ class GuardedProtocol(H2Protocol):
             whole = await exchange.run()
         finally:
             del self._exchanges[stream_id]
-            exchange.close()
+        await exchange.drop_body()
         if not whole:
             await self._abandon(stream_id)
 
@@ -187,6 +196,16 @@ class GuardedProtocol(H2Protocol):
                 self.connection.acknowledge_received_data(
                     event.flow_controlled_length, event.stream_id
                 )
+            elif isinstance(event, h2.events.DataReceived):
+                await self.streams[event.stream_id].handle(
+                    Body(stream_id=event.stream_id, data=event.data)
+                )
+                padding = event.flow_controlled_length - len(event.data)
+                if padding:
+                    self.connection.acknowledge_received_data(padding, event.stream_id)
+            elif isinstance(event, h2.events.PriorityUpdated):
+                # Deprecated (RFC 9113 section 5.3.2): clients could only misuse it.
+                continue
             elif isinstance(event, h2.events.StreamReset):
                 self._resets += 1
                 if self._resets > _RESETS + self._requests // 2:
@@ -214,10 +233,9 @@ class GuardedProtocol(H2Protocol):
         except Refusal as found:
             refusal = found
             asked = headers[b":path"].partition(b"?")[0][:512].decode("latin-1")
-            # The path may be one that hypercorn can't decode.
-            event.headers = [
-                (name, b"/" if name == b":path" else value) for name, value in event.headers
-            ]
+            # What is refused need not be what hypercorn can decode.
+            plain = {b":path": b"/", b":method": b"GET"}
+            event.headers = [(name, plain.get(name, value)) for name, value in event.headers]
         self._opening = event.stream_id, refusal, asked
         await super()._handle_events([event])
 
@@ -235,7 +253,12 @@ class GuardedProtocol(H2Protocol):
             raise Refusal(
                 "target_too_long", f"At most {limits.target_length} bytes of target are taken."
             )
-        read_target(path, of_options=headers[b":method"] == b"OPTIONS")
+        method = headers[b":method"]
+        # Methods are what they are, in capitals: hypercorn would fold them (RFC 9110 section 9.1).
+        if not _METHOD.fullmatch(method):
+            raise Refusal("not_implemented", "The method of the request is not known.")
+        if read_target(path, of_options=method == b"OPTIONS").authority is not None:
+            raise malformed("The path has to start with '/'.")
         host = headers.get(b":authority", headers.get(b"host"))
         if host is None:
             raise malformed("The request names no host.")

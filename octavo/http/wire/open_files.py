@@ -18,4 +18,4 @@ def make_room(connections: int) -> int:
     limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if limit > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-    return min(connections, max(limit - RESERVE, 1))
+    return min(connections, max(limit - RESERVE, limit // 2))

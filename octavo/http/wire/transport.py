@@ -12,18 +12,21 @@ import trio
 from octavo.http.wire.limits import READ_SIZE
 from octavo.http.wire.refusal import ClientGone
 
+#: So many times in a row a connection may receive or send without giving others a turn.
+PATIENCE = 8
 _GONE = (trio.BrokenResourceError, trio.ClosedResourceError)
 
 
 class Transport(Protocol):
     """What a connection reads from and writes to.
 
-    ``descriptor`` is that of the socket, for polling alone; ``waited`` is set whenever a call
-    passed through the scheduler. Closing is up to the owner of the stream.
+    ``descriptor`` is that of the socket, for polling alone; ``eager`` counts what was received
+    or sent since a call last passed through the scheduler: other tasks have waited so long.
+    Closing is up to the owner of the stream.
     """
 
     descriptor: int
-    waited: bool
+    eager: int
 
     def receive_now(self) -> bytes:
         """Answer what has arrived, without waiting; ``b""`` when that is nothing."""
@@ -75,12 +78,12 @@ def tls_transport(stream: "trio.SSLStream[trio.SocketStream]") -> Transport:
 
 
 class _Plain:
-    __slots__ = ("_socket", "descriptor", "waited")
+    __slots__ = ("_socket", "descriptor", "eager")
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self._socket = stream.socket
         self.descriptor = stream.socket.fileno()
-        self.waited = False
+        self.eager = 0
 
     def receive_now(self) -> bytes:
         try:
@@ -94,14 +97,14 @@ class _Plain:
             try:
                 return os.read(descriptor, READ_SIZE)
             except BlockingIOError:
-                self.waited = True
+                self.eager = 0
                 await trio.lowlevel.wait_readable(descriptor)
             except OSError:
                 return b""
 
     async def receive_later(self) -> bytes:
         # To look first would cost a system call that finds nothing.
-        self.waited = True
+        self.eager = 0
         await trio.lowlevel.wait_readable(self.descriptor)
         return await self.receive()
 
@@ -114,7 +117,7 @@ class _Plain:
             raise ClientGone from None
 
     async def send(self, data: memoryview) -> None:
-        self.waited = True
+        self.eager = 0
         while data:
             await trio.lowlevel.wait_writable(self.descriptor)
             try:
@@ -136,23 +139,22 @@ class _Plain:
         except OSError:
             return
         while await self.receive():
-            # A client that sends without pause must not have the loop to itself.
-            await trio.lowlevel.checkpoint()
+            continue
 
 
 class _Tls:
-    __slots__ = ("_stream", "descriptor", "waited")
+    __slots__ = ("_stream", "descriptor", "eager")
 
     def __init__(self, stream: "trio.SSLStream[trio.SocketStream]") -> None:
         self._stream = stream
         self.descriptor = stream.transport_stream.socket.fileno()
-        self.waited = False
+        self.eager = 0
 
     def receive_now(self) -> bytes:
         return b""
 
     async def receive(self) -> bytes:
-        self.waited = True
+        self.eager = 0
         try:
             return bytes(await self._stream.receive_some(READ_SIZE))
         except _GONE:
@@ -165,7 +167,7 @@ class _Tls:
         return 0
 
     async def send(self, data: memoryview) -> None:
-        self.waited = True
+        self.eager = 0
         try:
             await self._stream.send_all(data)
         except _GONE:

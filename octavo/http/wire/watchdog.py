@@ -37,7 +37,7 @@ class Cut(Enum):
 class Watched(Protocol):
     """What the watchdog knows of a connection.
 
-    The three deadlines are on trio's clock, ``math.inf`` for none. ``seen_request`` and
+    The deadlines are on trio's clock, ``math.inf`` for none. ``seen_request`` and
     ``left_at`` are the watchdog's own notes: what it saw last, and when it saw the client go.
     """
 
@@ -45,9 +45,12 @@ class Watched(Protocol):
     phase: Cut
     deadline: float
     request_deadline: float
-    write_deadline: float
     seen_request: object
     left_at: float | None
+
+    @property
+    def write_deadline(self) -> float:
+        """When the client must have taken what is being sent to it."""
 
     @property
     def request(self) -> object:

@@ -147,7 +147,7 @@ class Wire:
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
             if not only(error, ClientGone):
-                _log.error("connection %s failed", self.new_id(), exc_info=failure)
+                _log.error("connection %s failed", self._any_id(), exc_info=failure)
         finally:
             # What was sent is the system's: this takes nothing of it back.
             await trio.aclose_forcefully(raw)
@@ -239,6 +239,26 @@ class Wire:
         seen: bool = False,
     ) -> None:
         """Have it logged that the wire answered ``refusal``, also in place of an application."""
+        try:
+            self._tell_refused(refusal, request_id, peer, head, seen=seen)
+        except Exception as error:  # noqa: BLE001  # a log that fails costs no answer
+            _log.error("the log of refusals failed for %s", request_id, exc_info=error)
+
+    def _any_id(self) -> str:
+        try:
+            return self.new_id()
+        except Exception:  # noqa: BLE001  # told at the border, past which nothing may raise
+            return "without an id"
+
+    def _tell_refused(
+        self,
+        refusal: Refusal,
+        request_id: str,
+        peer: Peer,
+        head: Asked | None,
+        *,
+        seen: bool,
+    ) -> None:
         client = peer.client if head is None else self.client_of(peer, head.headers)[0]
         self._options.log_refused(
             Refused(

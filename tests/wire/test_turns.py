@@ -1,0 +1,84 @@
+"""A client that sends or reads without pause takes its share of the loop, and no more."""
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import h2.config
+import h2.connection
+import pytest
+import trio
+
+from octavo.http.wire.asgi import Receive, Scope, Send
+from tests.wire.serving import QUICK, routed, serving
+
+
+async def parts(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    while True:
+        await send({"type": "http.response.body", "body": bytes(500), "more_body": True})
+
+
+def preface() -> bytes:
+    client = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+    client.initiate_connection()
+    return client.data_to_send()
+
+
+def frame(kind: int, payload: bytes, stream: int = 0) -> bytes:
+    return (
+        struct.pack(">I", len(payload))[1:] + bytes([kind, 0]) + struct.pack(">I", stream) + payload
+    )
+
+
+FLOODS = {
+    "empty lines": (b"", b"\r\n" * 100_000),
+    "chunks": (
+        b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n",
+        b"1\r\na\r\n" * 50_000,
+    ),
+    "requests": (b"", b"GET / HTTP/1.1\r\nhost: a\r\n\r\n" * 5_000),
+    "priorities": (preface(), frame(2, b"\0\0\0\0\x10", 1) * 20_000),
+    "unknown frames": (preface(), frame(0xBB, b"") * 50_000),
+    "windows": (preface(), frame(8, b"\0\0\0\0\x01"[:4]) * 20_000),
+    "reads": (b"GET /parts HTTP/1.1\r\nhost: a\r\n\r\n", b""),
+}
+
+
+@contextmanager
+def flooding(port: int, begin: bytes, again: bytes) -> Iterator[None]:
+    """Send, or read, as fast as a thread can, until the block ends or the server has enough."""
+    over = threading.Event()
+
+    def flood() -> None:
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            try:
+                client.sendall(begin)
+                client.settimeout(0.2)
+                while not over.is_set():
+                    if again:
+                        client.sendall(again)
+                    elif not client.recv(65536):
+                        return
+            except OSError:
+                return
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(("begin", "again"), FLOODS.values(), ids=FLOODS)
+async def test_flood_leaves_others_their_turn(begin: bytes, again: bytes) -> None:
+    limits = replace(QUICK, body_idle_time=10, request_time=10, write_time=10)
+    async with serving(routed({"/parts": parts}), limits) as server:
+        with flooding(server.port, begin, again), trio.fail_after(10):
+            for _ in range(20):
+                assert await server.is_well()
