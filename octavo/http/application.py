@@ -13,6 +13,7 @@ from octavo.http.bodies import ClientLeft
 from octavo.http.call import Authenticator, Call, RateLimiter
 from octavo.http.contract import contract_of, operations_of
 from octavo.http.endpoint import Endpoint
+from octavo.http.handover import handed_over
 from octavo.http.lifespan import answer_lifespan
 from octavo.http.operation import ContractError, Operation, Security
 from octavo.http.outgoing import (
@@ -108,7 +109,7 @@ class Application:
         try:
             answer = await self._answer(passage)
             if answer is not None:
-                await passage.transmission.send(answer, head_only=passage.method == "HEAD")
+                await passage.transmission.send(answer)
         except BrokenContent:
             passage.failure = InternalError.code
             raise
@@ -140,8 +141,8 @@ class Application:
         if resource is None:
             if self._fallback is None or _is_api(scope["path"]):
                 raise NotFound(_NOTHING)
-            known = _identified(scope, passage.request_id)
-            await self._fallback(known, passage.receive, passage.transmission.forward)
+            handed = handed_over(scope, passage.request_id, passage.refused)
+            await self._fallback(handed, passage.receive, passage.transmission.forward)
             return None
         endpoint = resource.methods.get(passage.method)
         if endpoint is not None:
@@ -160,12 +161,12 @@ class Application:
         passage = Passage(scope, receive, send, self._new_id, OF_WEBSOCKET)
         problem = NotFound(_NOTHING) if passage.accepted else InvalidRequest(RULE)
         try:
-            await passage.transmission.send(self._refuse(passage, problem), head_only=False)
+            await passage.transmission.send(self._refuse(passage, problem))
         finally:
             self._log_request(passage.record())
 
     def _refuse(self, passage: Passage, problem: Problem) -> Outgoing:
-        passage.failure = problem.code
+        passage.refused(problem.code)
         return outgoing_problem(problem, passage.request_id, self._public_url)
 
 
@@ -199,9 +200,3 @@ def _raw_path(scope: Scope) -> bytes:
 
 def _is_api(path: str) -> bool:
     return path.startswith("/api/") or path == "/api"
-
-
-def _identified(scope: Scope, request_id: str) -> Scope:
-    """Answer ``scope`` with the id of the request among its headers, for logs further down."""
-    others = [header for header in scope["headers"] if header[0] != b"x-request-id"]
-    return {**scope, "headers": [*others, (b"x-request-id", request_id.encode())]}

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 
 from octavo.http.operation import ContractError, Operation, declarations_of
+from octavo.http.problems import PROBLEMS
 from octavo.http.signature import read_signature
 from octavo.http.template import segments_of
+from octavo.http.wire.refusal import WIRE_PROBLEMS
 
 
 def operations_of(group: type) -> tuple[Operation, ...]:
@@ -28,10 +30,18 @@ def operations_of(group: type) -> tuple[Operation, ...]:
 def contract_of(groups: Iterable[type]) -> tuple[Operation, ...]:
     """Answer the operations of all ``groups``, in order.
 
-    Raises `ContractError` for an id, or a method of a path, that is declared twice, and for two
-    templates that differ in the names of their parameters alone, which OpenAPI forbids.
+    Raises `ContractError` for an id, or a method of a path, that is declared twice, for two
+    templates that differ in the names of their parameters alone, which OpenAPI forbids, and for
+    a code of problems that has two statuses.
     """
-    operations = tuple(each for group in groups for each in operations_of(group))
+    operations: tuple[Operation, ...] = ()
+    statuses = {each.code: each.status for each in PROBLEMS}
+    statuses |= {each.code: each.status for each in WIRE_PROBLEMS}
+    for group in groups:
+        found = operations_of(group)
+        for each in found:
+            _check_codes(f"{each.id} ({group.__qualname__}.{each.handler})", each, statuses)
+        operations += found
     ids: set[str] = set()
     methods: set[tuple[str, str]] = set()
     templates: dict[tuple[str | None, ...], str] = {}
@@ -46,3 +56,13 @@ def contract_of(groups: Iterable[type]) -> tuple[Operation, ...]:
         ids.add(each.id)
         methods.add((each.method, each.path))
     return operations
+
+
+def _check_codes(where: str, operation: Operation, statuses: dict[str, int]) -> None:
+    for problem in operation.problems:
+        known = statuses.setdefault(problem.code, problem.status)
+        if known != problem.status:
+            raise ContractError(
+                f"{where}: {problem.__qualname__} has the status {problem.status}, but another "
+                f"problem of the code {problem.code} has {known}: choose another code"
+            )

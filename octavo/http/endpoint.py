@@ -6,7 +6,7 @@ Whatever the declaration decides is worked out when the application is built.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, cast
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer
 
 from octavo.actors.core.crash import unwrap
@@ -47,6 +47,7 @@ class Endpoint:
         "_limiter",
         "_locked_out",
         "_model",
+        "_null",
         "_parameters",
         "_serializer",
         "_status",
@@ -79,12 +80,17 @@ class Endpoint:
         self._status = operation.status
         answers = operation.answers
         self._model = answers if isinstance(answers, type) else None
+        # A model was checked when it was made, and a string costs pydantic a microsecond that a
+        # bool does not; whatever else is declared is checked here alone.
+        self._warnings: Literal["error", False] = "error"
+        self._null = False
         if isinstance(answers, type) and issubclass(answers, BaseModel):
             self._serializer: SchemaSerializer = answers.__pydantic_serializer__
+            self._warnings = "error" if strict else False
         else:
-            self._serializer = TypeAdapter(cast("type[object]", answers)).serializer
-        # A string costs pydantic a microsecond that a bool does not.
-        self._warnings: Literal["error", False] = "error" if strict else False
+            adapter = TypeAdapter(cast("type[object]", answers))
+            self._serializer = adapter.serializer
+            self._null = _takes_none(adapter)
 
     async def answer(
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
@@ -154,16 +160,20 @@ class Endpoint:
         if content is None and self.operation.answers is None:
             length = () if status in _NO_LENGTH else ((b"content-length", b"0"),)
             return Outgoing(status, [*length, *headers, *self._headers], None)
-        if self._model is not None and not isinstance(content, self._model):
-            self._declared.other_content(content)
+        if content is None:
+            # pydantic writes None for any type, without a warning.
+            fits = self._null
+        else:
+            fits = self._model is None or isinstance(content, self._model)
+        if not fits:
+            raise self._declared.other_content(content)
         return self._content(status, content, headers)
 
     def _content(self, status: int, content: object, headers: tuple[Header, ...]) -> Outgoing:
         try:
             body = self._serializer.to_json(content, by_alias=True, warnings=self._warnings)
-        except PydanticSerializationError:
-            self._declared.other_content(content)
-            raise
+        except PydanticSerializationError as error:
+            raise self._declared.other_content(content, str(error)) from None
         length = (b"content-length", b"%d" % len(body))
         return Outgoing(status, [length, *headers, *self._json_headers], body)
 
@@ -176,3 +186,11 @@ class Endpoint:
         if stream.length is not None:
             headers.append((b"content-length", b"%d" % stream.length))
         return Outgoing(status, headers, stream.chunks)
+
+
+def _takes_none(adapter: TypeAdapter[object]) -> bool:
+    try:
+        adapter.validate_python(None, strict=True)
+    except ValidationError:
+        return False
+    return True

@@ -71,15 +71,25 @@ async def _next(content: AsyncIterator[bytes]) -> bytes | None:
 class Transmission:
     """The way of one answer to the client, and how far it got.
 
+    Args:
+        send: of ASGI.
+        request_id: that the answer carries.
+        events: by which it is sent.
+        head_only: the answer is sent without its body, as that to a HEAD (RFC 9110 section
+            9.3.2).
+
     Attributes:
         status: of the answer; `CLIENT_LEFT` as long as nothing of it was sent.
         sent: bytes of its body that were sent.
     """
 
-    __slots__ = ("_events", "_request_id", "_send", "sent", "status")
+    __slots__ = ("_events", "_head_only", "_request_id", "_send", "sent", "status")
 
-    def __init__(self, send: Send, request_id: str, events: Events = OF_HTTP) -> None:
+    def __init__(
+        self, send: Send, request_id: str, events: Events = OF_HTTP, *, head_only: bool = False
+    ) -> None:
         self._send = send
+        self._head_only = head_only
         self._request_id: Header = (b"x-request-id", request_id.encode())
         self._events = events
         self.status = CLIENT_LEFT
@@ -90,8 +100,8 @@ class Transmission:
         """True once the head of the answer was sent, so that there can be no other."""
         return self.status != CLIENT_LEFT
 
-    async def send(self, answer: Outgoing, *, head_only: bool) -> None:
-        """Send ``answer``, without its body when ``head_only`` (RFC 9110 section 9.3.2).
+    async def send(self, answer: Outgoing) -> None:
+        """Send ``answer``.
 
         Whatever the server or the content raises comes out, with the answer sent in part or not
         at all; so it is when cancelled. Content that comes is closed in any case.
@@ -100,21 +110,19 @@ class Transmission:
         headers.append(self._request_id)
         start = {"type": self._events.start, "status": status, "headers": headers}
         if content is None or isinstance(content, bytes):
-            body = b"" if head_only or content is None else content
+            body = b"" if self._head_only or content is None else content
             await self._send(start)
             await self._send({"type": self._events.body, "body": body, "more_body": False})
             self.status = status
             self.sent = len(body)
         else:
-            await self._send_stream(start, content, head_only=head_only)
+            await self._send_stream(start, content)
 
-    async def _send_stream(
-        self, start: Event, content: AsyncIterator[bytes], *, head_only: bool
-    ) -> None:
+    async def _send_stream(self, start: Event, content: AsyncIterator[bytes]) -> None:
         try:
             await self._send(start)
             self.status = start["status"]
-            if not head_only:
+            if not self._head_only:
                 while (chunk := await _next(content)) is not None:
                     await self._send_body(chunk, more=True)
         finally:
@@ -135,5 +143,7 @@ class Transmission:
             await self._send({**event, "headers": [*headers, self._request_id]})
             self.status = event["status"]
         else:
+            if self._head_only:
+                event = {**event, "body": b""}
             await self._send(event)
             self.sent += len(event.get("body", b""))

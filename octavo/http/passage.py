@@ -60,9 +60,14 @@ class Passage:
         else:
             self.request_id, self.accepted = exchange.request_id, exchange.request_id_accepted
         self.method: str = scope.get("method", "GET")
-        self.transmission = Transmission(send, self.request_id, events)
+        head_only = self.method == "HEAD"
+        self.transmission = Transmission(send, self.request_id, events, head_only=head_only)
         self.call: Call | None = None
         self.failure: str | None = None
+
+    def refused(self, code: str) -> None:
+        """Note that the answer is the problem ``code``."""
+        self.failure = code
 
     async def receive(self) -> Event:
         """Answer the next event of the request. Cancelling loses none."""

@@ -4,19 +4,22 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Union, get_args, get_origin, get_type_hints
+from typing import Union, cast, get_args, get_origin, get_type_hints
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
 from octavo.http.bodies import BodyKind
-from octavo.http.contract_model import HeaderModel
+from octavo.http.contract_model import ContractModel, HeaderModel
+from octavo.http.declaration_check import check_declaration, check_statuses
 from octavo.http.operation import ContractError, Declaration, Operation
 from octavo.http.reply import NotModified, Reply, Stream
+from octavo.http.single_values import check_single_values
 from octavo.http.template import is_identifier, parameters_of
 
 _PARTS = ("path", "query", "headers", "body")
-_STATUSES_WITHOUT_CONTENT = (204, 205)
+_STATUSES_WITHOUT_CONTENT = (204, 205, 304)
 # The pipeline says these, for every operation alike.
 _RESERVED_HEADERS = frozenset({"content-type", "content-length", "x-request-id"})
 
@@ -33,10 +36,14 @@ def read_signature(name: str, handler: Callable[..., object], declared: Declarat
 
 
 def _read(name: str, handler: Callable[..., object], declared: Declaration) -> Operation:
-    hints = get_type_hints(handler, include_extras=True)
-    taken = list(inspect.signature(handler).parameters)[2:]
+    check_declaration(declared)
+    hints = _hints(handler)
     if not inspect.iscoroutinefunction(handler):
         raise ContractError("the handler has to be an async method")
+    _, *others = inspect.signature(handler).parameters or ("",)
+    if others[:1] != ["call"]:
+        raise ContractError(f"the handler has to take its call: async def {name}(self, call: Call)")
+    taken = others[1:]
     if unknown := [parameter for parameter in taken if parameter not in _PARTS]:
         raise ContractError(f"a handler takes {', '.join(_PARTS)} and no {', '.join(unknown)}")
     if missing := [part for part in (*taken, "return") if part not in hints]:
@@ -46,8 +53,11 @@ def _read(name: str, handler: Callable[..., object], declared: Declaration) -> O
     _check_path(declared, path_model)
     if header_model is not None and not issubclass(header_model, HeaderModel):
         raise ContractError("the model of headers has to be a HeaderModel")
+    for part, model in models.items():
+        check_single_values(part, model)
     _check_body(declared, "body" in taken, hints.get("body"))
     answers, not_modified, streams = _success(hints["return"])
+    check_statuses(declared, not_modified=not_modified)
     _check_success(declared, answers, streams=streams)
     return Operation(
         **{each.name: getattr(declared, each.name) for each in fields(declared)},
@@ -61,9 +71,20 @@ def _read(name: str, handler: Callable[..., object], declared: Declaration) -> O
     )
 
 
+def _hints(handler: Callable[..., object]) -> dict[str, object]:
+    try:
+        return get_type_hints(handler, include_extras=True)
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise ContractError(
+            f"an annotation can't be resolved ({error}): define or import what it names in the "
+            "module itself, not in a function and not under TYPE_CHECKING"
+        ) from None
+
+
 def _model(part: str, hint: object) -> type[BaseModel]:
-    if not (isinstance(hint, type) and issubclass(hint, BaseModel)):
-        raise ContractError(f"{part} has to be a pydantic model, not {hint}")
+    # Any other model ignores what it does not know, and might not be frozen.
+    if not (isinstance(hint, type) and issubclass(hint, ContractModel)):
+        raise ContractError(f"{part} has to be a ContractModel, not {hint}")
     return hint
 
 
@@ -121,3 +142,10 @@ def _check_success(declared: Declaration, answers: object, *, streams: bool) -> 
         raise ContractError(f"every answer says {', '.join(reserved)} by itself")
     if unusual := [name for name in declared.headers if name != name.lower()]:
         raise ContractError(f"headers are declared in lower case: {', '.join(unusual)}")
+    try:
+        TypeAdapter(cast("type[object]", answers)).json_schema(mode="serialization")
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+        raise ContractError(
+            f"the answer {answers} can't be described: answer a ContractModel, or another type "
+            f"that pydantic knows ({error})"
+        ) from None

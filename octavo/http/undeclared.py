@@ -19,15 +19,16 @@ class Declared:
     Args:
         operation: whose answers are judged.
         strict: raise `UndeclaredAnswer` at what is not declared; else each kind of it is logged
-            once, as an error, and answered as it is.
+            once, as an error, and answered as it is. What can't be answered is a TypeError then.
     """
 
-    __slots__ = ("_operation", "_problems", "_strict", "_told")
+    __slots__ = ("_name", "_operation", "_problems", "_strict", "_told")
 
     def __init__(self, operation: Operation, *, strict: bool) -> None:
         self._operation = operation
         self._strict = strict
         self._problems = {(each.status, each.code) for each in possible_problems(operation)}
+        self._name = f"{operation.id} ({operation.handler})"
         self._told: set[str] = set()
 
     def problem(self, problem: Problem) -> None:
@@ -42,7 +43,14 @@ class Declared:
 
     def headers(self, headers: tuple[Header, ...]) -> None:
         """Judge the headers that a success adds."""
-        for name, _ in headers:
+        for name, value in headers:
+            kinds = (type(name), type(value))
+            if kinds != (bytes, bytes):
+                # The value may be a secret, and this is logged.
+                given = " and ".join(kind.__name__ for kind in kinds)
+                raise self._failure(
+                    f"answered the header {name!r} as {given}: names and values are bytes"
+                )
             if name.decode("latin-1") not in self._operation.headers:
                 self._found(f"the header {name.decode('latin-1')}")
 
@@ -56,14 +64,24 @@ class Declared:
         if not self._operation.not_modified:
             self._found("the status 304")
 
-    def other_content(self, content: object) -> None:
-        """Tell of content that is no instance of the model."""
-        self._found(f"a {type(content).__name__}")
+    def other_content(self, content: object, reason: str = "") -> Exception:
+        """Answer the error that ``content`` is, which does not fit what is declared.
+
+        ``reason`` says where, when its type alone does not tell; as it may show the content, it
+        is for tests alone.
+        """
+        declared = self._operation.answers
+        named = declared.__name__ if isinstance(declared, type) else declared
+        where = f": {reason}" if reason and self._strict else ""
+        return self._failure(f"declares {named}, and answered a {type(content).__name__}{where}")
 
     def _found(self, what: str) -> None:
-        told = f"{self._operation.id} ({self._operation.handler}) does not declare {what}"
         if self._strict:
-            raise UndeclaredAnswer(told)
+            raise self._failure(f"does not declare {what}")
         if what not in self._told:
             self._told.add(what)
-            _LOGGER.error(told)
+            _LOGGER.error("%s does not declare %s", self._name, what)
+
+    def _failure(self, what: str) -> Exception:
+        told = f"{self._name} {what}"
+        return UndeclaredAnswer(told) if self._strict else TypeError(told)

@@ -64,6 +64,13 @@ async def test_fallback_serves_under_the_id_of_the_request_and_in_the_log() -> N
     assert (records[0].status, records[0].response_bytes) == (200, 9)
 
 
+async def test_fallback_answers_a_head_without_a_body_and_logs_none() -> None:
+    records: list[RequestRecord] = []
+    answer = await ask(beside(page, records), "HEAD", "/page")
+    assert (answer.status, answer.body, answer.ended) == (200, b"", True)
+    assert (records[0].status, records[0].response_bytes) == (200, 0)
+
+
 @pytest.mark.parametrize("target", ["/api/nowhere", "/api", "/%61pi/nowhere", "/api/"])
 async def test_fallback_serves_nothing_of_the_api(target: str) -> None:
     assert (await ask(beside(page), "GET", target)).status == 404

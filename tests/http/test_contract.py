@@ -1,11 +1,11 @@
 """What a declaration may not say, of itself, of its handler, of another."""
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import NewType
 from uuid import UUID
 
 import pytest
+from pydantic import BaseModel
 
 from octavo.http.bodies import json_body
 from octavo.http.call import Call
@@ -19,7 +19,9 @@ from octavo.http.operation import (
     operation,
 )
 from octavo.http.possible import derived_problems, possible_problems
+from octavo.http.problems import NotFound, Problem
 from octavo.http.reply import NotModified, Reply, Stream
+from tests.http.declaring import group, only
 from tests.http.shelf import NoteInput, NoteMade, PagePath, ShelfOperations, ShelfPath
 
 ThingId = NewType("ThingId", UUID)
@@ -38,27 +40,32 @@ class Headers(HeaderModel):
     if_match: str
 
 
-def group(handler: Callable[..., object], **declared: object) -> type:
-    """A class whose one method is a copy of ``handler``."""
-    assert isinstance(handler, FunctionType)
-    name, closure = handler.__name__, handler.__closure__
-    method = FunctionType(handler.__code__, handler.__globals__, name, None, closure)
-    method.__annotations__ = handler.__annotations__
-    given = {
-        "id": "do",
-        "method": "GET",
-        "path": "/api/do",
-        "tag": "t",
-        "summary": "s",
-        "security": Security.NONE,
-        **declared,
-    }
-    return type("Group", (), {"do": operation(**given)(method)})  # type: ignore[arg-type]
+class Headless(Problem):
+    pass
 
 
-def only(handler: Callable[..., object], **declared: object) -> Operation:
-    [found] = operations_of(group(handler, **declared))
-    return found
+class Lenient(Problem):
+    status, code, summary = 200, "lenient", "Fine."
+
+
+class Unheard(Problem):
+    status, code, summary = 499, "unheard", "Nobody listens."
+
+
+class Shouting(Problem):
+    status, code, summary = 409, "TooLoud", "Too loud."
+
+
+class Dumb(Problem):
+    status, code, summary = 409, "dumb", ""
+
+
+class Ignoring(BaseModel):
+    limit: int = 1
+
+
+class LooseEnd(ContractModel):
+    end: "NowhereDefined"  # type: ignore[name-defined]  # noqa: F821
 
 
 async def plain(self: object, call: Call) -> NoteMade:
@@ -109,6 +116,38 @@ async def bare(self, call: Call, query) -> NoteMade:  # type: ignore[no-untyped-
     raise NotImplementedError
 
 
+async def callless(self: object) -> NoteMade:
+    raise NotImplementedError
+
+
+async def pathless(self: object, path: ShelfPath) -> NoteMade:
+    raise NotImplementedError
+
+
+async def forward(self: object, call: Call) -> "NowhereDefined":  # type: ignore[name-defined]  # noqa: F821
+    raise NotImplementedError
+
+
+async def of_anything(self: object, call: Call) -> Callable[[], int]:
+    raise NotImplementedError
+
+
+async def of_a_class(self: object, call: Call) -> list[Headless]:
+    raise NotImplementedError
+
+
+async def of_a_loose_end(self: object, call: Call) -> LooseEnd:
+    raise NotImplementedError
+
+
+async def perhaps(self: object, call: Call) -> NoteMade | NotModified:
+    raise NotImplementedError
+
+
+async def by_ignoring(self: object, call: Call, query: Ignoring) -> NoteMade:
+    raise NotImplementedError
+
+
 def not_async(self: object, call: Call) -> NoteMade:
     raise NotImplementedError
 
@@ -127,13 +166,41 @@ def not_async(self: object, call: Call) -> NoteMade:
         (with_body, {"body": BODY}, "a GET has no body"),
         (other_body, {"method": "POST", "body": BODY}, "declared as NoteInput, and taken as"),
         (by_headers, {}, "has to be a HeaderModel"),
-        (by_query, {}, "query has to be a pydantic model"),
+        (by_query, {}, "query has to be a ContractModel"),
         (by_other, {}, "takes path, query, headers, body and no cookies"),
         (bare, {}, "query needs an annotation"),
         (not_async, {}, "has to be an async method"),
         (plain, {"status": 204}, "204 has no content"),
         (streaming, {}, "a Stream, and nothing else, has media_types"),
         (plain, {"media_types": ("text/plain",)}, "a Stream, and nothing else"),
+        (plain, {"id": "DoIt"}, "id has to be in camelCase"),
+        (plain, {"id": "do-it"}, "id has to be in camelCase"),
+        (plain, {"id": ""}, "id has to be in camelCase"),
+        (plain, {"method": "get"}, "'get' is none of the methods GET, POST, PUT, PATCH, DELETE"),
+        (plain, {"method": "HEAD"}, "'HEAD' is none of the methods"),
+        (callless, {}, r"has to take its call: async def do\(self, call: Call\)"),
+        (pathless, {"path": "/api/{shelfId}"}, "has to take its call"),
+        (plain, {"status": 404}, "404 is no status of a success"),
+        (plain, {"status": 299}, "299 is no status of a success"),
+        (plain, {"status": "200"}, "'200' is no status of a success"),
+        (plain, {"status": 304}, "304 is no status of a success"),
+        (plain, {"other_statuses": (302,)}, "302 is no status of a success"),
+        (plain, {"other_statuses": 202}, "other_statuses has to be a tuple of statuses, not 202"),
+        (perhaps, {"status": 304}, "304 has no content"),
+        (plain, {"problems": NotFound}, "has to be a tuple of Problem classes"),
+        (plain, {"problems": [NotFound]}, "has to be a tuple of Problem classes"),
+        (plain, {"problems": (NotFound(),)}, "takes classes of Problem, not NotFound"),
+        (plain, {"problems": (ValueError,)}, "takes classes of Problem, not <class 'ValueError'>"),
+        (plain, {"problems": (Headless,)}, "Headless needs status, code, summary"),
+        (plain, {"problems": (Lenient,)}, "Lenient has the status 200"),
+        (plain, {"problems": (Unheard,)}, "Unheard has the status 499"),
+        (plain, {"problems": (Shouting,)}, "Shouting has the code 'TooLoud'"),
+        (plain, {"problems": (Dumb,)}, "Dumb needs a summary"),
+        (forward, {}, "NowhereDefined.*define or import what it names"),
+        (of_anything, {}, "can't be described: answer a ContractModel"),
+        (of_a_class, {}, "can't be described: answer a ContractModel"),
+        (of_a_loose_end, {}, "can't be described: .*LooseEnd"),
+        (by_ignoring, {}, "query has to be a ContractModel"),
         (plain, {"headers": {"X-Request-Id": ""}}, "in lower case: X-Request-Id"),
         (plain, {"headers": {"content-type": ""}}, "says content-type by itself"),
     ],
@@ -144,7 +211,48 @@ def test_declaration_that_contradicts_its_handler_is_refused(
 ) -> None:
     with pytest.raises(ContractError, match=message) as refused:
         only(handler, **declared)
-    assert "do (" in str(refused.value)
+    assert str(refused.value).startswith(f"{declared.get('id', 'do')} ({handler.__qualname__}): ")
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 207])
+def test_status_of_a_success_is_taken(status: int) -> None:
+    assert only(nothing, other_statuses=(status,)).statuses == {200, status}
+
+
+def test_status_not_modified_is_taken_where_the_handler_may_answer_it() -> None:
+    assert only(perhaps, other_statuses=(304,)).statuses == {200, 304}
+
+
+class Elsewhere(Problem):
+    status, code, summary = 410, "not_found", "It was here once."
+
+
+class AlsoShut(Problem):
+    status, code, summary = 423, "shut", "It is shut, too."
+
+
+class OfTheWire(Problem):
+    status, code, summary = 409, "head_timeout", "The head is late."
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (Elsewhere, "Elsewhere has the status 410, but another .* not_found has 404"),
+        (AlsoShut, "AlsoShut has the status 423, but another .* shut has 409"),
+        (OfTheWire, "OfTheWire has the status 409, but another .* head_timeout has 408"),
+    ],
+)
+def test_contract_with_two_statuses_of_one_code_is_refused(
+    problem: type[Problem], message: str
+) -> None:
+    with pytest.raises(ContractError, match=rf"^do \(Group.do\): {message}"):
+        contract_of([ShelfOperations, group(plain, problems=(problem,))])
+
+
+def test_body_of_a_model_that_takes_extra_members_is_refused_by_its_name() -> None:
+    with pytest.raises(ValueError, match="Ignoring lets undeclared members pass"):
+        json_body(Ignoring, limit=10)
 
 
 @pytest.mark.parametrize(

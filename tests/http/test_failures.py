@@ -8,6 +8,7 @@ import pytest
 from octavo.http.application import Application
 from octavo.http.bodies import ClientLeft
 from octavo.http.call import Call
+from octavo.http.operation import Security, operation
 from octavo.http.problems import NotFound
 from octavo.http.reply import Reply
 from octavo.http.undeclared import UndeclaredAnswer
@@ -73,7 +74,16 @@ UNDECLARED = [
     (raising(NotFound()), "act .* the problem 404 not_found", 404),
     (lambda _: Reply(a_shelf(_), status=203), "the status 203", 203),
     (lambda _: Reply(a_shelf(_), ((b"x-other", b"1"),)), "the header x-other", 200),
-    (lambda _: NoteMade(text="x", by="y"), "a NoteMade", 200),
+]
+# What can't go out as it is declared: no model at all, one of another kind, one that was never
+# checked; headers that are no bytes.
+WRONG = [
+    (lambda _: NoteMade(text="x", by="y"), "declares Shelf, and answered a NoteMade"),
+    (lambda _: None, "declares Shelf, and answered a NoneType"),
+    (lambda _: {"shelfId": str(KNOWN), "noteCount": 1}, "declares Shelf, and answered a dict"),
+    (lambda _: Reply(None), "declares Shelf, and answered a NoneType"),
+    (lambda _: Reply(a_shelf(_), (("x-known", "1"),)), "names and values are bytes"),  # type: ignore[arg-type]
+    (lambda _: Reply(a_shelf(_), ((b"x-known", "1"),)), "names and values are bytes"),  # type: ignore[arg-type]
 ]
 
 
@@ -97,6 +107,69 @@ async def test_undeclared_answer_in_production_is_given_and_logged_once(
         assert (await ask(application, "POST", "/api/act")).status == status
     [record] = caplog.records
     assert record.levelno == logging.ERROR
+
+
+@pytest.mark.parametrize(("result", "what"), WRONG)
+async def test_answer_that_is_not_as_declared_fails_a_test(
+    result: Callable[[Call], object], what: str
+) -> None:
+    with pytest.raises(UndeclaredAnswer, match=what):
+        await ask(act(result), "POST", "/api/act")
+
+
+@pytest.mark.parametrize(("result", "what"), WRONG)
+async def test_answer_that_is_not_as_declared_is_a_failure_in_production_logged_once(
+    result: Callable[[Call], object], what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = await ask(act(result, strict=False), "POST", "/api/act")
+    assert (answer.status, answer.code) == (500, "internal_error")
+    [record] = caplog.records
+    assert record.getMessage() == "request made-here failed"
+    assert record.exc_info is not None
+    assert what in str(record.exc_info[1])
+
+
+class Loose:
+    """Operations whose answers are no plain models, and whose handlers answer ``result``."""
+
+    def __init__(self, result: object) -> None:
+        self.result = result
+
+    @operation(
+        id="list", method="GET", path="/api/list", tag="t", summary="s", security=Security.NONE
+    )
+    async def list_shelves(self, call: Call) -> tuple[Shelf, ...]:
+        return self.result  # type: ignore[return-value]
+
+    @operation(
+        id="find", method="GET", path="/api/find", tag="t", summary="s", security=Security.NONE
+    )
+    async def find(self, call: Call) -> Shelf | None:
+        return self.result  # type: ignore[return-value]
+
+    @operation(
+        id="none", method="GET", path="/api/none", tag="t", summary="s", security=Security.NONE
+    )
+    async def none(self, call: Call) -> None:
+        return self.result  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("target", "result"),
+    [
+        ("/api/list", None),
+        ("/api/list", ({"shelfId": str(KNOWN), "noteCount": 1},)),
+        ("/api/find", {"shelfId": str(KNOWN), "noteCount": 1}),
+        ("/api/none", {"x": 1}),
+    ],
+)
+async def test_answer_that_is_no_plain_model_is_held_to_its_declaration_too(
+    target: str, result: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    application = Application([Loose(result)], new_id=lambda: "made", log_request=lambda _: None)
+    answer = await ask(application, "GET", target)
+    assert (answer.status, answer.code) == (500, "internal_error")
+    assert len(caplog.records) == 1
 
 
 async def test_problem_that_the_declaration_implies_needs_no_declaring() -> None:

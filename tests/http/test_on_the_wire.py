@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from typing import cast
 
 import pytest
 import trio
@@ -10,7 +11,9 @@ from octavo.http.application import Application
 from octavo.http.bodies import json_body
 from octavo.http.call import Call
 from octavo.http.operation import Security, operation
+from octavo.http.pages import pages
 from octavo.http.request_log import RequestRecord
+from octavo.http.wire.asgi import Application as ASGIApplication
 from tests.http.shelf import KNOWN, NoteInput, ShelfOperations, shelf_application
 from tests.wire.serving import serving
 
@@ -80,6 +83,37 @@ async def test_stream_that_breaks_cuts_the_connection() -> None:
             assert (await client.rest()).endswith(b"\r\n\r\n3\r\none\r\n")
         async with server.client() as client:
             assert (await client.ask(request("GET", "/api/shelves"))).status == 200
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+@pytest.mark.parametrize(
+    ("method", "target", "status", "failure"),
+    [
+        ("GET", "/nowhere", 404, "not_found"),
+        ("HEAD", "/nowhere", 404, "not_found"),
+        ("POST", "/", 405, "method_not_allowed"),
+        ("GET", "/problems", 200, None),
+        ("HEAD", "/", 200, None),
+    ],
+)
+async def test_page_is_in_the_log_with_its_bytes_and_the_code_of_its_refusal(
+    method: str, target: str, status: int, failure: str | None, accept: str
+) -> None:
+    records: list[RequestRecord] = []
+    app = pages(api_document="/api/openapi.json")
+    application = Application(
+        [Patient()],
+        new_id=lambda: "made",
+        log_request=records.append,
+        fallback=cast("ASGIApplication", app),
+    )
+    async with app.test_app(), serving(application) as server, server.client() as client:
+        asked = request(method, target, b"", f"accept: {accept}")
+        answer = await client.ask(asked, head_only=method == "HEAD")
+    assert answer.status == status
+    [record] = records
+    assert (record.status, record.failure) == (status, failure)
+    assert record.response_bytes == len(answer.body)
 
 
 @dataclass

@@ -1,12 +1,14 @@
 """Refusals of the pages: a small page for a browser, problem details for who asks for JSON."""
 
 from http import HTTPStatus
+from typing import cast
 
 from quart import Response, render_template, request
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
+from octavo.http.handover import tell_refused
 from octavo.http.problems import (
     BodyTimeout,
     BodyTooLarge,
@@ -17,6 +19,7 @@ from octavo.http.problems import (
     Problem,
     UnsupportedMediaType,
 )
+from octavo.http.wire.asgi import Scope
 from octavo.http.wire.problem import MEDIA_TYPE, problem_document
 
 _BY_STATUS: dict[int, type[Problem]] = {
@@ -60,7 +63,12 @@ def wants_document(accept: MIMEAccept) -> bool:
 
 
 async def refusal(problem: Problem, public_url: str) -> Response:
-    """Answer ``problem`` to the present request, in the form that its client wants."""
+    """Answer ``problem`` to the present request, in the form that its client wants.
+
+    The line of the request in the log gets its code.
+    """
+    # Quart has types of its own for ASGI.
+    tell_refused(cast("Scope", request.scope), problem.code)
     request_id = request.headers.get("x-request-id", "")
     if wants_document(request.accept_mimetypes):
         body: bytes | str = problem_document(

@@ -88,6 +88,12 @@ async def test_index_says_where_the_api_document_is(running: Running) -> None:
     assert '<a href="/api/openapi.json">' in text
 
 
+async def test_index_promises_no_more_than_there_is(running: Running) -> None:
+    _, _, text = await ask(running, "/")
+    assert "it keeps no notes yet" in text
+    assert "what to do" not in text
+
+
 @pytest.mark.parametrize("path", ADDRESSES)
 async def test_page_runs_nothing_and_loads_the_style_sheet_alone(
     running: Running, path: str

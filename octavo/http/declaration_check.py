@@ -1,0 +1,76 @@
+"""What a declaration may say of itself, whatever its handler is."""
+
+import re
+from http import HTTPStatus
+from typing import get_args
+
+from octavo.http.operation import ContractError, Declaration, Method
+from octavo.http.problems import Problem
+
+_ID = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
+# It stands in the address of the page that explains it.
+_CODE = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+_METHODS = get_args(Method)
+# The document tells the phrase of a status, so it has to be one that HTTP registers.
+_SUCCESSES = frozenset(status.value for status in HTTPStatus if 200 <= status < 300)
+_REFUSALS = frozenset(status.value for status in HTTPStatus if status >= 400)
+
+
+def check_declaration(declared: Declaration) -> None:
+    """Raise `ContractError` where the id, the method or the problems are none."""
+    _check_name(declared.id)
+    if declared.method not in _METHODS:
+        raise ContractError(f"{declared.method!r} is none of the methods {', '.join(_METHODS)}")
+    _check_problems(declared.problems)
+
+
+def check_statuses(declared: Declaration, *, not_modified: bool) -> None:
+    """Raise `ContractError` where a status of ``declared`` is not that of a success.
+
+    304 is one where the handler may answer that, ``not_modified``.
+    """
+    _check_other_statuses(declared.other_statuses)
+    allowed = _SUCCESSES | {304} if not_modified else _SUCCESSES
+    for status in (declared.status, *declared.other_statuses):
+        if type(status) is not int or status not in allowed:
+            raise ContractError(
+                f"{status!r} is no status of a success: it is one of 200 to 299 that HTTP knows, "
+                "304 goes with NotModified, and a refusal is a Problem to raise"
+            )
+
+
+def _check_name(name: object) -> None:
+    if not (isinstance(name, str) and _ID.fullmatch(name)):
+        raise ContractError("the id has to be in camelCase: a small letter, letters and digits")
+
+
+def _check_other_statuses(given: object) -> None:
+    if not isinstance(given, tuple):
+        raise ContractError(f"other_statuses has to be a tuple of statuses, not {given!r}")
+
+
+def _check_problems(given: object) -> None:
+    if not isinstance(given, tuple):
+        raise ContractError(f"problems has to be a tuple of Problem classes, not {given!r}")
+    for kind in given:
+        if not (isinstance(kind, type) and issubclass(kind, Problem)):
+            raise ContractError(f"problems takes classes of Problem, not {kind!r}")
+        _check_problem(kind)
+
+
+def _check_problem(kind: type[Problem]) -> None:
+    name = kind.__qualname__
+    names = ("status", "code", "summary")
+    said: dict[str, object] = {each: getattr(kind, each, None) for each in names}
+    if missing := [each for each in names if said[each] is None]:
+        raise ContractError(f"the problem {name} needs {', '.join(missing)}")
+    status, code, summary = said.values()
+    if type(status) is not int or status not in _REFUSALS:
+        raise ContractError(
+            f"the problem {name} has the status {status!r}: it has to be one from 400 on that "
+            "HTTP knows"
+        )
+    if not (isinstance(code, str) and _CODE.fullmatch(code)):
+        raise ContractError(f"the problem {name} has the code {code!r}: it has to be in snake_case")
+    if not (isinstance(summary, str) and summary):
+        raise ContractError(f"the problem {name} needs a summary in words")
