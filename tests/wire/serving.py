@@ -221,13 +221,12 @@ async def serving(
     listener.setblocking(False)
     server = Server(listener.getsockname()[1], tls=tls)
     numbers = count(1)
-    wire = WireOptions(
-        now=lambda: 784111777.0,
-        new_id=lambda: f"id-{next(numbers)}",
-        limits=limits,
-        log_refused=server.refused.append,
-        **options,
-    )
+    known: dict[str, Any] = {
+        "now": lambda: 784111777.0,
+        "new_id": lambda: f"id-{next(numbers)}",
+        "log_refused": server.refused.append,
+    }
+    wire = WireOptions(limits=limits, **(known | options))
 
     async def run(task_status: trio.TaskStatus[Any]) -> None:
         await serve(

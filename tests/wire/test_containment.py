@@ -2,6 +2,7 @@
 
 import logging
 import struct
+import sys
 
 import h2.config
 import h2.connection
@@ -10,6 +11,7 @@ import pytest
 import trio
 
 from octavo.http.wire.asgi import Receive, Scope, Send
+from octavo.http.wire.containment import contained
 from tests.wire.serving import Client, Server, answer, routed, serving
 
 UPGRADE = (
@@ -39,6 +41,10 @@ class Panic(BaseException):
 
 async def panic(scope: Scope, receive: Receive, send: Send) -> None:
     raise Panic("in an extension")
+
+
+async def leave(scope: Scope, receive: Receive, send: Send) -> None:
+    sys.exit(3)
 
 
 async def group(scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,6 +87,7 @@ APPLICATION = routed(
         "/boom": boom,
         "/panic": panic,
         "/group": group,
+        "/leave": leave,
         "/half": half,
         "/silent": silent,
         "/split": split,
@@ -170,7 +177,9 @@ async def test_reader_that_stops_holds_up_nobody_and_no_shutdown() -> None:
             await server.ended.wait()
 
 
-@pytest.mark.parametrize("path", ["/boom", "/panic", "/group", "/split", "/silent", "/long"])
+@pytest.mark.parametrize(
+    "path", ["/boom", "/panic", "/group", "/split", "/silent", "/long", "/leave"]
+)
 async def test_failure_of_the_application_is_a_problem_and_is_logged_once(
     path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -198,7 +207,9 @@ async def test_failure_within_an_answer_never_looks_like_a_whole_one(
     assert [r for r in caplog.records if r.levelno >= logging.ERROR]
 
 
-@pytest.mark.parametrize("path", ["/boom", "/panic", "/group", "/split", "/silent", "/long"])
+@pytest.mark.parametrize(
+    "path", ["/boom", "/panic", "/group", "/split", "/silent", "/long", "/leave"]
+)
 async def test_failure_over_http2_costs_its_stream_alone(
     path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -232,3 +243,35 @@ async def test_early_answer_leaves_the_next_request_its_turn() -> None:
         )
         assert (await client.answer()).body == b"early"
         assert (await client.answer()).body == b"GET /next "
+
+
+def test_interrupt_of_a_person_passes_the_border_beside_failures() -> None:
+    both = BaseExceptionGroup("both", [KeyboardInterrupt(), ValueError()])
+    with pytest.raises(BaseExceptionGroup):
+        contained(both)
+    with pytest.raises(KeyboardInterrupt):
+        contained(KeyboardInterrupt())
+    assert isinstance(contained(SystemExit()), SystemExit)
+
+
+async def test_log_of_refusals_that_fails_costs_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(refused: object) -> None:
+        raise OSError("the disk is full")
+
+    async with serving(APPLICATION, log_refused=fails) as server:
+        async with server.client() as client:
+            assert (await client.ask(b"BAD\r\n\r\n")).status == 501
+        assert await server.is_well()
+    assert "the log of refusals failed" in caplog.text
+
+
+async def test_ids_that_fail_cost_their_connection_alone(caplog: pytest.LogCaptureFixture) -> None:
+    def fails() -> str:
+        raise OSError("no randomness")
+
+    async with serving(APPLICATION, new_id=fails) as server:
+        async with server.client() as client:
+            await client.send(b"BAD\r\n\r\n")
+            assert await client.is_closed()
+        assert await server.is_well()
+    assert "without an id" in caplog.text

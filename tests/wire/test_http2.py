@@ -1,0 +1,168 @@
+"""HTTP/2 where one request could harm another on its connection."""
+
+from dataclasses import replace
+
+import h2.connection
+import h2.errors
+import h2.events
+import pytest
+import trio
+import trio.testing
+
+from octavo.http.wire.asgi import Receive, Scope, Send
+from tests.wire.serving import QUICK, Client, answer, routed, serving
+from tests.wire.test_containment import answers, http2_client, request
+
+LARGE = 8_000_000
+
+
+async def large(scope: Scope, receive: Receive, send: Send) -> None:
+    await answer(send, bytes(LARGE))
+
+
+async def test_request_called_back_while_it_sends_leaves_the_others_readable() -> None:
+    limits = replace(QUICK, write_time=20)
+    async with serving(routed({"/large": large}), limits) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        connection.increment_flow_control_window(2**31 - 1 - 65_535)
+        big = request(connection, "/large")
+        connection.increment_flow_control_window(2**31 - 1 - 65_535, big)
+        called_back = [request(connection, f"/{number}") for number in range(3)]
+        await client.send(connection.data_to_send())
+        # Nothing is read: the answer fills the socket, and the others wait behind it.
+        assert await server.is_well()
+        for number in [*called_back, big]:
+            connection.reset_stream(number)
+        last = [request(connection, f"/last/{number}") for number in range(3)]
+        await client.send(connection.data_to_send())
+        found: dict[int, bytes] = {}
+        while set(found) & set(last) != set(last):
+            data = await client.stream.receive_some(65536)
+            assert data, "the connection ended before its answers"
+            for event in connection.receive_data(data):
+                if isinstance(event, h2.events.DataReceived):
+                    found[event.stream_id] = found.get(event.stream_id, b"") + event.data
+        for at, number in enumerate(last):
+            assert found[number] == f"POST /last/{at} ".encode()
+
+
+async def test_body_that_nobody_reads_holds_up_no_other_request() -> None:
+    started = trio.Event()
+
+    async def deaf(scope: Scope, receive: Receive, send: Send) -> None:
+        started.set()
+        await trio.sleep_forever()
+
+    async with serving(routed({"/deaf": deaf})) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/deaf", end=False)
+        for _ in range(60):
+            connection.send_data(number, b"a" * 1000)
+        await client.send(connection.data_to_send())
+        await started.wait()
+        other = request(connection, "/next")
+        await client.send(connection.data_to_send())
+        assert (await answers(connection, client, 1))[other] == ("200", b"POST /next ")
+
+
+async def test_handler_that_reads_nothing_is_cancelled_when_its_client_leaves() -> None:
+    started, cancelled = trio.Event(), trio.Event()
+
+    async def deaf(scope: Scope, receive: Receive, send: Send) -> None:
+        started.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            cancelled.set()
+
+    async with serving(routed({"/deaf": deaf})) as server:
+        async with server.client() as client:
+            connection = await http2_client(server, client)
+            number = request(connection, "/deaf", end=False)
+            for _ in range(60):
+                connection.send_data(number, b"a" * 1000)
+            await client.send(connection.data_to_send())
+            await started.wait()
+        with trio.fail_after(3):
+            await cancelled.wait()
+
+
+async def test_large_body_is_taken_as_fast_as_it_is_read() -> None:
+    async def count(scope: Scope, receive: Receive, send: Send) -> None:
+        size, more = 0, True
+        while more:
+            event = await receive()
+            size, more = size + len(event["body"]), event["more_body"]
+        await answer(send, b"%d" % size)
+
+    async with serving(routed({"/count": count})) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/count", end=False)
+        left = 1_000_000
+        while left:
+            step = min(left, connection.local_flow_control_window(number), 16_000)
+            if step:
+                connection.send_data(number, bytes(step))
+                left -= step
+                await client.send(connection.data_to_send())
+            else:
+                connection.receive_data(await client.stream.receive_some(65536))
+        connection.end_stream(number)
+        await client.send(connection.data_to_send())
+        assert (await answers(connection, client, 1))[number] == ("200", b"1000000")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("get", "/", "501"),
+        ("GET POST", "/", "501"),
+        ("connect", "/", "501"),
+        ("GET", "http://a/", "400"),
+        ("GET", "/%zz", "400"),
+        ("GET", "*", "400"),
+    ],
+)
+async def test_request_that_http_1_refuses_is_refused_alone(
+    method: str, path: str, status: str
+) -> None:
+    async with serving() as server, server.client() as client:
+        connection = await http2_client(server, client)
+        connection.config.validate_outbound_headers = False
+        number = connection.get_next_available_stream_id()
+        headers = [(":method", method), (":path", path), (":scheme", "http"), (":authority", "a")]
+        connection.send_headers(number, headers, end_stream=True)
+        well = request(connection, "/well")
+        await client.send(connection.data_to_send())
+        found = await answers(connection, client, 2)
+        assert (found[number][0], found[well][0]) == (status, "200")
+
+
+async def test_request_that_comes_while_the_service_stops_may_be_sent_again() -> None:
+    go_on, started = trio.Event(), trio.Event()
+
+    async def held(scope: Scope, receive: Receive, send: Send) -> None:
+        started.set()
+        await go_on.wait()
+        await answer(send, b"held")
+
+    async with serving(routed({"/held": held}), grace=20) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        first = request(connection, "/held")
+        await client.send(connection.data_to_send())
+        await started.wait()
+        server.shutdown.set()
+        await trio.testing.wait_all_tasks_blocked()
+        late = request(connection, "/late")
+        await client.send(connection.data_to_send())
+        reset = await reset_of(connection, client)
+        assert (reset.stream_id, reset.error_code) == (late, h2.errors.ErrorCodes.REFUSED_STREAM)
+        go_on.set()
+        assert (await answers(connection, client, 1))[first] == ("200", b"held")
+
+
+async def reset_of(connection: h2.connection.H2Connection, client: Client) -> h2.events.StreamReset:
+    while True:
+        for event in connection.receive_data(await client.stream.receive_some(65536)):
+            if isinstance(event, h2.events.StreamReset):
+                return event
