@@ -119,8 +119,8 @@ class Asked(NamedTuple):
 
 def read_asked(raw: bytes) -> Asked:
     """Answer what the request line of ``raw`` seems to ask for; empty where it tells nothing."""
-    method, _, rest = raw.partition(b"\r\n")[0].partition(b" ")
-    if len(method) > _LONGEST_METHOD or not _TOKEN.fullmatch(method):
+    method, space, rest = raw.partition(b"\r\n")[0].partition(b" ")
+    if not space or len(method) > _LONGEST_METHOD or not _TOKEN.fullmatch(method):
         return Asked("", "", [])
     path = rest.partition(b" ")[0].partition(b"?")[0]
     return Asked(method.decode("ascii"), path.decode("latin-1"), [])

@@ -12,7 +12,7 @@ import trio
 from octavo.http.wire.limits import READ_SIZE
 from octavo.http.wire.refusal import ClientGone
 
-#: So many times in a row a connection may receive or send without giving others a turn.
+#: So many times in a row a connection may send without giving others a turn.
 PATIENCE = 8
 _GONE = (trio.BrokenResourceError, trio.ClosedResourceError)
 
