@@ -1,5 +1,6 @@
 """The service from inside: what a real process can't be made to show at will."""
 
+import dataclasses
 import signal
 import socket
 from io import BytesIO
@@ -12,6 +13,7 @@ from octavo import service
 from octavo.http.listener import open_listener
 from octavo.http.operations.service import Readiness
 from octavo.http.request_log import RequestRecord
+from octavo.http.wire import Limits
 from octavo.log import Log, Sink
 from octavo.settings import Settings
 
@@ -101,3 +103,10 @@ async def test_serve_http_called_off_before_it_began_leaves_the_listener_alone()
 
 def test_new_id_is_another_every_time() -> None:
     assert len({service.new_id() for _ in range(1000)}) == 1000
+
+
+def test_settings_and_wire_have_the_same_defaults() -> None:
+    limits = service.wire_options(Settings(), unlogged).limits
+    # Fewer, where this process may not open as many files.
+    assert limits.connections <= Limits().connections
+    assert dataclasses.replace(limits, connections=Limits().connections) == Limits()
