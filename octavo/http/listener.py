@@ -5,7 +5,7 @@ import socket
 
 import trio
 
-BACKLOG = 1024
+from octavo.http.wire.limits import BACKLOG
 
 
 class ListenError(Exception):

@@ -214,10 +214,12 @@ async def serving(
     grace: float = 5.0,
     certificate: Certificate | None = None,
     tls: ssl.SSLContext | None = None,
+    listener: socket.socket | None = None,
     **options: Any,  # noqa: ANN401  # what WireOptions takes
 ) -> AsyncIterator[Server]:
-    """Serve on a free port until the block ends."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    """Serve ``listener``, or on a free port, until the block ends."""
+    if listener is None:
+        listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     listener.setblocking(False)
     server = Server(listener.getsockname()[1], tls=tls)
     numbers = count(1)

@@ -47,3 +47,5 @@ READ_SIZE = 64 * 1024
 """The most that is read from a socket in one go."""
 WRITE_SIZE = 64 * 1024
 """The most that is written to a socket in one go."""
+BACKLOG = 1024
+"""Connections that may wait at a socket for the service to accept them."""
