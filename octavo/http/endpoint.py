@@ -21,6 +21,7 @@ from octavo.http.security_headers import API_HEADERS
 from octavo.http.undeclared import Declared
 from octavo.http.wire.asgi import Receive
 from octavo.http.wire.extension import Extension
+from octavo.http.wire.response import FixedHeaders
 
 _JSON: Header = (b"content-type", b"application/json")
 _NO_LENGTH = frozenset({204, 304})
@@ -75,8 +76,8 @@ class Endpoint:
         self._body = operation.body
         self._declared = Declared(operation, strict=strict)
         kept = () if "cache-control" in operation.headers else (NOT_STORED,)
-        self._headers: tuple[Header, ...] = (*kept, *API_HEADERS)
-        self._json_headers: tuple[Header, ...] = (_JSON, *self._headers)
+        self._headers = FixedHeaders([*kept, *API_HEADERS])
+        self._json_headers = FixedHeaders([_JSON, *self._headers.each])
         self._status = operation.status
         answers = operation.answers
         self._model = answers if isinstance(answers, type) else None
@@ -151,7 +152,7 @@ class Endpoint:
         if isinstance(result, NotModified):
             self._declared.not_modified()
             self._declared.headers(result.headers)
-            return Outgoing(304, [*result.headers, *self._headers], None)
+            return Outgoing(304, [*result.headers], self._headers, None)
         if isinstance(result, Stream):
             return self._stream(result)
         return self._checked(self._status, result, ())
@@ -159,7 +160,7 @@ class Endpoint:
     def _checked(self, status: int, content: object, headers: tuple[Header, ...]) -> Outgoing:
         if content is None and self.operation.answers is None:
             length = () if status in _NO_LENGTH else ((b"content-length", b"0"),)
-            return Outgoing(status, [*length, *headers, *self._headers], None)
+            return Outgoing(status, [*length, *headers], self._headers, None)
         if content is None:
             # pydantic writes None for any type, without a warning.
             fits = self._null
@@ -175,17 +176,17 @@ class Endpoint:
         except PydanticSerializationError as error:
             raise self._declared.other_content(content, str(error)) from None
         length = (b"content-length", b"%d" % len(body))
-        return Outgoing(status, [length, *headers, *self._json_headers], body)
+        return Outgoing(status, [length, *headers], self._json_headers, body)
 
     def _stream(self, stream: Stream) -> Outgoing:
         status = self._status if stream.status is None else stream.status
         self._declared.status(status)
         self._declared.headers(stream.headers)
         self._declared.media_type(stream.media_type)
-        headers = [(b"content-type", stream.media_type.encode()), *stream.headers, *self._headers]
+        headers = [(b"content-type", stream.media_type.encode()), *stream.headers]
         if stream.length is not None:
             headers.append((b"content-length", b"%d" % stream.length))
-        return Outgoing(status, headers, stream.chunks)
+        return Outgoing(status, headers, self._headers, stream.chunks)
 
 
 def _takes_none(adapter: TypeAdapter[object]) -> bool:

@@ -6,23 +6,27 @@ from typing import NamedTuple
 from octavo.http.problems import Header, Problem
 from octavo.http.security_headers import API_HEADERS
 from octavo.http.wire.asgi import Event, Send
+from octavo.http.wire.extension import Extension
 from octavo.http.wire.problem import MEDIA_TYPE, problem_document
+from octavo.http.wire.response import FixedHeaders
 
 CLIENT_LEFT = 499
 """The status, in the log alone, of a request that got no answer."""
 NOT_STORED: Header = (b"cache-control", b"no-store")
-_PROBLEM_HEADERS = ((b"content-type", MEDIA_TYPE.encode()), NOT_STORED, *API_HEADERS)
+_PROBLEM_HEADERS = FixedHeaders([(b"content-type", MEDIA_TYPE.encode()), NOT_STORED, *API_HEADERS])
+_OPTIONS_HEADERS = FixedHeaders([NOT_STORED, *API_HEADERS])
 
 
 class Outgoing(NamedTuple):
     """An answer, ready to be sent but for its request id.
 
-    ``content`` is its bytes, bytes that come (of the length that the headers say, if they do),
-    or None where HTTP has none.
+    Its headers are ``headers`` and ``fixed``. ``content`` is its bytes, bytes that come (of the
+    length that the headers say, if they do), or None where HTTP has none.
     """
 
     status: int
     headers: list[Header]
+    fixed: FixedHeaders
     content: bytes | AsyncIterator[bytes] | None
 
 
@@ -36,13 +40,13 @@ def outgoing_problem(problem: Problem, request_id: str, base: str) -> Outgoing:
         members=problem.members,
         base=base,
     )
-    headers = [(b"content-length", b"%d" % len(document)), *_PROBLEM_HEADERS, *problem.headers]
-    return Outgoing(problem.status, headers, document)
+    headers = [(b"content-length", b"%d" % len(document)), *problem.headers]
+    return Outgoing(problem.status, headers, _PROBLEM_HEADERS, document)
 
 
 def options_answer(allow: bytes) -> Outgoing:
     """Answer what OPTIONS is answered: the methods that there are (RFC 9110 section 9.3.7)."""
-    return Outgoing(204, [(b"allow", allow), NOT_STORED, *API_HEADERS], None)
+    return Outgoing(204, [(b"allow", allow)], _OPTIONS_HEADERS, None)
 
 
 class Events(NamedTuple):
@@ -75,6 +79,7 @@ class Transmission:
         send: of ASGI.
         request_id: that the answer carries.
         events: by which it is sent.
+        exchange: of the wire, which takes whole answers; None on another server.
         head_only: the answer is sent without its body, as that to a HEAD (RFC 9110 section
             9.3.2).
 
@@ -83,12 +88,19 @@ class Transmission:
         sent: bytes of its body that were sent.
     """
 
-    __slots__ = ("_events", "_head_only", "_request_id", "_send", "sent", "status")
+    __slots__ = ("_events", "_exchange", "_head_only", "_request_id", "_send", "sent", "status")
 
     def __init__(
-        self, send: Send, request_id: str, events: Events = OF_HTTP, *, head_only: bool = False
+        self,
+        send: Send,
+        request_id: str,
+        events: Events = OF_HTTP,
+        exchange: Extension | None = None,
+        *,
+        head_only: bool = False,
     ) -> None:
         self._send = send
+        self._exchange = exchange
         self._head_only = head_only
         self._request_id: Header = (b"x-request-id", request_id.encode())
         self._events = events
@@ -106,17 +118,23 @@ class Transmission:
         Whatever the server or the content raises comes out, with the answer sent in part or not
         at all; so it is when cancelled. Content that comes is closed in any case.
         """
-        status, headers, content = answer
+        status, headers, fixed, content = answer
         headers.append(self._request_id)
-        start = {"type": self._events.start, "status": status, "headers": headers}
         if content is None or isinstance(content, bytes):
             body = b"" if self._head_only or content is None else content
-            await self._send(start)
-            await self._send({"type": self._events.body, "body": body, "more_body": False})
+            if self._exchange is not None:
+                await self._exchange.answer(status, headers, fixed, body)
+            else:
+                await self._send(self._start(answer))
+                await self._send({"type": self._events.body, "body": body, "more_body": False})
             self.status = status
             self.sent = len(body)
         else:
-            await self._send_stream(start, content)
+            await self._send_stream(self._start(answer), content)
+
+    def _start(self, answer: Outgoing) -> Event:
+        headers = [*answer.headers, *answer.fixed.each]
+        return {"type": self._events.start, "status": answer.status, "headers": headers}
 
     async def _send_stream(self, start: Event, content: AsyncIterator[bytes]) -> None:
         try:

@@ -61,7 +61,9 @@ class Passage:
             self.request_id, self.accepted = exchange.request_id, exchange.request_id_accepted
         self.method: str = scope.get("method", "GET")
         head_only = self.method == "HEAD"
-        self.transmission = Transmission(send, self.request_id, events, head_only=head_only)
+        self.transmission = Transmission(
+            send, self.request_id, events, exchange, head_only=head_only
+        )
         self.call: Call | None = None
         self.failure: str | None = None
 

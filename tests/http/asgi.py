@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import trio
 
 from octavo.http.wire.asgi import Application, Event, Scope
+from octavo.http.wire.response import FixedHeaders
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -56,13 +57,18 @@ class Answer:
 
 @dataclass
 class WireExchange:
-    """What the wire offers, and what was asked of it."""
+    """What the wire offers, and what was asked of it: ``taken`` is the whole answer it got."""
 
     request_id: str = "from-the-wire"
     request_id_accepted: bool = True
     refused: tuple[int, str] | None = None
     allowed: list[float] = field(default_factory=list)
     ignores_disconnect: bool = False
+    taken: Answer = field(default_factory=Answer)
+
+    async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
+        assert not self.taken.status
+        self.taken = Answer(status, [*headers, *fixed.each], body, ended=True)
 
     def allow(self, seconds: float) -> None:
         self.allowed.append(seconds)
@@ -118,6 +124,9 @@ async def ask(
         return events.pop(0) if events else {"type": "http.disconnect"}
 
     await application(scope_of(method, target, headers, exchange), receive, answer.take)
+    if exchange is not None and exchange.taken.ended:
+        assert not answer.status, "the answer was sent twice"
+        return exchange.taken
     return answer
 
 

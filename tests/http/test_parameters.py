@@ -1,10 +1,13 @@
 """What a request says outside its body, held to the models of its operation."""
 
+import re
 from urllib.parse import quote, urlencode
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from octavo.http.bodies.faults import MOST_LISTED
 from octavo.http.parameters import read_query
@@ -96,12 +99,41 @@ async def test_identifier_in_either_case_is_taken(given: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["x", KNOWN.hex, f"%7B{KNOWN}%7D", f"urn:uuid:{KNOWN}", f"{KNOWN}0", f"{KNOWN}%0A", "%D9%A0"],
+    [
+        "x",
+        KNOWN.hex,
+        f"%7B{KNOWN}%7D",
+        f"urn:uuid:{KNOWN}",
+        f"{KNOWN}0",
+        f"{KNOWN}%0A",
+        "%D9%A0",
+        "g" * 36,
+    ],
 )
 async def test_identifier_that_is_no_uuid_is_refused(given: str) -> None:
     answer = await ask(shelf_application(), "GET", f"/api/shelves/{given}", headers=[READER])
     assert (answer.status, answer.code) == (400, "invalid_request")
-    assert [error["pointer"] for error in answer.json()["errors"]] == ["/path/shelfId"]
+    [error] = answer.json()["errors"]
+    assert error["pointer"] == "/path/shelfId"
+    assert "8-4-4-4-12" in error["message"]
+
+
+UUID_ALIKE = st.text("0123456789abcdefABCDEFgG-{}ü٣ ", min_size=36, max_size=36) | st.builds(
+    lambda at, put: str(KNOWN)[:at] + put + str(KNOWN)[at + 1 :],
+    st.integers(0, 35),
+    st.sampled_from("-0fFg{} ü٣\n"),
+)
+
+
+@given(UUID_ALIKE)
+def test_text_as_long_as_a_uuid_is_taken_in_the_one_notation_alone(text: str) -> None:
+    notation = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+    try:
+        TypeAdapter(UUID).validate_strings(text)
+        taken = True
+    except ValidationError:
+        taken = False
+    assert taken == (notation.fullmatch(text) is not None)
 
 
 async def test_all_parts_that_do_not_match_are_told_together() -> None:

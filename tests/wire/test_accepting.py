@@ -28,9 +28,7 @@ class Rounds(trio.abc.Instrument):
 
 def connect_many(port: int, stack: ExitStack) -> list[socket.socket]:
     # No await between them: they all wait at the socket when the service looks.
-    return [
-        stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(MANY)
-    ]
+    return [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(MANY)]
 
 
 async def test_those_who_wait_are_let_in_many_a_round() -> None:

@@ -66,6 +66,7 @@ async def silent(scope: Scope, receive: Receive, send: Send) -> None:
 async def split(scope: Scope, receive: Receive, send: Send) -> None:
     headers = [(b"x-name", b"a\r\nset-cookie: stolen")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"never seen"})
 
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:

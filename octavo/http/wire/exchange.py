@@ -4,13 +4,14 @@ The application runs in the connection's own task, and receives and sends straig
 socket: what it does not read stays with the client, what the client does not take holds it up.
 """
 
+from collections.abc import Iterable
 from enum import Enum, auto
 
 import trio
 
 from octavo.http.wire.asgi import Event
 from octavo.http.wire.body import Body
-from octavo.http.wire.head import Head
+from octavo.http.wire.head import Head, Headers
 from octavo.http.wire.limits import WRITE_SIZE
 from octavo.http.wire.line import Line
 from octavo.http.wire.refusal import ClientGone, Refusal
@@ -18,8 +19,10 @@ from octavo.http.wire.request_id import choose_request_id
 from octavo.http.wire.response import (
     CONTINUE,
     LAST_CHUNK,
+    NO_HEADERS,
     AnswerHead,
     BadAnswer,
+    FixedHeaders,
     Framing,
     chunk,
     encode_head,
@@ -49,13 +52,15 @@ class Exchange:
     __slots__ = (
         "_at",
         "_continued",
+        "_fixed",
         "_framing",
         "_given",
+        "_headers",
         "_id",
         "_id_accepted",
         "_left",
         "_line",
-        "_start",
+        "_status",
         "body",
         "close",
         "finishes",
@@ -75,7 +80,9 @@ class Exchange:
         self.refusal: Refusal | None = None
         self.leaves: trio.Event | None = None
         self._at = _At.REQUEST
-        self._start: Event = {}
+        self._status = 0
+        self._headers: Iterable[tuple[bytes, bytes]] = ()
+        self._fixed = NO_HEADERS
         self._framing = Framing.NONE
         self._left = 0
         self._continued = not head.expects
@@ -204,12 +211,21 @@ class Exchange:
         elif kind in _STARTS:
             if self._at is not _At.REQUEST:
                 raise BadAnswer("the answer has begun already")
-            self._start = event
+            self._status = event["status"]
+            self._headers = event.get("headers", ())
             self._at = _At.HEAD
         elif kind == "websocket.close":
             raise BadAnswer("a WebSocket is refused with websocket.http.response.start")
         else:
             raise BadAnswer(f"{kind} is no event that the wire takes")
+
+    async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
+        """Send an answer as a whole; what `send` says holds here, too."""
+        if self._at is not _At.REQUEST:
+            raise BadAnswer("the answer has begun already")
+        self._status, self._headers, self._fixed = status, headers, fixed
+        self._at = _At.HEAD
+        await self._send_whole(body)
 
     async def _send_whole(self, content: bytes) -> None:
         """Send an answer of which nothing was sent, head and body in one when that is small."""
@@ -247,11 +263,12 @@ class Exchange:
     def _encode_head(self, whole: int | None) -> AnswerHead:
         if self.gone:
             raise ClientGone
-        head, line, start = self.head, self._line, self._start
+        head, line = self.head, self._line
         encoded = encode_head(
-            start["status"],
-            start.get("headers", ()),
+            self._status,
+            self._headers,
             line.date,
+            fixed=self._fixed,
             head_only=head.method == "HEAD",
             modern=head.version == "1.1",
             whole=whole,

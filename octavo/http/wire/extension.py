@@ -5,6 +5,8 @@ from typing import Protocol
 import trio
 
 from octavo.http.wire.asgi import Scope
+from octavo.http.wire.head import Headers
+from octavo.http.wire.response import FixedHeaders
 
 EXTENSION = "octavo"
 
@@ -30,6 +32,13 @@ class Extension(Protocol):
     @property
     def stopping(self) -> trio.Event:
         """Set when the service stops: what lasts has to end then, within the grace time."""
+
+    async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
+        """Send a whole answer at once, in place of the two events that ASGI has for it.
+
+        ``headers`` and ``fixed`` are its headers, ``body`` is its body, empty where HTTP has
+        none. Raises as the ``send`` of ASGI does; cancelling may cut the answer anywhere.
+        """
 
     def allow(self, seconds: float) -> None:
         """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""

@@ -2,27 +2,22 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import trio
 
 from octavo.http.wire.asgi import Event, Scope
 from octavo.http.wire.containment import contained, only
+from octavo.http.wire.head import Asked, Headers
 from octavo.http.wire.http2_body import Http2Body
 from octavo.http.wire.refusal import ClientGone, Refusal, body_stopped, request_too_slow
 from octavo.http.wire.request_id import choose_request_id
-from octavo.http.wire.response import HOP_BY_HOP, BadAnswer
+from octavo.http.wire.response import HOP_BY_HOP, BadAnswer, FixedHeaders
 
 if TYPE_CHECKING:
     from octavo.http.wire.wire import Peer, Wire
 
 _log = logging.getLogger(__name__)
-
-
-class _Asked(NamedTuple):
-    method: str
-    path: str
-    headers: list[tuple[bytes, bytes]]
 
 
 class Http2Exchange:
@@ -121,7 +116,7 @@ class Http2Exchange:
                 except BaseException as error:  # noqa: BLE001  # the border of the request
                     failure = contained(error)
             else:
-                asked = _Asked(scope["method"], scope["path"], scope["headers"])
+                asked = Asked(scope["method"], scope["path"], scope["headers"])
                 self._wire.log_refused(self._refusal, self.request_id, self._peer, asked)
                 self._seen = False
         if failure is not None and not (self._gone and only(failure, ClientGone)):
@@ -143,7 +138,7 @@ class Http2Exchange:
             refusal = Refusal("internal_error", "The service failed. Its log has the request id.")
         scope = self._scope
         if self._seen and not failed:
-            asked = _Asked(scope["method"], scope["path"], scope["headers"])
+            asked = Asked(scope["method"], scope["path"], scope["headers"])
             self._wire.log_refused(refusal, self.request_id, self._peer, asked, seen=True)
         headers, body = self._wire.refusal_parts(refusal, self.request_id)
         headers.append((b"content-length", b"%d" % len(body)))
@@ -179,6 +174,8 @@ class Http2Exchange:
             raise ClientGone
         kind = event["type"]
         if kind == "http.response.start":
+            if self._start:
+                raise BadAnswer("the answer has begun already")
             # Kept until the body tells whether its length is known.
             self._start = {**event, "headers": _plain_headers(event.get("headers", ()))}
             return
@@ -186,10 +183,10 @@ class Http2Exchange:
             raise BadAnswer(f"{kind} is no event that the wire takes")
         last = not event.get("more_body", False)
         content = event.get("body", b"")
+        start = self._start
+        if not start or self._done:
+            raise BadAnswer("the body comes after the head of the answer, and ends once")
         if not self._begun:
-            start = self._start
-            if not start:
-                raise BadAnswer("the body comes after the head of the answer")
             self._read_length(start, len(content) if last else None)
             self._check_length(len(content), last=last)
             self._begun = True
@@ -200,6 +197,12 @@ class Http2Exchange:
             # What follows is the end of the stream, which must not count as the client's leave.
             self._done = True
         await self._put(event)
+
+    async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
+        """Send an answer as a whole; what `send` says holds here, too."""
+        every = [*headers, *fixed.each]
+        await self.send({"type": "http.response.start", "status": status, "headers": every})
+        await self.send({"type": "http.response.body", "body": body})
 
     def _read_length(self, start: Event, whole: int | None) -> None:
         headers = start["headers"]

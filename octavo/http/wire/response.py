@@ -37,6 +37,36 @@ class BadAnswer(Exception):
     """The application answered what can't be sent: a bug of its own, and the message says which."""
 
 
+def _has_breaks(data: bytes, lines: int) -> bool:
+    """Answer whether more breaks a line of ``data`` than the ends of its ``lines``."""
+    return data.count(b"\n") != lines or data.count(b"\r") != lines or b"\0" in data
+
+
+class FixedHeaders:
+    """Headers that many answers share, encoded and checked once.
+
+    Names are in lower case; none is the wire's own. Raises `BadAnswer` for one that no answer
+    can have.
+
+    Attributes:
+        each: the headers.
+        lines: their bytes on the wire.
+    """
+
+    __slots__ = ("each", "lines")
+
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        self.each = tuple(headers)
+        self.lines = b"".join(b"%b: %b\r\n" % header for header in self.each)
+        if any(name in _OF_THE_WIRE for name, _ in self.each):
+            raise BadAnswer("what frames an answer is no fixed header")
+        if _has_breaks(self.lines, len(self.each)):
+            raise BadAnswer("a fixed header holds a line break or NUL")
+
+
+NO_HEADERS = FixedHeaders(())
+
+
 class AnswerHead(NamedTuple):
     """The head of one answer, ready to be sent.
 
@@ -55,6 +85,7 @@ def encode_head(
     headers: Iterable[tuple[bytes, bytes]],
     date: bytes,
     *,
+    fixed: FixedHeaders = NO_HEADERS,
     head_only: bool,
     modern: bool,
     whole: int | None,
@@ -66,6 +97,7 @@ def encode_head(
         status: the final status.
         headers: those of the application, names in lower case.
         date: the line of the date header, for an answer that has none of its own.
+        fixed: more headers of the application.
         head_only: the request was a HEAD.
         modern: the request was HTTP/1.1, not 1.0.
         whole: the length in bytes of a body that is known as a whole, else None.
@@ -107,13 +139,11 @@ def encode_head(
         parts += (b"content-length", b": ", b"%d" % length, b"\r\n")
     if close:
         parts += (b"connection", b": ", b"close", b"\r\n")
-    parts.append(b"\r\n")
     data = b"".join(parts)
     # The line of the status, that of the date unless there is another, four parts a header.
-    breaks = (len(parts) - 3) // 4 + 2 + (parts[1] != b"")
-    if data.count(b"\n") != breaks or data.count(b"\r") != breaks or b"\0" in data:
+    if _has_breaks(data, (len(parts) - 2) // 4 + 1 + (parts[1] != b"")):
         raise BadAnswer("a header of the answer holds a line break or NUL")
-    return AnswerHead(data, framing, length, close)
+    return AnswerHead(b"%b%b\r\n" % (data, fixed.lines), framing, length, close)
 
 
 def _unnamed_line(status: int) -> bytes:
