@@ -91,7 +91,7 @@ class Endpoint:
         else:
             adapter = TypeAdapter(cast("type[object]", answers))
             self._serializer = adapter.serializer
-            self._null = _takes_none(adapter)
+            self._null = answers is not None and _takes_none(adapter)
 
     async def answer(
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
@@ -158,7 +158,7 @@ class Endpoint:
         return self._checked(self._status, result, ())
 
     def _checked(self, status: int, content: object, headers: tuple[Header, ...]) -> Outgoing:
-        if content is None and self.operation.answers is None:
+        if content is None and self.operation.empty:
             length = () if status in _NO_LENGTH else ((b"content-length", b"0"),)
             return Outgoing(status, [*length, *headers], self._headers, None)
         if content is None:

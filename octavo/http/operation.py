@@ -111,7 +111,8 @@ class Operation(Declaration):
         path_model: of the path's parameters; None without any.
         query_model: of the query; None when it takes none.
         header_model: of the headers read; None when none are.
-        answers: the type of the success, as pydantic takes it; None when it has no content.
+        answers: the type of the success, as pydantic takes it; None when it is no document.
+        empty: None may be answered, for a success without content.
         not_modified: a 304 may be answered.
         streams: a `Stream` may be answered.
     """
@@ -121,6 +122,7 @@ class Operation(Declaration):
     query_model: type[BaseModel] | None
     header_model: type[BaseModel] | None
     answers: object
+    empty: bool
     not_modified: bool
     streams: bool
 

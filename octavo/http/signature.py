@@ -56,7 +56,7 @@ def _read(name: str, handler: Callable[..., object], declared: Declaration) -> O
     for part, model in models.items():
         check_single_values(part, model)
     _check_body(declared, "body" in taken, hints.get("body"))
-    answers, not_modified, streams = _success(hints["return"])
+    answers, empty, not_modified, streams = _success(hints["return"])
     check_statuses(declared, not_modified=not_modified)
     _check_success(declared, answers, streams=streams)
     return Operation(
@@ -66,6 +66,7 @@ def _read(name: str, handler: Callable[..., object], declared: Declaration) -> O
         query_model=models.get("query"),
         header_model=header_model,
         answers=answers,
+        empty=empty,
         not_modified=not_modified,
         streams=streams,
     )
@@ -114,8 +115,8 @@ def _check_body(declared: Declaration, takes: bool, hint: object) -> None:
         raise ContractError(f"the body is declared as {body.model.__name__}, and taken as {hint}")
 
 
-def _success(hint: object) -> tuple[object, bool, bool]:
-    """Answer the type of the content, and whether it may be not modified, or a stream."""
+def _success(hint: object) -> tuple[object, bool, bool, bool]:
+    """Answer the type of the content, and whether it may be empty, not modified, or a stream."""
     union = get_origin(hint) in (Union, types.UnionType)
     contents: list[object] = []
     for member in get_args(hint) if union else (hint,):
@@ -124,13 +125,14 @@ def _success(hint: object) -> tuple[object, bool, bool]:
             contents.append(content)
     marks = get_args(hint) if union else (hint,)
     nothing = (None, type(None))
-    if not contents or all(content in nothing for content in contents):
+    empty = bool(contents) and all(content in nothing for content in contents)
+    if empty or not contents:
         answers: object = None
     elif len(contents) == 1:
         answers = contents[0]
     else:
         answers = Union[tuple(contents)]  # noqa: UP007 - made of values
-    return answers, NotModified in marks, Stream in marks
+    return answers, empty, NotModified in marks, Stream in marks
 
 
 def _check_success(declared: Declaration, answers: object, *, streams: bool) -> None:

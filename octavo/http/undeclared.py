@@ -72,6 +72,8 @@ class Declared:
         """
         declared = self._operation.answers
         named = declared.__name__ if isinstance(declared, type) else declared
+        if self._operation.streams and declared is None:
+            named = "a Stream"
         where = f": {reason}" if reason and self._strict else ""
         return self._failure(f"declares {named}, and answered a {type(content).__name__}{where}")
 

@@ -299,27 +299,29 @@ def test_handler_declared_twice_serves_two_operations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("returned", "answers", "not_modified", "streams"),
+    ("returned", "answers", "empty", "not_modified", "streams"),
     [
-        (NoteMade, NoteMade, False, False),
-        (None, None, False, False),
-        (Reply[NoteMade], NoteMade, False, False),
-        (Reply[None], None, False, False),
-        (NoteMade | Reply[NoteMade], NoteMade, False, False),
-        (NoteMade | None, NoteMade | None, False, False),
-        (Reply[NoteMade] | NotModified, NoteMade, True, False),
-        (list[NoteMade], list[NoteMade], False, False),
-        (Stream | NotModified, None, True, True),
+        (NoteMade, NoteMade, False, False, False),
+        (None, None, True, False, False),
+        (Reply[NoteMade], NoteMade, False, False, False),
+        (Reply[None], None, True, False, False),
+        (NoteMade | Reply[NoteMade], NoteMade, False, False, False),
+        (NoteMade | None, NoteMade | None, False, False, False),
+        (Reply[NoteMade] | NotModified, NoteMade, False, True, False),
+        (list[NoteMade], list[NoteMade], False, False, False),
+        (Stream | NotModified, None, False, True, True),
+        (Stream | None, None, True, False, True),
     ],
 )
 def test_success_is_what_the_handler_returns(
-    returned: object, answers: object, not_modified: bool, streams: bool
+    returned: object, answers: object, empty: bool, not_modified: bool, streams: bool
 ) -> None:
     async def handler(self: object, call: Call): ...  # type: ignore[no-untyped-def]  # noqa: ANN202
 
     handler.__annotations__["return"] = returned
     found = only(handler, media_types=("text/plain",) if streams else ())
-    assert (found.answers, found.not_modified, found.streams) == (answers, not_modified, streams)
+    assert (found.answers, found.empty) == (answers, empty)
+    assert (found.not_modified, found.streams) == (not_modified, streams)
 
 
 @pytest.mark.parametrize(

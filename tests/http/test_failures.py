@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
@@ -10,7 +11,7 @@ from octavo.http.bodies import ClientLeft
 from octavo.http.call import Call
 from octavo.http.operation import Security, operation
 from octavo.http.problems import NotFound
-from octavo.http.reply import Reply
+from octavo.http.reply import Reply, Stream
 from octavo.http.undeclared import UndeclaredAnswer
 from tests.http.asgi import ask, ask_json
 from tests.http.shelf import KNOWN, NoteMade, Shelf, ShelfOperations, Shut, shelf_application
@@ -115,6 +116,32 @@ async def test_answer_that_is_not_as_declared_fails_a_test(
 ) -> None:
     with pytest.raises(UndeclaredAnswer, match=what):
         await ask(act(result), "POST", "/api/act")
+
+
+class Streams:
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    @operation(
+        id="stream",
+        method="GET",
+        path="/api/stream",
+        tag="things",
+        summary="Answer bytes that come",
+        security=Security.NONE,
+        media_types=("text/plain",),
+    )
+    async def stream(self, call: Call) -> Stream:
+        return cast(Stream, self.answer)
+
+
+@pytest.mark.parametrize("answered", [None, Reply(None), "text", b"bytes"], ids=repr)
+async def test_stream_that_is_none_fails_a_test(answered: object) -> None:
+    application = Application(
+        [Streams(answered)], new_id=lambda: "an-id", log_request=lambda _: None, strict=True
+    )
+    with pytest.raises(UndeclaredAnswer, match="declares a Stream, and answered"):
+        await ask(application, "GET", "/api/stream")
 
 
 @pytest.mark.parametrize(("result", "what"), WRONG)

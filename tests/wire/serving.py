@@ -13,8 +13,9 @@ import trio
 from octavo.http.wire.asgi import Application, Receive, Scope, Send
 from octavo.http.wire.certificate import Certificate
 from octavo.http.wire.limits import Limits
+from octavo.http.wire.refusals import Refused
 from octavo.http.wire.server import serve
-from octavo.http.wire.wire import Refused, WireOptions
+from octavo.http.wire.wire import WireOptions
 
 # Deadlines that a test can wait for, far enough apart to tell which one it was.
 QUICK = Limits(

@@ -180,3 +180,26 @@ async def reset_of(connection: h2.connection.H2Connection, client: Client) -> h2
         for event in connection.receive_data(await client.stream.receive_some(65536)):
             if isinstance(event, h2.events.StreamReset):
                 return event
+
+
+async def test_client_that_begins_and_asks_for_nothing_is_let_go() -> None:
+    limits = replace(QUICK, head_time=0.4, idle_time=60.0)
+    async with serving(limits=limits) as server, server.client() as client:
+        begun = trio.current_time()
+        connection = await http2_client(server, client)
+        events = connection.receive_data(await client.rest())
+        assert any(isinstance(event, h2.events.ConnectionTerminated) for event in events)
+        assert trio.current_time() - begun < 5
+
+
+async def test_client_that_never_ends_its_head_is_let_go() -> None:
+    limits = replace(QUICK, head_time=0.4, idle_time=60.0)
+    async with serving(limits=limits) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        request(connection, "/well")
+        head = bytearray(connection.data_to_send())
+        assert head[3] == 1  # HEADERS
+        head[4] &= ~0x04  # whose END_HEADERS never comes
+        await client.send(bytes(head))
+        with trio.fail_after(5):
+            await client.rest()

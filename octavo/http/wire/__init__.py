@@ -11,9 +11,10 @@ from octavo.http.wire.forwarded import ForwardedHeader, Network, parse_networks
 from octavo.http.wire.limits import Limits
 from octavo.http.wire.open_files import make_room
 from octavo.http.wire.refusal import WIRE_PROBLEMS, ClientGone
+from octavo.http.wire.refusals import Refused
 from octavo.http.wire.response import BadAnswer
 from octavo.http.wire.server import serve
-from octavo.http.wire.wire import Refused, WireOptions
+from octavo.http.wire.wire import WireOptions
 
 __all__ = [
     "WIRE_PROBLEMS",

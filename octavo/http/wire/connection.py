@@ -23,7 +23,8 @@ from octavo.http.wire.upgrade import HandedStream, check_handshake
 from octavo.http.wire.watchdog import Cut
 
 if TYPE_CHECKING:
-    from octavo.http.wire.wire import Peer, Wire
+    from octavo.http.wire.peer import Peer
+    from octavo.http.wire.wire import Wire
 
 _log = logging.getLogger(__name__)
 
@@ -327,7 +328,7 @@ class Connection:
         try:
             check_handshake(exchange.head)
         except Refusal as refusal:
-            self._wire.log_refused(refusal, exchange.request_id, self._peer, exchange.head)
+            self._wire.refusals.log(refusal, exchange.request_id, self._peer, exchange.head)
             await self._end(exchange, refusal)
             await self._linger(expecting=True)
             return False
@@ -337,7 +338,9 @@ class Connection:
         """Answer what could not be read, and let it arrive."""
         asked = read_asked(self._raw)
         head_only = asked.method == "HEAD"
-        await self.send(self._wire.refuse(refusal, self._peer, asked, head_only=head_only))
+        await self.send(
+            self._wire.refusals.answer_unseen(refusal, self._peer, asked, head_only=head_only)
+        )
         await self._linger(expecting=True)
 
     async def _end(self, exchange: Exchange, refusal: Refusal) -> None:
@@ -346,11 +349,11 @@ class Connection:
             # What was sent must not look like a whole answer.
             raise ClientGone
         if exchange.refusal is not None:
-            self._wire.log_refused(
+            self._wire.refusals.log(
                 refusal, exchange.request_id, self._peer, exchange.head, seen=True
             )
         head_only = exchange.head.method == "HEAD"
-        answer = self._wire.refusal_answer(refusal, exchange.request_id, head_only=head_only)
+        answer = self._wire.refusals.answer(refusal, exchange.request_id, head_only=head_only)
         await self.send(answer)
         exchange.close = True
 

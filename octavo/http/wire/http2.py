@@ -18,7 +18,8 @@ from octavo.http.wire.transport import Transport
 from octavo.http.wire.watchdog import Cut
 
 if TYPE_CHECKING:
-    from octavo.http.wire.wire import Peer, Wire
+    from octavo.http.wire.peer import Peer
+    from octavo.http.wire.wire import Wire
 
 
 # Of what was read, handled before other tasks get a turn.
@@ -38,7 +39,7 @@ class Http2Connection:
         self.phase = Cut.IDLE
         # One that comes while the service stops has its request on its way, or none.
         limits = wire.limits
-        seconds = limits.linger_time if wire.stopping.is_set() else limits.idle_time
+        seconds = limits.linger_time if wire.stopping.is_set() else limits.head_time
         self.deadline = trio.current_time() + seconds
         self.request_deadline = math.inf
         self.seen_request: object = None

@@ -15,7 +15,8 @@ from octavo.http.wire.request_id import choose_request_id
 from octavo.http.wire.response import HOP_BY_HOP, BadAnswer, FixedHeaders
 
 if TYPE_CHECKING:
-    from octavo.http.wire.wire import Peer, Wire
+    from octavo.http.wire.peer import Peer
+    from octavo.http.wire.wire import Wire
 
 _log = logging.getLogger(__name__)
 
@@ -117,7 +118,7 @@ class Http2Exchange:
                     failure = contained(error)
             else:
                 asked = Asked(scope["method"], scope["path"], scope["headers"])
-                self._wire.log_refused(self._refusal, self.request_id, self._peer, asked)
+                self._wire.refusals.log(self._refusal, self.request_id, self._peer, asked)
                 self._seen = False
         if failure is not None and not (self._gone and only(failure, ClientGone)):
             _log.error("the application failed in request %s", self.request_id, exc_info=failure)
@@ -139,8 +140,8 @@ class Http2Exchange:
         scope = self._scope
         if self._seen and not failed:
             asked = Asked(scope["method"], scope["path"], scope["headers"])
-            self._wire.log_refused(refusal, self.request_id, self._peer, asked, seen=True)
-        headers, body = self._wire.refusal_parts(refusal, self.request_id)
+            self._wire.refusals.log(refusal, self.request_id, self._peer, asked, seen=True)
+        headers, body = self._wire.refusals.parts(refusal, self.request_id)
         headers.append((b"content-length", b"%d" % len(body)))
         await self._send(
             {"type": "http.response.start", "status": refusal.status, "headers": headers}

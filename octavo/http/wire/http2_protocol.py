@@ -28,7 +28,8 @@ from octavo.http.wire.refusal import Refusal, malformed
 from octavo.http.wire.target import check_host, read_target
 
 if TYPE_CHECKING:
-    from octavo.http.wire.wire import Peer, Wire
+    from octavo.http.wire.peer import Peer
+    from octavo.http.wire.wire import Wire
 
 # A client may call requests back, but not most of them: starting them is what costs
 # (CVE-2023-44487, rapid reset).

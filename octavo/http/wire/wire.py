@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import trio
 from hypercorn.config import Config
@@ -16,9 +16,10 @@ from octavo.http.wire.forwarded import ForwardedHeader, Network, client_of, is_w
 from octavo.http.wire.head import Headers
 from octavo.http.wire.http2 import Http2Connection
 from octavo.http.wire.limits import Limits
-from octavo.http.wire.problem import MEDIA_TYPE, problem_document
+from octavo.http.wire.peer import Peer
 from octavo.http.wire.refusal import ClientGone, Refusal
-from octavo.http.wire.response import date_line, encode_head
+from octavo.http.wire.refusals import Refusals, Refused
+from octavo.http.wire.response import date_line
 from octavo.http.wire.scope import Address
 from octavo.http.wire.transport import plain_transport, tls_transport
 from octavo.http.wire.watchdog import Cut, Watchdog, Watched
@@ -26,54 +27,6 @@ from octavo.http.wire.watchdog import Cut, Watchdog, Watched
 _log = logging.getLogger(__name__)
 
 Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
-
-
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """Who is at the other end of a connection, and how it came.
-
-    ``client`` and ``server`` are addresses with ports, None on a Unix socket; ``trusted`` says
-    that the peer is a proxy whose word on its own clients counts.
-    """
-
-    client: Address | None
-    server: Address | None
-    scheme: str
-    trusted: bool
-
-
-class Asked(Protocol):
-    """What a request asked for, as far as a log tells."""
-
-    @property
-    def method(self) -> str:
-        """Its method."""
-
-    @property
-    def path(self) -> str:
-        """Its path, decoded."""
-
-    @property
-    def headers(self) -> Headers:
-        """Its headers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A request that the wire answered by itself, for the log.
-
-    ``method`` and ``path`` are as far as they could be read; ``size`` is the body's of the
-    answer, in bytes. ``seen`` says that the application had the request, and may have logged it.
-    """
-
-    request_id: str
-    status: int
-    code: str
-    client: str | None
-    size: int
-    method: str = ""
-    path: str = ""
-    seen: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +68,13 @@ class Wire:
         )
         self.watchdog = Watchdog(limits, self._tell_time)
         self.date = b""
+        self.refusals = Refusals(
+            new_id=options.new_id,
+            client_of=self.client_of,
+            date=lambda: self.date,
+            problem_base=options.problem_base,
+            log_refused=options.log_refused,
+        )
 
     @property
     def open(self) -> int:
@@ -219,91 +179,13 @@ class Wire:
             headers=((b"retry-after", b"5"),),
         )
         self._tell_time()
-        transport.send_now(self.refuse(refusal, peer))
-
-    def refuse(
-        self, refusal: Refusal, peer: Peer, asked: Asked | None = None, *, head_only: bool = False
-    ) -> bytes:
-        """Answer, as bytes for HTTP/1.1, the refusal of what no application saw; have it logged."""
-        request_id = self.new_id()
-        self.log_refused(refusal, request_id, peer, asked)
-        return self.refusal_answer(refusal, request_id, head_only=head_only)
-
-    def log_refused(
-        self,
-        refusal: Refusal,
-        request_id: str,
-        peer: Peer,
-        head: Asked | None,
-        *,
-        seen: bool = False,
-    ) -> None:
-        """Have it logged that the wire answered ``refusal``, also in place of an application."""
-        try:
-            self._tell_refused(refusal, request_id, peer, head, seen=seen)
-        except Exception as error:  # noqa: BLE001  # a log that fails costs no answer
-            _log.error("the log of refusals failed for %s", request_id, exc_info=error)
+        transport.send_now(self.refusals.answer_unseen(refusal, peer))
 
     def _any_id(self) -> str:
         try:
             return self.new_id()
         except Exception:  # noqa: BLE001  # told at the border, past which nothing may raise
             return "without an id"
-
-    def _tell_refused(
-        self,
-        refusal: Refusal,
-        request_id: str,
-        peer: Peer,
-        head: Asked | None,
-        *,
-        seen: bool,
-    ) -> None:
-        client = peer.client if head is None else self.client_of(peer, head.headers)[0]
-        self._options.log_refused(
-            Refused(
-                request_id,
-                refusal.status,
-                refusal.code,
-                None if client is None else client[0],
-                len(self.refusal_parts(refusal, request_id)[1]),
-                "" if head is None else head.method,
-                "" if head is None else head.path,
-                seen,
-            )
-        )
-
-    def refusal_answer(self, refusal: Refusal, request_id: str, *, head_only: bool) -> bytes:
-        """Answer, as bytes for HTTP/1.1, what tells of ``refusal`` and of the close behind it."""
-        headers, body = self.refusal_parts(refusal, request_id)
-        head = encode_head(
-            refusal.status,
-            headers,
-            self.date,
-            head_only=head_only,
-            modern=True,
-            whole=len(body),
-            close=True,
-        )
-        return head.data if head_only else head.data + body
-
-    def refusal_parts(self, refusal: Refusal, request_id: str) -> tuple[Headers, bytes]:
-        """Answer headers and body that tell of ``refusal``."""
-        body = problem_document(
-            refusal.status,
-            refusal.code,
-            refusal.detail,
-            request_id,
-            base=self._options.problem_base,
-        )
-        headers = [
-            (b"content-type", MEDIA_TYPE.encode()),
-            (b"cache-control", b"no-store"),
-            (b"x-request-id", request_id.encode()),
-            (b"x-content-type-options", b"nosniff"),
-            *refusal.headers,
-        ]
-        return headers, body
 
     def client_of(self, peer: Peer, headers: Headers) -> tuple[Address | None, str]:
         """Answer who the client is and which scheme it speaks, by what trusted proxies say."""
