@@ -10,7 +10,7 @@ ARGS ?=
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
-	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, bench or lock."
+	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, fuzz, bench or lock."
 
 install: ## install Octavo with what it needs to run, from requirements.lock
 	@tools/venv.sh runtime '$(PYTHON)' $(VENV)

@@ -7,6 +7,7 @@ module is handed what it needs.
 """
 
 import logging
+import os
 import random
 import signal
 import socket
@@ -64,7 +65,9 @@ def new_id() -> str:
 def start_log(settings: Settings) -> Log:
     """Make this process log to standard error from now on, and answer its log."""
     log_format: LogFormat = "json" if settings.log_format == "json" else "console"
-    return configure(log_format, sys.stderr.buffer, time.time)
+    # Python has no standard error when the process was started without one.
+    stream = open(os.devnull, "wb") if sys.stderr is None else sys.stderr.buffer  # noqa: SIM115
+    return configure(log_format, stream, time.time)
 
 
 async def run(settings: Settings, log: Log) -> None:

@@ -140,7 +140,7 @@ class Settings:
         "answers 503, so that a load balancer can turn away first",
     )
     tls_certificate: str = _setting(
-        "", _file, "file (PEM) of the certificate with its chain; with tls_key it turns TLS on"
+        "", _file, "file (PEM) of the certificate with its chain; with its key it turns TLS on"
     )
     tls_key: str = _setting("", _file, "file (PEM) of the certificate's private key")
     trusted_proxies: tuple[Network, ...] = _setting(

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
 import trio
 
@@ -31,8 +32,7 @@ def execute(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
     try:
         settings = Settings.load(environment, vars(arguments))
     except SettingsError as error:
-        for problem in error.problems:
-            sys.stderr.write(f"octavo: {problem}\n")
+        _tell(*error.problems)
         return 2
     try:
         trio.run(service.run, settings, service.start_log(settings))
@@ -46,6 +46,13 @@ def execute(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
 
 
 def _failed(group: BaseExceptionGroup[Exception]) -> int:
-    for error in group.exceptions:
-        sys.stderr.write(f"octavo: {error}\n")
+    _tell(*map(str, group.exceptions))
     return 1
+
+
+def _tell(*problems: str) -> None:
+    # Nobody may be there to read it; the exit code tells all the same.
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.writelines(f"octavo: {problem}\n" for problem in problems)
+            sys.stderr.flush()

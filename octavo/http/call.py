@@ -39,7 +39,10 @@ class RateLimiter(Protocol):
     """Holds back who calls too often."""
 
     async def admit(self, rate_class: str, call: Call) -> None:
-        """Count ``call`` in ``rate_class``, or raise `RateLimited`. Cancelled, it may count."""
+        """Count ``call`` in ``rate_class``. Cancelled, it may count.
+
+        Raises `RateLimited`, which says in how many seconds to come back.
+        """
 
 
 class Call:

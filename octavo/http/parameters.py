@@ -6,7 +6,7 @@ All that is wrong is told at once, each with its place (RFC 6901): ``/query/limi
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 from urllib.parse import unquote_plus
 
 from pydantic import BaseModel, ValidationError
@@ -16,9 +16,6 @@ from octavo.http.bodies.pointers import pointer
 from octavo.http.operation import Operation
 from octavo.http.problems import Header, InvalidRequest
 from octavo.http.template import is_identifier, parameters_of
-
-if TYPE_CHECKING:
-    from pydantic_core._pydantic_core import _StringInput
 
 Errors = list[tuple[str, str]]
 
@@ -138,7 +135,7 @@ def _validate(
 ) -> None:
     try:
         found[part] = model.__pydantic_validator__.validate_strings(
-            cast("_StringInput", given), by_alias=True, by_name=False
+            cast("dict[str, Any]", given), by_alias=True, by_name=False
         )
     except ValidationError as refused:
         for error in refused.errors(include_url=False, include_context=False, include_input=False):

@@ -167,6 +167,16 @@ class Server:
             return answer.status == 200 and answer.body == b"GET /well "
 
 
+class Rounds(trio.abc.Instrument):
+    """Counts the rounds of trio's scheduler."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def before_io_wait(self, timeout: float) -> None:
+        self.count += 1
+
+
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer method, path and body of the request."""
     if scope["type"] == "lifespan":

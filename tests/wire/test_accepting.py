@@ -9,21 +9,11 @@ import trio
 
 from octavo.http.wire.limits import BACKLOG
 from tests.wire.conftest import Authority
-from tests.wire.serving import QUICK, serving
+from tests.wire.serving import QUICK, Rounds, serving
 
 MANY = 300
 LIMITS = replace(QUICK, head_time=20.0, connections_per_client=2 * MANY)
 REQUEST = b"GET /well HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
-
-
-class Rounds(trio.abc.Instrument):
-    """Counts the rounds of trio's scheduler."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def before_io_wait(self, timeout: float) -> None:
-        self.count += 1
 
 
 def connect_many(port: int, stack: ExitStack) -> list[socket.socket]:

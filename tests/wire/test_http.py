@@ -391,3 +391,33 @@ async def test_application_that_hides_its_cancellation_still_gets_the_client_its
         async with server.client() as client:
             assert (await client.ask(get("/stubborn"))).status == 503
         assert await server.is_well()
+
+
+@pytest.mark.parametrize("target", ["/x", "http://a/x"])
+async def test_body_over_http_1_0_arrives_also_without_a_host(target: str) -> None:
+    async with serving() as server, server.client() as client:
+        data = f"POST {target} HTTP/1.0\r\ncontent-length: 5\r\n\r\nhello"
+        assert (await client.ask(data.encode())).body == b"POST /x hello"
+
+
+@pytest.mark.parametrize(
+    ("rest", "status"),
+    [
+        (b"x" * 9_000 + b" HTTP/1.1\r\nhost: a\r\n\r\n", 414),
+        (b"x" * 17_000, 414),
+        (b" HTTP/1.1\r\nhost: a\r\nx: " + b"x" * 20_000, 431),
+        (b" HTTP/1.1\nhost: a", 400),
+    ],
+)
+async def test_head_refused_before_it_is_whole_gets_no_body_and_is_logged(
+    rest: bytes, status: int
+) -> None:
+    async with serving() as server, server.client() as client:
+        for part in (b"HE", b"AD /path", rest):
+            await client.send(part)
+            await trio.testing.wait_all_tasks_blocked()
+        refusal = await client.answer(head_only=True)
+        assert refusal.status == status
+        assert await client.is_closed()
+        [refused] = server.refused
+        assert (refused.method, refused.path[:5]) == ("HEAD", "/path")

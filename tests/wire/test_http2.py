@@ -1,5 +1,6 @@
 """HTTP/2 where one request could harm another on its connection."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import h2.connection
@@ -203,3 +204,121 @@ async def test_client_that_never_ends_its_head_is_let_go() -> None:
         await client.send(bytes(head))
         with trio.fail_after(5):
             await client.rest()
+
+
+async def sleepy(scope: Scope, receive: Receive, send: Send) -> None:
+    await trio.sleep_forever()
+
+
+async def reading(scope: Scope, receive: Receive, send: Send) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+@pytest.mark.parametrize(
+    ("path", "end", "status"),
+    [("/sleepy", True, "503"), ("/sleepy", False, "503"), ("/reading", False, "408")],
+)
+async def test_request_that_takes_too_long_is_408_only_while_its_body_is_waited_for(
+    path: str, end: bool, status: str
+) -> None:
+    limits = replace(QUICK, request_time=0.4, body_idle_time=60.0)
+    application = routed({"/sleepy": sleepy, "/reading": reading})
+    async with serving(application, limits) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, path, end=end)
+        await client.send(connection.data_to_send())
+        assert (await answers(connection, client, 1))[number][0] == status
+    assert [refused.status for refused in server.refused] == [int(status)]
+
+
+async def test_client_that_says_goodbye_gets_the_answers_in_flight() -> None:
+    go_on, started = trio.Event(), trio.Event()
+
+    async def held(scope: Scope, receive: Receive, send: Send) -> None:
+        started.set()
+        await go_on.wait()
+        await answer(send, b"held")
+
+    async with serving(routed({"/held": held})) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/held")
+        await client.send(connection.data_to_send())
+        await started.wait()
+        # h2 would take nothing more behind a goodbye of its own: this one is written by hand.
+        await client.send(b"\0\0\x08\x07\0\0\0\0\0" + bytes(8))
+        await trio.testing.wait_all_tasks_blocked()
+        go_on.set()
+        assert (await answers(connection, client, 1))[number] == ("200", b"held")
+        connection.receive_data(await client.rest())
+        assert connection.state_machine.state is h2.connection.ConnectionState.CLOSED
+
+
+async def test_streams_beyond_the_bound_are_refused_alone() -> None:
+    async with serving() as server, server.client() as client:
+        connection = await http2_client(server, client)
+        # It does not know the bound yet, and opens them all at once.
+        numbers = [request(connection, "/well") for _ in range(300)]
+        await client.send(connection.data_to_send())
+        answered: set[int] = set()
+        refused: set[int] = set()
+        while len(answered) + len(refused) < len(numbers):
+            for event in connection.receive_data(await client.stream.receive_some(65536)):
+                if isinstance(event, h2.events.StreamEnded):
+                    answered.add(event.stream_id)
+                elif isinstance(event, h2.events.StreamReset):
+                    assert event.error_code == h2.errors.ErrorCodes.REFUSED_STREAM
+                    refused.add(event.stream_id)
+                assert not isinstance(event, h2.events.ConnectionTerminated)
+            await client.send(connection.data_to_send())
+        assert len(answered) >= 100
+        assert answered | refused == set(numbers)
+
+
+FRAMES = {
+    "empty data": (0, b"", 1),
+    "pings": (6, bytes(8), 0),
+    "windows": (8, b"\0\0\0\x01", 0),
+    "priorities": (2, b"\0\0\0\0\x10", 1),
+    "settings": (4, b"", 0),
+    "unknown": (0xBB, b"", 0),
+}
+
+
+@pytest.mark.parametrize(("kind", "payload", "stream"), FRAMES.values(), ids=FRAMES)
+async def test_client_that_sends_frames_that_carry_nothing_is_let_go(
+    kind: int, payload: bytes, stream: int
+) -> None:
+    async with serving() as server:
+        async with server.client() as client:
+            connection = await http2_client(server, client)
+            request(connection, "/well", end=False)
+            await client.send(connection.data_to_send())
+            head = len(payload).to_bytes(3) + bytes([kind, 0]) + stream.to_bytes(4)
+            with suppress(trio.BrokenResourceError):
+                await client.send((head + payload) * 20_000)
+            await client.rest()
+        assert await server.is_well()
+
+
+async def test_large_body_in_common_frames_costs_no_budget() -> None:
+    async with serving() as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/well", end=False)
+        left = 2_000_000
+        ended = False
+        while not ended:
+            room = min(left, 1_000, connection.local_flow_control_window(number))
+            if room:
+                connection.send_data(number, bytes(room), end_stream=room == left)
+                left -= room
+                await client.send(connection.data_to_send())
+            else:
+                for event in connection.receive_data(await client.stream.receive_some(65536)):
+                    ended = ended or isinstance(event, h2.events.StreamEnded)
+                    if isinstance(event, h2.events.DataReceived):
+                        connection.acknowledge_received_data(
+                            event.flow_controlled_length, event.stream_id
+                        )
+                await client.send(connection.data_to_send())
+        assert left == 0

@@ -3,6 +3,7 @@
 import gc
 import time
 import tracemalloc
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -143,6 +144,17 @@ async def test_problem_of_the_wire_echoes_the_request_id_of_the_client() -> None
 
 async def test_request_that_takes_too_long_gets_503_and_says_it_may_be_done() -> None:
     status, body = await problem_of(b"GET /sleepy HTTP/1.1\r\nhost: a\r\n\r\n")
+    assert status == 503
+    assert b"may have been done" in body
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_request_that_takes_too_long_with_a_body_that_nobody_reads_may_be_done(
+    method: str,
+) -> None:
+    # A 408 would be repeated by clients and proxies of themselves.
+    data = f"{method} /sleepy HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc"
+    status, body = await problem_of(data.encode())
     assert status == 503
     assert b"may have been done" in body
 
@@ -317,3 +329,23 @@ async def test_http2_head_is_held_to_its_size(authority: Authority) -> None:
         assert (await client.get(url(server, "/"))).status_code == 200
         [refused] = server.refused
         assert (refused.method, refused.path) == ("GET", "/a")
+
+
+async def test_body_that_nobody_reads_and_that_drips_meets_one_deadline() -> None:
+    limits = replace(QUICK, body_idle_time=0.8)
+    async with serving(routed({"/early": early}), limits) as server, server.client() as client:
+        begun = trio.current_time()
+        await client.send(b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 5000\r\n\r\n")
+        assert (await client.answer()).body == b"early"
+        async with trio.open_nursery() as nursery:
+
+            async def drip() -> None:
+                with suppress(trio.BrokenResourceError):
+                    while True:
+                        await client.send(b"a")
+                        await trio.sleep(0.1)
+
+            nursery.start_soon(drip)
+            assert await client.is_closed()
+            nursery.cancel_scope.cancel()
+        assert trio.current_time() - begun < 4

@@ -16,6 +16,10 @@ GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 PATIENT = replace(QUICK, write_time=60, idle_time=60, request_time=60, body_idle_time=60)
 
 
+async def early(scope: Scope, receive: Receive, send: Send) -> None:
+    await answer(send, b"early")
+
+
 class Held:
     """A handler that answers when it is told to."""
 
@@ -181,3 +185,35 @@ async def test_stop_during_a_tls_handshake_ends_soon(authority: Authority) -> No
         assert isinstance(late.stream, trio.SSLStream)
         await late.stream.do_handshake()
         await ends_within(server, 3)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"G", b"GET / HTTP/1.1\r\nhost: a", b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 9"],
+    ids=["a letter", "half a head", "a body that nobody reads"],
+)
+async def test_client_that_stalls_holds_up_no_stop(data: bytes) -> None:
+    limits = replace(PATIENT, head_time=60)
+    application = routed({"/early": early})
+    async with serving(application, limits, grace=30) as server, server.client() as client:
+        end = b"\r\n\r\n" if data.startswith(b"POST") else b""
+        await client.send(data + end)
+        if end:
+            assert (await client.answer()).body == b"early"
+        await trio.testing.wait_all_tasks_blocked()
+        server.shutdown.set()
+        with trio.fail_after(5):
+            await server.ended.wait()
+
+
+async def test_tls_handshake_that_stalls_holds_up_no_stop(authority: Authority) -> None:
+    limits = replace(PATIENT, head_time=60)
+    tls = authority.context("h2")
+    async with (
+        serving(limits=limits, certificate=authority.certificate, tls=tls, grace=30) as server,
+        await trio.open_tcp_stream("127.0.0.1", server.port),
+    ):
+        await trio.testing.wait_all_tasks_blocked()
+        server.shutdown.set()
+        with trio.fail_after(5):
+            await server.ended.wait()

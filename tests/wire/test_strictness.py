@@ -45,6 +45,18 @@ REFUSED = {
         b"POST / HTTP/1.0\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
         400,
     ),
+    "chunks over HTTP/1.0 without a host": (
+        b"POST / HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        400,
+    ),
+    "an empty coding before chunks": (
+        POST + b"transfer-encoding: ,chunked\r\n\r\n0\r\n\r\n",
+        400,
+    ),
+    "an expectation over HTTP/1.0 without a host": (
+        b"POST / HTTP/1.0\r\nexpect: something\r\n\r\n",
+        417,
+    ),
     # Chunks (section 7.1).
     "a size that is none": (CHUNKED + b"xy\r\n", 400),
     "an empty size": (CHUNKED + b"\r\n", 400),

@@ -13,7 +13,9 @@ import pytest
 import trio
 
 from octavo.http.wire.asgi import Receive, Scope, Send
-from tests.wire.serving import QUICK, routed, serving
+from octavo.http.wire.limits import READ_SIZE
+from octavo.http.wire.transport import PATIENCE, plain_transport
+from tests.wire.serving import QUICK, Rounds, routed, serving
 
 
 async def parts(scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,6 +46,13 @@ FLOODS = {
     "priorities": (preface(), frame(2, b"\0\0\0\0\x10", 1) * 20_000),
     "unknown frames": (preface(), frame(0xBB, b"") * 50_000),
     "windows": (preface(), frame(8, b"\0\0\0\0\x01"[:4]) * 20_000),
+    "a body": (
+        b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99999999999\r\n\r\n",
+        bytes(1_000_000),
+    ),
+    "what follows a refusal": (b"GET / HTTP/1.1\r\n\r\n", bytes(1_000_000)),
+    "empty data": (preface() + frame(0, b"", 1), frame(0, b"", 1) * 50_000),
+    "pings": (preface(), frame(6, bytes(8)) * 20_000),
     "reads": (b"GET /parts HTTP/1.1\r\nhost: a\r\n\r\n", b""),
 }
 
@@ -82,3 +91,26 @@ async def test_flood_leaves_others_their_turn(begin: bytes, again: bytes) -> Non
         with flooding(server.port, begin, again), trio.fail_after(10):
             for _ in range(20):
                 assert await server.is_well()
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_SEQPACKET], ids=["much", "bits"])
+async def test_reads_that_never_wait_let_others_run(kind: int) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+    rounds = Rounds()
+    with theirs, trio.socket.from_stdlib_socket(ours) as reading:
+        theirs.setblocking(False)
+        transport = plain_transport(Reading(reading))  # type: ignore[arg-type]
+        trio.lowlevel.add_instrument(rounds)
+        for _ in range(10):
+            for _ in range(PATIENCE):
+                theirs.send(bytes(READ_SIZE) if kind == socket.SOCK_STREAM else b"a")
+                assert await transport.receive()
+        trio.lowlevel.remove_instrument(rounds)
+    assert rounds.count >= (10 * PATIENCE if kind == socket.SOCK_STREAM else 10) - 1
+
+
+class Reading:
+    """As much of a stream as a transport needs to read."""
+
+    def __init__(self, reading: trio.socket.SocketType) -> None:
+        self.socket = reading

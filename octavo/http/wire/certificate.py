@@ -18,14 +18,39 @@ class Certificate:
 
 def check_certificate(certificate: Certificate) -> None:
     """Raise `CertificateError` unless both files can be read and belong together."""
+    for file in (certificate.chain, certificate.key):
+        _check_readable(file)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        context.load_cert_chain(certificate.chain, certificate.key, password=_no_password)
-    except (OSError, ValueError) as error:
-        # ssl.SSLError is an OSError.
+        # As a list of authorities a chain is read alone: what fails here is no fault of the key.
+        context.load_verify_locations(certificate.chain)
+    except ssl.SSLError as error:
         raise CertificateError(
-            f"the certificate {certificate.chain} can't be used with the key {certificate.key}: "
-            f"{error}: give a certificate in PEM, with its chain, and its own key without password"
+            f"{certificate.chain} is no certificate in PEM: give one with its chain, "
+            "in text that begins with -----BEGIN CERTIFICATE-----"
+        ) from error
+    try:
+        context.load_cert_chain(certificate.chain, certificate.key, password=_no_password)
+    except (ssl.SSLError, ValueError) as error:
+        if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
+            fault = f"is not the key of the certificate {certificate.chain}"
+        elif isinstance(error, ValueError):
+            fault = "has a password"
+        else:
+            fault = "is no private key in PEM"
+        raise CertificateError(
+            f"{certificate.key} {fault}: give the certificate's own key in PEM, without password"
+        ) from error
+
+
+def _check_readable(file: str) -> None:
+    try:
+        with open(file, "rb"):
+            return
+    except OSError as error:
+        raise CertificateError(
+            f"{file} can't be read ({error.strerror}): "
+            "give a file that exists and that this user may read"
         ) from error
 
 

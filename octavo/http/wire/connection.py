@@ -107,7 +107,7 @@ class Connection:
             self._why = why
             exchange = self.request
             if exchange is not None and exchange.refusal is None:
-                exchange.refusal = _refusal_of(why, whole_body=exchange.body.complete)
+                exchange.refusal = _refusal_of(why, waiting_for_body=self.phase is Cut.BODY)
             self._scope.cancel(reason=why.name)
 
     def client_left(self) -> bool:
@@ -193,6 +193,11 @@ class Connection:
         poll.register(self.descriptor, select.POLLIN)
         return bool(poll.poll(0))
 
+    def hurry(self, deadline: float) -> None:
+        """Wait no longer than that for the rest of a head, or of a body that nobody reads."""
+        if self.phase in (Cut.HEAD, Cut.DRAIN):
+            self.deadline = min(self.deadline, deadline)
+
     def take_over(self) -> trio.abc.HalfCloseableStream:
         """Answer the rest of the connection as a stream that begins with the request's head."""
         replayed, self._buffer = self._raw + self._buffer, b""
@@ -241,10 +246,18 @@ class Connection:
             return raw
         self.phase = Cut.HEAD
         self.deadline = self._watchdog.now + self.limits.head_time
-        raw, self._buffer = await gather_head(data, self._transport.receive, self.limits)
+        self._raw = data
+        raw, self._buffer = await gather_head(data, self._receive_head, self.limits)
         self.deadline = math.inf
         self.phase = Cut.REQUEST
         return raw
+
+    async def _receive_head(self) -> bytes:
+        data = await self._transport.receive()
+        if len(self._raw) <= self.limits.target_length:
+            # A refusal tells what was asked for, as far as that is known.
+            self._raw += data
+        return data
 
     async def _wait_for_request(self) -> bytes:
         """Wait for the begin of a request, without empty lines before it."""
@@ -313,14 +326,21 @@ class Connection:
 
     async def _drain(self, exchange: Exchange) -> bool:
         """Take the rest of a body that nobody read; False when it doesn't come."""
+        if exchange.body.complete:
+            return True
         body = exchange.body
+        self.phase = Cut.DRAIN
+        # One deadline for all of it: a client that drips would never meet one of each byte.
+        self.deadline = self._watchdog.now + self.limits.body_idle_time
         while not body.complete:
             data, self._buffer = self._buffer, b""
             if not data:
-                data = await self._receive(Cut.LINGER, self.limits.linger_time)
+                data = await self._transport.receive()
             if not data:
                 return False
             _, self._buffer = body.feed(data)
+        self.deadline = math.inf
+        self.phase = Cut.REQUEST
         return True
 
     async def _agrees(self, exchange: Exchange) -> bool:
@@ -368,6 +388,8 @@ class Connection:
                 await self._refuse(
                     Refusal("head_timeout", "The head of the request stopped arriving.")
                 )
+            elif exchange is None and why is Cut.DRAIN:
+                await self._linger(expecting=True)
         except ClientGone:
             return
 
@@ -378,8 +400,10 @@ class Connection:
         await self._transport.linger(expecting=expecting)
 
 
-def _refusal_of(why: Cut, *, whole_body: bool) -> Refusal | None:
+def _refusal_of(why: Cut, *, waiting_for_body: bool) -> Refusal | None:
     """Answer what a client is told whose request is cut off, unless it is gone."""
     if why is Cut.BODY:
         return body_stopped()
-    return request_too_slow(whole_body=whole_body) if why is Cut.REQUEST else None
+    if why is not Cut.REQUEST:
+        return None
+    return request_too_slow(waiting_for_body=waiting_for_body)

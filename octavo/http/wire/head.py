@@ -173,8 +173,8 @@ def _head(method: bytes, version: str, raw_target: bytes, headers: Headers) -> H
         headers = [(b"host", target.authority), *others]
     verb = _METHODS.get(method) or method.decode("ascii")
     head = Head(verb, version, target.path, target.raw_path, target.query, headers, modern)
-    # Most requests have no other of these than the host.
-    if len(fields) > 1:
+    # Most requests have no other of these than the host, which HTTP/1.0 may leave out.
+    if len(fields) > (b"host" in fields):
         _read_fields(head, fields, modern=modern)
     return head
 
@@ -223,11 +223,15 @@ def _check_coding(fields: dict[bytes, bytes], *, modern: bool) -> None:
         raise malformed("A body has either a content-length or a transfer-encoding, never both.")
     if not modern:
         raise malformed("HTTP/1.0 has no transfer-encoding.")
-    codings = _tokens(fields[b"transfer-encoding"])
-    if codings != (b"chunked",):
-        if codings[-1:] == (b"chunked",) and codings.count(b"chunked") == 1:
-            raise Refusal("not_implemented", "The only transfer-encoding taken is chunked.")
-        raise malformed("The header transfer-encoding has to be chunked.")
+    value = fields[b"transfer-encoding"]
+    codings = _tokens(value)
+    if codings == (b"chunked",):
+        if b"," not in value:
+            return
+    elif codings[-1:] == (b"chunked",) and codings.count(b"chunked") == 1:
+        raise Refusal("not_implemented", "The only transfer-encoding taken is chunked.")
+    # An empty member of the list would be in order, and others read it otherwise.
+    raise malformed("The header transfer-encoding has to be chunked.")
 
 
 def _expects(value: bytes) -> bool:

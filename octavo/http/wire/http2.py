@@ -11,8 +11,9 @@ from hypercorn.config import Config
 from hypercorn.events import Closed, RawData, Updated
 from hypercorn.events import Event as IoEvent
 
+from octavo.http.wire.http2_budget import Flooding, FrameBudget
 from octavo.http.wire.http2_output import Http2Output
-from octavo.http.wire.http2_protocol import GuardedProtocol, TooManyResets
+from octavo.http.wire.http2_protocol import GuardedProtocol
 from octavo.http.wire.refusal import ClientGone
 from octavo.http.wire.transport import Transport
 from octavo.http.wire.watchdog import Cut
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from octavo.http.wire.wire import Wire
 
 
-# Of what was read, handled before other tasks get a turn.
-_SLICE = 16 * 1024
+# Of what was read, handled before other tasks get a turn: two hundred empty frames.
+_SLICE = 2 * 1024
 
 
 class Http2Connection:
@@ -49,6 +50,7 @@ class Http2Connection:
         self._protocol: GuardedProtocol | None = None
         self._scope = trio.CancelScope()
         self._why: Cut | None = None
+        self._budget = FrameBudget(trio.current_time())
         self._output = Http2Output(transport, limits.write_time, self._settle)
 
     async def run(self, received: bytes) -> None:
@@ -68,7 +70,7 @@ class Http2Connection:
 
     async def _serve(self, nursery: trio.Nursery, received: bytes) -> None:
         self._protocol = protocol = GuardedProtocol(
-            self.wire, self._peer, self._config, nursery, self.send, self._leave
+            self.wire, self._peer, self._config, nursery, self.send, self._leave, self._budget
         )
         try:
             await protocol.initiate()
@@ -78,16 +80,19 @@ class Http2Connection:
                 if not data:
                     break
                 for at in range(0, len(data), _SLICE):
-                    await protocol.handle(RawData(data[at : at + _SLICE]))
+                    part = data[at : at + _SLICE]
+                    await protocol.handle(RawData(part))
+                    self._budget.spend(len(part), trio.current_time())
                     # A client that sends without pause must not have the loop to itself.
                     await trio.lowlevel.checkpoint()
-        except (ClientGone, TooManyResets):
+        except (ClientGone, Flooding):
             pass
         await protocol.end()
 
     async def send(self, event: IoEvent) -> None:
         """Take what the protocol sends; raise `ClientGone` when it ends the connection."""
         if isinstance(event, RawData):
+            self._budget.earn_sent(len(event.data))
             await self._output.send(event.data)
         elif isinstance(event, Closed):
             raise ClientGone
@@ -129,6 +134,9 @@ class Http2Connection:
     def has_input(self) -> bool:
         """Answer False: what arrives after the goodbye is for the client to send again."""
         return False
+
+    def hurry(self, deadline: float) -> None:
+        """Do nothing: what is in flight is a request, and late ones are refused."""
 
     def cut(self, why: Cut) -> None:
         """End the connection, for this reason; more than once is once."""

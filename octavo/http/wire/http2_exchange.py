@@ -54,6 +54,7 @@ class Http2Exchange:
         self._start: Event = {}
         self._left: int | None = None
         self._seen = True
+        self._waiting_for_body = False
         self._id_accepted = True
 
     @property
@@ -87,7 +88,7 @@ class Http2Exchange:
         """Status and code of what the wire answers in place of the application, if it does."""
         refusal = self._refusal
         if refusal is None and self._cancel.cancel_called and not (self._gone or self._begun):
-            refusal = request_too_slow(whole_body=self._body.given)
+            refusal = request_too_slow(waiting_for_body=self._waiting_for_body)
         return None if refusal is None else (refusal.status, refusal.code)
 
     def client_left(self) -> None:
@@ -132,7 +133,7 @@ class Http2Exchange:
     async def _refuse(self, *, failed: bool) -> None:
         refusal = self._refusal
         if refusal is None and self._cancel.cancelled_caught:
-            refusal = request_too_slow(whole_body=self._body.given)
+            refusal = request_too_slow(waiting_for_body=self._waiting_for_body)
         elif refusal is None:
             if not failed:
                 _log.error("the application ended request %s without an answer", self.request_id)
@@ -159,7 +160,11 @@ class Http2Exchange:
             self._expects = False
             await self._proceed()
         with trio.move_on_after(self._wire.limits.body_idle_time) as waiting:
-            event, size = await self._body.take()
+            try:
+                event, size = await self._body.take()
+            except trio.Cancelled:
+                self._waiting_for_body = self._cancel.cancel_called
+                raise
         if waiting.cancelled_caught:
             self._refusal = body_stopped()
             return {"type": "http.disconnect"}

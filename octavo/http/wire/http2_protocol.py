@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+import h2.connection
 import h2.errors
 import h2.events
 import h2.exceptions
@@ -23,6 +24,7 @@ from hypercorn.typing import AppWrapper, ConnectionState
 
 from octavo.http.wire.asgi import Event, Scope
 from octavo.http.wire.http2_body import Http2Body
+from octavo.http.wire.http2_budget import Flooding, FrameBudget
 from octavo.http.wire.http2_exchange import Http2Exchange
 from octavo.http.wire.refusal import Refusal, malformed
 from octavo.http.wire.target import check_host, read_target
@@ -34,11 +36,9 @@ if TYPE_CHECKING:
 # A client may call requests back, but not most of them: starting them is what costs
 # (CVE-2023-44487, rapid reset).
 _RESETS = 100
+# Streams that may be open, in the eyes of h2.
+_MOST_REFUSED = 2**31 - 1
 _METHOD = re.compile(rb"[A-Z-]{1,32}")
-
-
-class TooManyResets(Exception):
-    """The client calls back what it asks for, again and again."""
 
 
 class GuardedProtocol(H2Protocol):
@@ -52,12 +52,16 @@ class GuardedProtocol(H2Protocol):
         nursery: trio.Nursery,
         send: Callable[[IoEvent], Awaitable[None]],
         leave: Callable[[], None],
+        budget: FrameBudget,
     ) -> None:
         self._leave = leave
+        self._budget = budget
+        self._told_to_leave = False
         self._wire = wire
         self._peer = peer
         self._nursery = nursery
         self._requests = self._resets = 0
+        self._most_streams = config.h2_max_concurrent_streams
         self._exchanges: dict[int, Http2Exchange] = {}
         self._opening: tuple[int, Refusal | None, str] = (0, None, "")
         super().__init__(
@@ -83,11 +87,21 @@ class GuardedProtocol(H2Protocol):
             },
         )
 
+    async def initiate(
+        self, headers: list[tuple[bytes, bytes]] | None = None, settings: bytes | None = None
+    ) -> None:
+        """Say hello, and which bounds hold."""
+        await super().initiate(headers, settings)
+        # h2 would end the connection of a client that opens more streams before it heard of the
+        # bound. The guard refuses each alone (RFC 9113 section 5.1.2).
+        self.connection.local_settings.max_concurrent_streams = _MOST_REFUSED
+        self.connection.local_settings.acknowledge()
+
     @property
     def leaving(self) -> bool:
         """True when no request is taken any more."""
         exhausted = self._requests >= self._wire.limits.requests_per_connection
-        return exhausted or self._wire.stopping.is_set()
+        return exhausted or self._told_to_leave or self._wire.stopping.is_set()
 
     def settle(self) -> None:
         """End the connection once it takes no request any more and all was sent."""
@@ -190,6 +204,8 @@ class GuardedProtocol(H2Protocol):
 
     async def _handle_events(self, events: list[h2.events.Event]) -> None:
         for event in events:
+            if isinstance(event, h2.events.DataReceived):
+                self._budget.earn_content(len(event.data))
             if isinstance(event, h2.events.DataReceived) and event.stream_id not in self.streams:
                 # The answer was given before the whole body was there. To reset the stream would
                 # be in order (RFC 9113 section 8.1), but common clients lose the answer then. It
@@ -207,10 +223,12 @@ class GuardedProtocol(H2Protocol):
             elif isinstance(event, h2.events.PriorityUpdated):
                 # Deprecated (RFC 9113 section 5.3.2): clients could only misuse it.
                 continue
+            elif isinstance(event, h2.events.ConnectionTerminated) and not event.error_code:
+                self._let_leave()
             elif isinstance(event, h2.events.StreamReset):
                 self._resets += 1
                 if self._resets > _RESETS + self._requests // 2:
-                    raise TooManyResets
+                    raise Flooding
                 await super()._handle_events([event])
             elif isinstance(event, h2.events.RequestReceived):
                 await self._open(event)
@@ -218,12 +236,21 @@ class GuardedProtocol(H2Protocol):
                 await super()._handle_events([event])
         await self._flush()
 
+    def _let_leave(self) -> None:
+        """Answer what is in flight to a client that asks for nothing more."""
+        self._told_to_leave = True
+        # h2 takes the client's goodbye for the end, though streams go on behind it (RFC 9113
+        # section 6.8).
+        self.connection.state_machine.state = h2.connection.ConnectionState.SERVER_OPEN
+        self.settle()
+
     async def _open(self, event: h2.events.RequestReceived) -> None:
-        if self.leaving:
+        if self.leaving or len(self._exchanges) >= self._most_streams:
             # Nothing of it was done: the client may send it again, elsewhere.
             self._reset(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
             return
         self._requests += 1
+        self._budget.earn_request()
         headers = dict(event.headers)
         if headers[b":method"] == b"CONNECT":
             self._reset(event.stream_id, h2.errors.ErrorCodes.HTTP_1_1_REQUIRED)

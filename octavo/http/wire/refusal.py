@@ -67,9 +67,13 @@ def body_stopped() -> Refusal:
     return Refusal("body_timeout", "The body of the request stopped arriving; nothing was done.")
 
 
-def request_too_slow(*, whole_body: bool) -> Refusal:
-    """Answer the refusal of a request that took too long, or whose body did."""
-    if not whole_body:
+def request_too_slow(*, waiting_for_body: bool) -> Refusal:
+    """Answer the refusal of a request that took too long.
+
+    Only where the application waited for the body is it sure that nothing was done. A 408 is
+    sent again by clients and proxies without a question.
+    """
+    if waiting_for_body:
         return Refusal("body_timeout", "The body of the request took too long to arrive.")
     return Refusal(
         "request_timeout",

@@ -96,14 +96,21 @@ class _Plain:
 
     async def receive(self) -> bytes:
         descriptor = self.descriptor
+        if self.eager >= PATIENCE:
+            self.eager = 0
+            await trio.lowlevel.checkpoint()
         while True:
             try:
-                return os.read(descriptor, READ_SIZE)
+                data = os.read(descriptor, READ_SIZE)
             except BlockingIOError:
                 self.eager = 0
                 await trio.lowlevel.wait_readable(descriptor)
             except OSError:
                 return b""
+            else:
+                # As much as that at once: the client sends without pause.
+                self.eager += PATIENCE if len(data) == READ_SIZE else 1
+                return data
 
     async def receive_later(self) -> bytes:
         self.eager = 0

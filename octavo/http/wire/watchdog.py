@@ -29,6 +29,7 @@ class Cut(Enum):
     BODY = auto()  # a body stopped arriving
     REQUEST = auto()  # the whole request took too long
     WRITE = auto()  # the client does not take its answer
+    DRAIN = auto()  # the rest of a body that nobody read took too long to arrive
     LINGER = auto()  # what was still on its way took too long to arrive
     LEFT = auto()  # the client left before its answer
     STOP = auto()  # the service stops, and the connection was idle
@@ -65,6 +66,9 @@ class Watched(Protocol):
 
     def has_input(self) -> bool:
         """Answer whether bytes have arrived that nobody has read yet."""
+
+    def hurry(self, deadline: float) -> None:
+        """Wait no longer than that for what the client only might still send."""
 
     def client_left(self) -> bool:
         """Learn that the client left; answer whether that ends the connection."""

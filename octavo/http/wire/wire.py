@@ -1,6 +1,7 @@
 """What all connections of one server share, and how each is let in and served."""
 
 import logging
+import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,6 +68,7 @@ class Wire:
             limits.connections, limits.connections_per_client, options.trusted_proxies
         )
         self.watchdog = Watchdog(limits, self._tell_time)
+        self._handshakes: set[trio.CancelScope] = set()
         self.date = b""
         self.refusals = Refusals(
             new_id=options.new_id,
@@ -91,9 +93,14 @@ class Wire:
         A connection on which the next request has arrived already still gets its answer.
         """
         self.stopping.set()
+        soon = trio.current_time() + self.limits.linger_time
         for connection in self.watchdog.connections():
             if connection.idle and not connection.has_input():
                 connection.cut(Cut.STOP)
+            else:
+                connection.hurry(soon)
+        for handshake in self._handshakes:
+            handshake.deadline = min(handshake.deadline, soon)
 
     async def serve(self, stream: Stream, config: Config) -> None:
         """Serve one connection until it ends; whatever goes wrong with it stays with it.
@@ -134,14 +141,18 @@ class Wire:
 
     async def _speak(self, stream: Stream, peer: Peer, config: Config) -> None:
         if isinstance(stream, trio.SSLStream):
-            with trio.move_on_after(self.limits.head_time) as handshake:
+            seconds = self.limits.linger_time if self.stopping.is_set() else self.limits.head_time
+            with trio.move_on_after(seconds) as handshake:
+                self._handshakes.add(handshake)
                 try:
                     await stream.do_handshake()
                 except trio.BrokenResourceError as error:
-                    _log.info("TLS failed with %s: %s", peer.client, error.__cause__ or "it left")
+                    _log.info("TLS failed with %s: %s", _name(peer), _reason(error))
                     return
+                finally:
+                    self._handshakes.remove(handshake)
             if handshake.cancelled_caught:
-                _log.info("TLS failed with %s: it took too long", peer.client)
+                _log.info("TLS failed with %s: it took too long", _name(peer))
                 return
             transport = tls_transport(stream)
             modern = stream.selected_alpn_protocol() == "h2"
@@ -202,6 +213,17 @@ class Wire:
 
     def _tell_time(self) -> None:
         self.date = date_line(int(self._options.now()))
+
+
+def _name(peer: Peer) -> str:
+    return "a client" if peer.client is None else peer.client[0]
+
+
+def _reason(error: trio.BrokenResourceError) -> str:
+    cause = error.__cause__
+    if isinstance(cause, ssl.SSLError) and cause.reason:
+        return cause.reason.lower().replace("_", " ")
+    return "it left"
 
 
 def _socket(stream: Stream) -> trio.socket.SocketType:
