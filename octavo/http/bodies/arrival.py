@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from octavo.http.bodies.client_left import ClientLeft
 from octavo.http.problems import BodyTooLarge, Header, InvalidRequest, UnsupportedMediaType
-from octavo.http.wire.asgi import Receive
+from octavo.http.wire.asgi import Event, Receive
 
 Headers = Sequence[Header]
 
@@ -113,7 +113,7 @@ class BodyStream:
                 return chunk
         raise StopAsyncIteration
 
-    def take(self, event: dict[str, object]) -> bytes:
+    def take(self, event: Event) -> bytes:
         """Count the ASGI ``event`` and answer its bytes; the steps of the iteration do so."""
         if event["type"] != "http.request":
             raise ClientLeft

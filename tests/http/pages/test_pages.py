@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from html.parser import HTMLParser
-from typing import Any, NoReturn, cast
+from typing import NoReturn, cast
 
 import pytest
 import trio
@@ -253,7 +253,7 @@ async def test_pages_are_an_asgi_application_with_a_lifespan() -> None:
         "server": None,
         "extensions": {},
     }
-    sent: list[dict[str, Any]] = []
+    sent: list[Event] = []
     request_body = iter([{"type": "http.request", "body": b"", "more_body": False}])
 
     async def receive() -> Event:
