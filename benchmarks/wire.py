@@ -135,7 +135,7 @@ def wrk(load: Load, port: int, connections: int, seconds: int, core: int, script
     [rate] = re.findall(r"Requests/sec:\s+([0-9.]+)", found)
     report(f"{name}/rate", float(rate), "answers/s")
     for percent in ("50", "99"):
-        [(value, unit)] = re.findall(rf"^\s+{percent}%\s+([0-9.]+)(us|ms|s)$", found, re.MULTILINE)
+        [(value, unit)] = re.findall(rf"^\s+{percent}%\s+([0-9.]+)(us|ms|s)\s*$", found, re.MULTILINE)
         scale = {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
         report(f"{name}/p{percent}", float(value) * scale, "ms")
 
