@@ -1,8 +1,8 @@
 """What the HTTP server answers a second, beside hypercorn and uvicorn, and what it holds idle.
 
-Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. Each server runs by itself
-on one core; the load comes from wrk on another. All in one run: absolute figures depend on the
-machine, their ratios much less.
+Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The servers run on one core;
+the load comes from wrk on another, and asks one server after the other in short rounds, so that a
+slow moment of the machine meets all of them. A figure is the median of the rounds.
 
     python benchmarks/wire.py [--quick]
 """
@@ -23,7 +23,9 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).parent.parent
 NOTE = "0190a0b0-0000-7000-8000-00000000000a"
@@ -103,22 +105,23 @@ def running(server: str, core: int) -> Iterator[tuple[int, int]]:
         process.wait()
 
 
-def wrk(load: Load, port: int, connections: int, seconds: int, core: int, script: str) -> None:
-    """Ask for some seconds, and report answers a second and how long they took."""
-    command = [
-        *pinned(core),
-        "wrk",
-        "-t",
-        "1",
-        "-c",
-        str(connections),
-        "-d",
-        str(seconds),
-        "--latency",
-        # A server that lets some wait for longer shows it in its p99 and its errors.
-        "--timeout",
-        "10s",
-    ]
+@dataclass(frozen=True)
+class Round:
+    """What one round of load found."""
+
+    rate: float
+    """Answers a second."""
+    p50: float
+    """Milliseconds; so is ``p99``."""
+    p99: float
+    errors: int
+
+
+def wrk(load: Load, port: int, connections: int, seconds: int, core: int, script: str) -> Round:
+    """Ask for some seconds."""
+    command = [*pinned(core), "wrk", "-t", "1", "-c", str(connections), "-d", str(seconds)]
+    # A server that lets some wait for longer shows it in its p99 and its errors.
+    command += ["--latency", "--timeout", "10s"]
     if load.saves:
         command += ["-s", script]
     found = subprocess.run(
@@ -129,15 +132,45 @@ def wrk(load: Load, port: int, connections: int, seconds: int, core: int, script
     ).stdout
     if "Non-2xx" in found:
         raise SystemExit(f"{load.name} at {connections} connections went wrong:\n{found}")
-    name = f"{load.name}/{connections}"
-    errors = re.findall(r"(?:connect|read|write|timeout) ([0-9]+)", found)
-    report(f"{name}/errors", sum(map(int, errors)), "requests")
     [rate] = re.findall(r"Requests/sec:\s+([0-9.]+)", found)
-    report(f"{name}/rate", float(rate), "answers/s")
-    for percent in ("50", "99"):
-        [(value, unit)] = re.findall(rf"^\s+{percent}%\s+([0-9.]+)(us|ms|s)\s*$", found, re.MULTILINE)
-        scale = {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
-        report(f"{name}/p{percent}", float(value) * scale, "ms")
+    errors = re.findall(r"(?:connect|read|write|timeout) ([0-9]+)", found)
+    return Round(
+        float(rate), latency(found, "50"), latency(found, "99"), sum(int(count) for count in errors)
+    )
+
+
+def latency(found: str, percent: str) -> float:
+    """The milliseconds that wrk names for one percentile."""
+    [(value, unit)] = re.findall(rf"^\s+{percent}%\s+([0-9.]+)(us|ms|s)\s*$", found, re.MULTILINE)
+    return float(value) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
+
+
+def compare(loads: list[Load], counts: tuple[int, ...], rounds: int) -> None:
+    """Report what each server does with one kind of request, in alternating rounds."""
+    cores = sorted(os.sched_getaffinity(0))
+    with ExitStack() as stack:
+        script = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".lua"))
+        script.write(
+            'wrk.method = "POST"\n'
+            'wrk.headers["Content-Type"] = "application/json"\n'
+            f"wrk.body = [==[{BODY}]==]\n"
+        )
+        script.flush()
+        ports = {load: stack.enter_context(running(load.server, cores[0]))[0] for load in loads}
+        for load, port in ports.items():
+            wrk(load, port, 16, 1, cores[-1], script.name)  # warm
+        for count in counts:
+            seconds = 1 if count < 1000 else 4  # a thousand connections take long to open
+            found: dict[Load, list[Round]] = {load: [] for load in loads}
+            for _ in range(rounds):
+                for load, port in ports.items():
+                    found[load].append(wrk(load, port, count, seconds, cores[-1], script.name))
+            for load, results in found.items():
+                name = f"{load.name}/{count}"
+                report(f"{name}/errors", sum(one.errors for one in results), "requests")
+                report(f"{name}/rate", median(one.rate for one in results), "answers/s")
+                report(f"{name}/p50", median(one.p50 for one in results), "ms")
+                report(f"{name}/p99", median(one.p99 for one in results), "ms")
 
 
 def idle_memory(server: str, core: int, connections: int) -> None:
@@ -173,27 +206,16 @@ def main() -> None:
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:
         raise SystemExit("wrk makes the load: install it (apt-get install wrk), and try again")
-    cores = sorted(os.sched_getaffinity(0))
-    server_core, client_core = cores[0], cores[-1]
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    seconds, counts = (1, (64,)) if arguments.quick else (4, (1, 16, 64, 1000))
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(
-            'wrk.method = "POST"\n'
-            'wrk.headers["Content-Type"] = "application/json"\n'
-            f"wrk.body = [==[{BODY}]==]\n"
-        )
-        script.flush()
-        for load in LOADS:
-            if load.name.startswith(arguments.only):
-                with running(load.server, server_core) as (port, _):
-                    for count in counts:
-                        wrk(load, port, count, seconds, client_core, script.name)
+    counts, rounds = ((64,), 1) if arguments.quick else ((1, 16, 64, 1000), 3)
+    chosen = [load for load in LOADS if load.name.startswith(arguments.only)]
+    for _, loads in groupby(chosen, key=lambda load: load.path):
+        compare(list(loads), counts, rounds)
     if "idle".startswith(arguments.only):
         connections = 500 if arguments.quick else IDLE_CONNECTIONS
         for server in ("wire", "octavo", "hypercorn", "uvicorn"):
-            idle_memory(server, server_core, min(connections, hard - 500))
+            idle_memory(server, min(os.sched_getaffinity(0)), min(connections, hard - 500))
 
 
 if __name__ == "__main__":
