@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from octavo.settings import describe, option, variable
+from octavo.cli import main
+from octavo.settings import read_settings
+from octavo.settings.description import describe, shown
+from octavo.settings.names import CONFIG_VARIABLE
 from tests.source import ROOT
 
 PAGES = [
@@ -45,6 +48,29 @@ def test_page_make_targets_exist(page: Path) -> None:
 
 
 def test_readme_tells_every_setting() -> None:
-    for name, default, _ in describe():
-        told = f"`{default}`" if default else "none"
-        assert f"| `{variable(name)}` | `{option(name)}` | {told} |" in read("README.md")
+    for each in describe():
+        told = f"`{shown(each.default)}`" if each.default is not None else "none"
+        row = f"| `{each.variable}` | `{each.option}` | {told} | {each.meaning} |"
+        assert row in read("README.md")
+
+
+def test_readme_names_no_setting_that_there_is_not() -> None:
+    named = set(re.findall(r"`(OCTAVO_[A-Z_]+)`", read("README.md")))
+    assert named == {each.variable for each in describe()} | {CONFIG_VARIABLE}
+
+
+def test_readme_example_of_a_file_is_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [example] = re.findall(r"^```toml\n(.*?)^```", read("README.md"), re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("octavo.toml").write_text(example)
+    assert read_settings({}).settings.public_url == "https://notes.example.org"
+
+
+def test_readme_tells_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([], {}) == 0
+    commands = re.findall(r"^  ([a-z]+)  +", capsys.readouterr().out, re.MULTILINE)
+    assert set(re.findall(r"^\| `octavo ([a-z]+)` ", read("README.md"), re.MULTILINE)) == {
+        *commands
+    }

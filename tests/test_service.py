@@ -1,25 +1,32 @@
 """The service from inside: what a real process can't be made to show at will."""
 
-import dataclasses
 import signal
 import socket
 from io import BytesIO
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 import trio
 
 from octavo import service
+from octavo.http.application import Application
 from octavo.http.listener import open_listener
-from octavo.http.operations.service import Readiness
+from octavo.http.operations.service import Readiness, ServiceOperations
 from octavo.http.request_log import RequestRecord
-from octavo.http.wire import Limits
 from octavo.log import Log, Sink
-from octavo.settings import Settings
+from octavo.service import running
+from octavo.service.running import serve_http
+from octavo.settings import Bind, Settings
 
 
-def ready() -> Readiness:
-    return Readiness(service.REQUIREMENTS, stopping=False)
+async def ready() -> Readiness:
+    return Readiness((), stopping=False)
+
+
+HEALTH = Application(
+    [ServiceOperations(ready)], new_id=service.new_id, log_request=lambda record: None
+)
 
 
 def unlogged(record: RequestRecord) -> None:
@@ -33,7 +40,7 @@ async def health(listener: socket.socket) -> bytes:
 
 
 async def test_run_signal_while_starting_ends_it_there(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     said = BytesIO()
 
@@ -42,9 +49,10 @@ async def test_run_signal_while_starting_ends_it_there(
         await trio.sleep_forever()
         raise AssertionError
 
-    monkeypatch.setattr(service, "serve", never_ready)
+    monkeypatch.setattr(running, "serve", never_ready)
     with trio.fail_after(10):
-        await service.run(Settings(port=0), Log("console", Sink(said), lambda: 0.0))
+        settings = Settings(bind=Bind("127.0.0.1", 0), data_dir=tmp_path / "data")
+        await service.run(settings, Log("console", Sink(said), lambda: 0.0))
     assert said.getvalue() == b""
 
 
@@ -54,10 +62,10 @@ async def test_serve_http_restarted_answers_on_the_same_listener() -> None:
         for _ in range(2):
             async with trio.open_nursery() as nursery:
                 url = await nursery.start(
-                    lambda task_status: service.serve_http(
+                    lambda task_status: serve_http(
                         Settings(),
+                        HEALTH,
                         listener=listener,
-                        readiness=ready,
                         log_request=unlogged,
                         shutdown=trio.Event(),
                         task_status=task_status,
@@ -73,10 +81,10 @@ async def test_serve_http_shutdown_returns_and_leaves_the_listener_open() -> Non
     with await open_listener("127.0.0.1", 0) as listener, trio.fail_after(10):
         async with trio.open_nursery() as nursery:
             await nursery.start(
-                lambda task_status: service.serve_http(
+                lambda task_status: serve_http(
                     Settings(),
+                    HEALTH,
                     listener=listener,
-                    readiness=ready,
                     log_request=unlogged,
                     shutdown=shutdown,
                     task_status=task_status,
@@ -91,10 +99,10 @@ async def test_serve_http_called_off_before_it_began_leaves_the_listener_alone()
         listener.close()
         with trio.CancelScope() as scope:
             scope.cancel()
-            await service.serve_http(
+            await serve_http(
                 Settings(),
+                HEALTH,
                 listener=listener,
-                readiness=ready,
                 log_request=unlogged,
                 shutdown=trio.Event(),
             )
@@ -103,10 +111,3 @@ async def test_serve_http_called_off_before_it_began_leaves_the_listener_alone()
 
 def test_new_id_is_another_every_time() -> None:
     assert len({service.new_id() for _ in range(1000)}) == 1000
-
-
-def test_settings_and_wire_have_the_same_defaults() -> None:
-    limits = service.wire_options(Settings(), unlogged).limits
-    # Fewer, where this process may not open as many files.
-    assert limits.connections <= Limits().connections
-    assert dataclasses.replace(limits, connections=Limits().connections) == Limits()

@@ -1,48 +1,103 @@
 """What the settings accept, refuse, and say when they refuse."""
 
-import dataclasses
-import math
+import json
+from collections.abc import Iterable
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from octavo.settings import Settings, SettingsError, describe, option, variable
+from octavo.settings import Bind, DatabaseUrl, Settings, SettingsError, read_settings
+from octavo.settings.addresses import origin
+from octavo.settings.description import describe, plain, shown
+from octavo.settings.names import option, variable
+
+DATABASE = "postgresql://octavo:hidden@db.example:5432/notes?sslmode=require"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder, so that no octavo.toml is read that a test did not write."""
+    monkeypatch.chdir(tmp_path)
+
+
+def write(text: str, name: str = "octavo.toml") -> Path:
+    path = Path(name)
+    path.write_text(text)
+    return path
 
 
 def problems_of(
-    environment: dict[str, str], options: dict[str, str | None] | None = None
+    environment: dict[str, str],
+    options: dict[str, str | None] | None = None,
+    config: str | None = None,
 ) -> tuple[str, ...]:
     with pytest.raises(SettingsError) as caught:
-        Settings.load(environment, options)
+        read_settings(environment, options, config)
     return caught.value.problems
 
 
-def test_load_nothing_given_answers_the_defaults() -> None:
-    assert Settings.load({}) == Settings()
-    assert (Settings().host, Settings().port) == ("127.0.0.1", 8080)
+def test_read_nothing_given_answers_the_defaults() -> None:
+    found = read_settings({})
+    assert (found.settings, found.origins, found.file) == (Settings(), {}, None)
+
+
+def test_settings_have_the_defaults_that_are_promised() -> None:
+    settings = Settings()
+    assert settings.bind == Bind("127.0.0.1", 8080)
+    assert settings.public_url == "http://localhost:8080"
+    assert settings.data_dir == Path("octavo-data")
+    assert settings.database is None
+    assert settings.pool_size == 10
+    assert (settings.session_idle_days, settings.session_absolute_days) == (30, 90)
+    assert settings.sign_in_attempts_per_address == 10
+    assert settings.sign_in_attempts_per_client == 60
+    assert settings.sign_in_attempts_time == 300
+
+
+def test_settings_made_in_code_read_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCTAVO_GRACE", "7")
+    monkeypatch.setenv("GRACE", "7")
+    write("grace = 7")
+    assert Settings().grace == 10
 
 
 def test_settings_are_frozen() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Settings.load({}).port = 1  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="frozen"):
+        Settings().grace = 1
+
+
+def test_settings_made_in_code_are_checked_too() -> None:
+    with pytest.raises(ValidationError, match="is no time"):
+        Settings(grace=-1)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
-        ("host", "0.0.0.0", "0.0.0.0"),
-        ("host", "::1", "::1"),
-        ("host", "[::1]", "::1"),
-        ("host", "localhost", "localhost"),
-        ("host", "notes.example.org", "notes.example.org"),
-        ("port", "0", 0),
-        ("port", "65535", 65535),
+        ("bind", "0.0.0.0:80", Bind("0.0.0.0", 80)),
+        ("bind", "127.0.0.1:0", Bind("127.0.0.1", 0)),
+        ("bind", "[::1]:65535", Bind("::1", 65535)),
+        ("bind", "[0:0::1]", Bind("::1", 8080)),
+        ("bind", "9000", Bind("127.0.0.1", 9000)),
+        ("bind", "10.0.0.1", Bind("10.0.0.1", 8080)),
+        ("bind", "notes.example.org:81", Bind("notes.example.org", 81)),
+        ("public_url", "HTTPS://Notes.Example.org:443/", "https://notes.example.org"),
+        ("public_url", "http://notes.example.org:080", "http://notes.example.org"),
+        ("public_url", "http://[0::1]:8080", "http://[::1]:8080"),
+        ("data_dir", "here", Path("here")),
+        ("database", DATABASE, DatabaseUrl(DATABASE)),
+        ("database", "postgres:///notes", DatabaseUrl("postgres:///notes")),
+        ("database", "postgresql://a:1,b:2/notes", DatabaseUrl("postgresql://a:1,b:2/notes")),
+        ("pool_size", "3", 3),
         ("grace", "0.5", 0.5),
         ("grace", "3600", 3600.0),
         ("drain", "2", 2.0),
+        ("session_idle_days", "0.5", 0.5),
+        ("sign_in_attempts_time", "60", 60.0),
         ("head_time", "0.5", 0.5),
         ("head_size", "2048", 2048),
         ("connections", "1", 1),
@@ -51,35 +106,91 @@ def test_settings_are_frozen() -> None:
         ("trusted_proxies", "10.0.0.0/8, ::1", (ip_network("10.0.0.0/8"), ip_network("::1"))),
     ],
 )
-def test_load_accepts_from_the_environment_and_from_an_option(
-    name: str, text: str, value: object
-) -> None:
-    assert getattr(Settings.load({variable(name): text}), name) == value
-    assert getattr(Settings.load({}, {name: text}), name) == value
+def test_read_accepts_from_every_source(name: str, text: str, value: object) -> None:
+    assert getattr(read_settings({variable(name): text}).settings, name) == value
+    assert getattr(read_settings({}, {name: text}).settings, name) == value
+    write(f"{name} = {json.dumps(text)}")
+    assert getattr(read_settings({}).settings, name) == value
 
 
-def test_load_option_goes_before_the_environment() -> None:
-    assert Settings.load({"OCTAVO_PORT": "nonsense"}, {"port": "1234", "host": None}).port == 1234
+@pytest.mark.parametrize(
+    ("toml", "name", "value"),
+    [
+        ("bind = 9000", "bind", Bind("127.0.0.1", 9000)),
+        ("grace = 5", "grace", 5.0),
+        ("grace = 0.5", "grace", 0.5),
+        ("connections = 7", "connections", 7),
+        ('trusted_proxies = ["::1"]', "trusted_proxies", (ip_network("::1"),)),
+    ],
+)
+def test_read_file_may_give_numbers_and_lists_as_such(toml: str, name: str, value: object) -> None:
+    write(toml)
+    assert getattr(read_settings({}).settings, name) == value
+
+
+def test_read_stronger_source_goes_first_and_is_named() -> None:
+    write('grace = "nonsense"\ndrain = "nonsense"\nidle_time = 1')
+    found = read_settings(
+        {"OCTAVO_GRACE": "nonsense", "OCTAVO_DRAIN": "2"}, {"grace": "3", "drain": None}
+    )
+    settings = found.settings
+    assert (settings.grace, settings.drain, settings.idle_time) == (3, 2, 1)
+    assert found.origins == {
+        "grace": "--grace",
+        "drain": "OCTAVO_DRAIN",
+        "idle_time": "octavo.toml: idle_time",
+    }
+
+
+def test_read_file_named_by_an_option_goes_before_one_of_the_environment() -> None:
+    write("grace = 1")
+    write("grace = 2", "environment.toml")
+    write("grace = 3", "option.toml")
+    environment = {"OCTAVO_CONFIG": "environment.toml"}
+    assert read_settings({}).settings.grace == 1
+    assert read_settings(environment).settings.grace == 2
+    found = read_settings(environment, config="option.toml")
+    assert (found.settings.grace, found.file) == (3, Path("option.toml"))
 
 
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("host", "", "is empty"),
-        ("host", "two words", "no IP address and no host name"),
-        ("host", "a..b", "no IP address and no host name"),
-        ("host", "-a", "no IP address and no host name"),
-        ("host", "a" * 254, "no IP address and no host name"),
-        ("port", "65536", "whole number from 0"),
-        ("port", "-1", "whole number from 0"),
-        ("port", "80.0", "whole number from 0"),
-        ("port", "٨٠", "whole number from 0"),
-        ("port", "tcp://10.0.0.7:8080", "container platform"),
+        ("bind", "two words:80", "is no address"),
+        ("bind", "a..b:80", "is no address"),
+        ("bind", "-a:80", "is no address"),
+        ("bind", ":80", "is no address"),
+        ("bind", "256.1.1.1:80", "is no address"),
+        ("bind", "[127.0.0.1]:80", "is no address"),
+        ("bind", "a" * 254, "is no address"),
+        ("bind", "٨٠", "is no address"),
+        ("bind", "[::1", "is no address"),
+        ("bind", "::1", "brackets"),
+        ("bind", "::1:8080", "brackets"),
+        ("bind", "127.0.0.1:65536", "whole number from 0"),
+        ("bind", "65536", "whole number from 0"),
+        ("bind", "localhost:", "whole number from 0"),
+        ("bind", "localhost:80.0", "whole number from 0"),
+        ("public_url", "notes.example.org", "is no origin"),
+        ("public_url", "ftp://notes.example.org", "is no origin"),
+        ("public_url", "https://notes.example.org/path", "is no origin"),
+        ("public_url", "https://notes.example.org?", "is no origin"),
+        ("public_url", "https://user@notes.example.org", "is no origin"),
+        ("public_url", "https://notes..org", "is no origin"),
+        ("public_url", "https://127.1", "is no origin"),
+        ("public_url", "https://nötes.example", "is no origin"),
+        ("public_url", "https://notes.example.org:0", "has the port 0"),
+        ("public_url", "https://notes.example.org:99999", "has no such port"),
+        ("data_dir", "/dev/null", "is no folder"),
+        ("data_dir", "a\0b", "is no folder"),
+        ("pool_size", "0", "1 or more"),
         ("grace", "soon", "give seconds"),
         ("grace", "-1", "give seconds"),
         ("grace", "nan", "give seconds"),
         ("grace", "inf", "give seconds"),
         ("grace", "3601", "from 0 to 3600"),
+        ("session_idle_days", "0", "give days from 0.01"),
+        ("session_absolute_days", "forever", "give days from 0.01"),
         ("head_time", "0", "from 0.1 to 86400"),
         ("idle_time", "nan", "from 0.1 to 86400"),
         ("head_size", "1023", "1024 or more"),
@@ -93,59 +204,238 @@ def test_load_option_goes_before_the_environment() -> None:
         ("tls_key", "/nowhere/key.pem", "is no file"),
     ],
 )
-def test_load_refuses_and_says_where_what_and_what_instead(name: str, text: str, says: str) -> None:
+def test_read_refuses_and_says_where_what_and_what_instead(name: str, text: str, says: str) -> None:
     (problem,) = problems_of({variable(name): text})
     assert problem.startswith(f"{variable(name)}={text!r} ")
     assert says in problem
+    assert "\n" not in problem
     (of_the_option,) = problems_of({}, {name: text})
-    assert of_the_option == problem.replace(variable(name), option(name))
+    assert of_the_option == problem.replace(variable(name), option(name), 1)
+    write(f"{name} = {json.dumps(text)}")
+    (of_the_file,) = problems_of({})
+    assert of_the_file == problem.replace(variable(name), f"octavo.toml: {name}", 1)
 
 
-def test_load_several_wrong_names_them_all() -> None:
-    problems = problems_of({"OCTAVO_PORT": "x", "OCTAVO_GRACE": "y"}, {"host": "!"})
-    assert [problem.split("=")[0] for problem in problems] == [
-        "--host",
-        "OCTAVO_PORT",
-        "OCTAVO_GRACE",
-    ]
-
-
-def test_load_drain_longer_than_grace_is_refused() -> None:
-    (problem,) = problems_of({"OCTAVO_DRAIN": "11"})
-    assert "lower OCTAVO_DRAIN or raise OCTAVO_GRACE" in problem
-
-
-def test_load_certificate_without_its_key_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "some.pem"
-    file.touch()
-    for name in ("tls_certificate", "tls_key"):
-        (problem,) = problems_of({variable(name): str(file)})
-        assert "give both OCTAVO_TLS_CERTIFICATE and OCTAVO_TLS_KEY" in problem
-
-
-@pytest.mark.parametrize("name", ["OCTAVO_PROT", "OCTAVO_HOTS", "OCTAVO_GRASE"])
-def test_load_misspelled_variable_is_named(name: str) -> None:
-    (problem,) = problems_of({name: "1"})
-    assert problem.startswith(f"{name} is no setting: did you mean OCTAVO_")
+@pytest.mark.parametrize("name", [each.name for each in describe()])
+def test_read_empty_value_is_refused(name: str) -> None:
+    (problem,) = problems_of({variable(name): ""})
+    assert problem.startswith(f"{variable(name)} is empty: ")
 
 
 @pytest.mark.parametrize(
-    "name", ["OCTAVO_SERVICE_HOST", "OCTAVO_SERVICE_PORT", "OCTAVO_PORT_8080_TCP_PROTO", "PORT"]
+    "text",
+    [
+        "mysql://octavo:hidden@db.example/notes",
+        "octavo:hidden@db.example",
+        "postgresql://octavo:hid den@db.example/notes",
+        "postgresql://octavo:hidden/more@db.example/notes",
+        "postgresql://octavo:hidden?more@db.example/notes",
+        "postgresql://[octavo:hidden@db.example/notes",
+    ],
 )
-def test_load_variables_of_others_pass_unnoticed(name: str) -> None:
-    assert Settings.load({name: "tcp://10.0.0.7:8080"}) == Settings()
+def test_read_refused_database_is_told_without_the_password(text: str) -> None:
+    (problem,) = problems_of({"OCTAVO_DATABASE": text})
+    assert problem.startswith(("OCTAVO_DATABASE is no address", "OCTAVO_DATABASE has an @"))
+    assert "hid" not in problem
+
+
+def test_database_shows_its_password_nowhere() -> None:
+    settings = read_settings({"OCTAVO_DATABASE": DATABASE}).settings
+    assert settings.database is not None
+    assert settings.database.secret == DATABASE
+    assert str(settings.database) == "postgresql://octavo:***@db.example:5432/notes?***"
+    dumped = f"{settings.model_dump()!r} {settings.model_dump_json()}"
+    assert "hidden" not in f"{settings!r} {settings} {dumped}"
+
+
+def test_read_several_wrong_names_them_all() -> None:
+    write("drian = 1\nidle_time = {}\nwrite_time = 0")
+    problems = problems_of({"OCTAVO_GRACE": "y", "OCTAVO_GRASE": "1"}, {"bind": "!"})
+    assert [problem.partition("=")[0].partition(" is ")[0] for problem in problems] == [
+        "octavo.toml: drian",
+        "octavo.toml: idle_time",
+        "OCTAVO_GRASE",
+        "--bind",
+        "OCTAVO_GRACE",
+        "octavo.toml: write_time",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"OCTAVO_DRAIN": "11"}, "lower OCTAVO_DRAIN or raise OCTAVO_GRACE"),
+        (
+            {"OCTAVO_SESSION_ABSOLUTE_DAYS": "7"},
+            "lower OCTAVO_SESSION_IDLE_DAYS or raise OCTAVO_SESSION_ABSOLUTE_DAYS",
+        ),
+        (
+            {"OCTAVO_TLS_CERTIFICATE": __file__},
+            "give both OCTAVO_TLS_CERTIFICATE and OCTAVO_TLS_KEY",
+        ),
+        ({"OCTAVO_TLS_KEY": __file__}, "give both OCTAVO_TLS_CERTIFICATE and OCTAVO_TLS_KEY"),
+    ],
+)
+def test_read_settings_that_contradict_each_other_are_refused(
+    environment: dict[str, str], says: str
+) -> None:
+    (problem,) = problems_of(environment)
+    assert says in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("OCTAVO_BNID", "OCTAVO_BIND"),
+        ("OCTAVO_GRASE", "OCTAVO_GRACE"),
+        ("OCTAVO_CONFG", "OCTAVO_CONFIG"),
+        ("OCTAVO_HOST", "OCTAVO_BIND"),
+        ("OCTAVO_PORT", "OCTAVO_BIND"),
+        ("OCTAVO_DATABASE_URL", "OCTAVO_DATABASE"),
+        ("OCTAVO_URL", "OCTAVO_PUBLIC_URL"),
+        ("OCTAVO_grace", "OCTAVO_GRACE"),
+    ],
+)
+def test_read_misspelled_variable_is_named_and_its_value_is_not(name: str, meant: str) -> None:
+    assert problems_of({name: "hidden"}) == (f"{name} is no setting: did you mean {meant}?",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OCTAVO_PORT",
+        "OCTAVO_SERVICE_HOST",
+        "OCTAVO_SERVICE_PORT",
+        "OCTAVO_PORT_8080_TCP_PROTO",
+        "PORT",
+    ],
+)
+def test_read_variables_of_others_pass_unnoticed(name: str) -> None:
+    assert read_settings({name: "tcp://10.0.0.7:8080"}).settings == Settings()
+
+
+@pytest.mark.parametrize(
+    ("toml", "says"),
+    [
+        ("gracee = 1", "gracee is no setting: did you mean grace?"),
+        ("port = 1", "port is no setting: did you mean bind?"),
+        ("public-url = 1", "public-url is no setting: did you mean public_url?"),
+        ("colour = 1", "colour is no setting: see `octavo settings` for what is one"),
+        ("[server]\nport = 1", "server is no setting: see `octavo settings` for what is one"),
+        ("grace = {}", "grace is no value: give text in quotes, or a number"),
+        ("grace = 2026-11-21", "grace is no value: give text in quotes, or a number"),
+        ("trusted_proxies = []", "trusted_proxies is no value: give text in quotes, or a number"),
+        ("grace = true", "grace='true' is no time: give seconds from 0 to 3600"),
+    ],
+)
+def test_read_key_of_the_file_that_cannot_be_used_is_refused(toml: str, says: str) -> None:
+    write(toml)
+    (problem,) = problems_of({})
+    assert problem.startswith(f"octavo.toml: {says}")
+
+
+def test_read_file_that_is_no_toml_is_refused_with_the_place() -> None:
+    write("grace = 1\ngrace\n")
+    (problem,) = problems_of({})
+    assert problem.startswith("octavo.toml: is no TOML: ")
+    assert "line 2" in problem
+
+
+def test_read_file_that_is_no_text_is_refused() -> None:
+    Path("octavo.toml").write_bytes(b"grace = '\xff'")
+    (problem,) = problems_of({})
+    assert problem.startswith("octavo.toml: is no TOML: ")
+
+
+def test_read_named_file_that_is_missing_is_refused() -> None:
+    reason = "can't be read: No such file or directory: give the path of a file in TOML"
+    assert problems_of({"OCTAVO_CONFIG": "no.toml"}) == (f"OCTAVO_CONFIG='no.toml' {reason}",)
+    assert problems_of({}, config="no.toml") == (f"--config='no.toml' {reason}",)
+
+
+def test_read_file_that_is_a_folder_is_refused() -> None:
+    Path("octavo.toml").mkdir()
+    (problem,) = problems_of({})
+    assert problem.startswith("octavo.toml: the file of settings can't be read: Is a directory")
+
+
+def test_read_home_folder_is_meant_by_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    write('data_dir = "~/notes"')
+    assert read_settings({}).settings.data_dir == Path("/home/ada/notes")
 
 
 @given(st.text())
-def test_load_any_text_is_accepted_or_refused_and_never_crashes(text: str) -> None:
+def test_read_any_text_is_accepted_or_refused_and_never_crashes(text: str) -> None:
+    names = [each.name for each in describe()]
     try:
-        settings = Settings.load({}, {"host": text, "port": text, "grace": text})
+        settings = read_settings({}, dict.fromkeys(names, text)).settings
     except SettingsError:
         return
-    assert 0 <= settings.port <= 65535
-    assert math.isfinite(settings.grace)
+    assert settings.drain <= settings.grace
 
 
-def test_describe_names_every_setting_once() -> None:
-    names = [name for name, _, _ in describe()]
-    assert names == [field.name for field in dataclasses.fields(Settings)]
+@given(st.from_regex(r"[a-z0-9.:\[\]-]{1,20}", fullmatch=True))
+def test_bind_that_is_accepted_is_read_again_from_its_text(text: str) -> None:
+    try:
+        bind = Bind.parse(text)
+    except ValueError:
+        return
+    assert Bind.parse(str(bind)) == bind
+
+
+@given(st.from_regex(r"https?://[a-zA-Z0-9.:\[\]-]{1,20}/?", fullmatch=True))
+def test_origin_that_is_accepted_is_its_own_origin(text: str) -> None:
+    try:
+        normal = origin(text)
+    except ValueError:
+        return
+    assert (origin(normal), normal.lower()) == (normal, normal)
+
+
+@given(
+    st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1),
+    st.sampled_from(["postgresql://u:{}@h/d", "postgresql://u@h/d?password={}"]),
+)
+def test_database_that_is_accepted_hides_its_secret(secret: str, shape: str) -> None:
+    try:
+        database = DatabaseUrl.parse(shape.format(f"<{secret}>"))
+    except ValueError:
+        return
+    assert f"<{secret}" not in str(database)
+
+
+def test_describe_names_every_setting_once_and_says_what_it_means() -> None:
+    described = list(describe())
+    assert [each.name for each in described] == list(Settings.model_fields)
+    assert all(each.meaning for each in described)
+
+
+@pytest.mark.parametrize(
+    ("value", "in_json", "in_words"),
+    [
+        (None, None, ""),
+        ("", None, ""),
+        ((), None, ""),
+        (10.0, 10.0, "10"),
+        (7, 7, "7"),
+        (Bind("::1", 1), "[::1]:1", "[::1]:1"),
+        (Path("a"), "a", "a"),
+        (
+            (ip_network("::1"), ip_network("10.0.0.0/8")),
+            ["::1/128", "10.0.0.0/8"],
+            "::1/128, 10.0.0.0/8",
+        ),
+        (DatabaseUrl(DATABASE), str(DatabaseUrl(DATABASE)), str(DatabaseUrl(DATABASE))),
+    ],
+)
+def test_value_is_told_to_programs_and_to_people(
+    value: object, in_json: object, in_words: str
+) -> None:
+    assert (plain(value), shown(plain(value))) == (in_json, in_words)
+
+
+def test_names_of_settings_are_words_of_the_environment_and_the_command_line() -> None:
+    names: Iterable[str] = (each.variable for each in describe())
+    assert all(name.startswith("OCTAVO_") and name.isupper() for name in names)
+    assert option("public_url") == "--public-url"

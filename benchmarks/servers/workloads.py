@@ -111,13 +111,13 @@ def contract(log: RequestLog) -> Application:
         new_id=lambda: "0190a0b0-0000-7000-8000-00000000000a",
         log_request=log,
         authenticators={Security.SESSION_OR_KEY: Anybody()},
-        fallback=cast(ASGIApplication, pages(api_document="/api/openapi.json")),
+        fallback=cast(ASGIApplication, quart_pages()),
     )
 
 
 def quart_pages() -> QuartTrio:
     """Make the pages alone."""
-    return pages(api_document="/api/openapi.json")
+    return pages(api_document="/api/openapi.json", contract={"openapi": "3.1.0", "paths": {}})
 
 
 def quart_on_asyncio() -> Quart:

@@ -3,28 +3,91 @@
 Exit codes: 0 done; 1 the command failed, with one line that says why; 2 wrong usage or settings.
 """
 
-import argparse
 import os
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import cast
+
+import click
 
 from octavo import __version__
-from octavo.cli import serve
+from octavo.cli.help import help_option
+from octavo.cli.output import Failed, say, tell
+
+# A command is loaded when it is called: the server alone takes a second.
+_COMMANDS = {
+    "serve": "Run the service until it is told to stop.",
+    "invite": "Make an invitation to register, and print its link.",
+    "actors": "Show the actors of the running service.",
+    "settings": "Show every setting: what it is, and where it comes from.",
+    "openapi": "Print the API document.",
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        return cast("click.Command", import_module(f"octavo.cli.{cmd_name}").command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return help_option()
+
+
+def _show_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        say(f"octavo {__version__}")
+        context.exit()
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    help="A self-hosted notes backend.",
+    epilog="`octavo COMMAND --help` says more of a command, with an example.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def _octavo(context: click.Context) -> None:
+    if context.invoked_subcommand is None:
+        say(context.get_help())
 
 
 def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
     """Run the command that ``argv`` names and answer its exit code.
 
     ``argv`` and ``environment`` are the process's own when left out. Without a command the help
-    is printed. Raises `SystemExit` with 2 on wrong usage, as argparse does.
+    is printed.
     """
-    parser = argparse.ArgumentParser(prog="octavo", description="A self-hosted notes backend.")
-    parser.add_argument("--version", action="version", version=f"octavo {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    serve.add_options(
-        commands.add_parser("serve", help=serve.SUMMARY, description=serve.DESCRIPTION)
-    )
-    arguments = parser.parse_args(argv)
-    if arguments.command is None:
-        parser.print_help()
-        return 0
-    return serve.execute(arguments, os.environ if environment is None else environment)
+    try:
+        code = _octavo.main(
+            argv,
+            prog_name="octavo",
+            standalone_mode=False,
+            obj=os.environ if environment is None else environment,
+        )
+    except Failed as failure:
+        tell(*failure.problems)
+        return failure.exit_code
+    except click.UsageError as error:
+        command = "octavo" if error.ctx is None else error.ctx.command_path
+        tell(f"{error.format_message()} `{command} --help` tells what there is.")
+        return error.exit_code
+    except click.Abort:
+        tell("interrupted")
+        return 1
+    return cast("int", code or 0)

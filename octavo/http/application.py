@@ -6,7 +6,7 @@ answer, in which every problem has the same form. What is no path of the contrac
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from urllib.parse import quote
 
 from octavo.http.bodies import ClientLeft
@@ -52,6 +52,7 @@ class Application:
         authenticators: for each `Security` that an operation declares.
         rate_limiter: for the rate classes; needed when an operation has one.
         fallback: serves every other path that is not below ``/api/``; also gets the lifespan.
+        fallback_below_api: the paths below ``/api/`` that it serves, too.
         websockets: serves a WebSocket at a path, from its handshake on: id and log included.
         public_url: address of the installation, without a slash at its end.
         strict: for tests: an answer that the contract does not have is raised as
@@ -70,6 +71,7 @@ class Application:
         authenticators: Mapping[Security, Authenticator] | None = None,
         rate_limiter: RateLimiter | None = None,
         fallback: ASGIApplication | None = None,
+        fallback_below_api: Collection[str] = (),
         websockets: Mapping[str, ASGIApplication] | None = None,
         public_url: str = "",
         strict: bool = False,
@@ -85,6 +87,7 @@ class Application:
         self._new_id = new_id
         self._log_request = log_request
         self._fallback = fallback
+        self._fallback_below_api = frozenset(fallback_below_api)
         self._websockets = dict(websockets or {})
         self._public_url = public_url
 
@@ -139,7 +142,9 @@ class Application:
         scope = passage.scope
         resource, values = self._router.find(_raw_path(scope))
         if resource is None:
-            if self._fallback is None or _is_api(scope["path"]):
+            path = scope["path"]
+            kept = _is_api(path) and path not in self._fallback_below_api
+            if self._fallback is None or kept:
                 raise NotFound(_NOTHING)
             handed = handed_over(scope, passage.request_id, passage.refused)
             await self._fallback(handed, passage.receive, passage.transmission.forward)

@@ -12,7 +12,8 @@ _ID = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
 _CODE = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _METHODS = get_args(Method)
 # The document tells the phrase of a status, so it has to be one that HTTP registers.
-_SUCCESSES = frozenset(status.value for status in HTTPStatus if 200 <= status < 300)
+# 101 is the success of an operation that becomes a WebSocket.
+_SUCCESSES = frozenset(status.value for status in HTTPStatus if 200 <= status < 300) | {101}
 _REFUSALS = frozenset(status.value for status in HTTPStatus if status >= 400)
 
 

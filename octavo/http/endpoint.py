@@ -18,10 +18,12 @@ from octavo.http.parameters import Parameters
 from octavo.http.problems import AccountLocked, Header, Problem
 from octavo.http.reply import NotModified, Reply, Stream
 from octavo.http.security_headers import API_HEADERS
+from octavo.http.store_problems import store_problem
 from octavo.http.undeclared import Declared
 from octavo.http.wire.asgi import Receive
 from octavo.http.wire.extension import Extension
 from octavo.http.wire.response import FixedHeaders
+from octavo.store import StoreUnavailable
 
 _JSON: Header = (b"content-type", b"application/json")
 _NO_LENGTH = frozenset({204, 304})
@@ -107,6 +109,10 @@ class Endpoint:
         except Problem as problem:
             self._declared.problem(problem)
             raise
+        except StoreUnavailable as unavailable:
+            failure = store_problem(unavailable)
+            self._declared.problem(failure)
+            raise failure from unavailable
         except ExceptionGroup as group:
             # A handler with a nursery of its own raises its one problem in a group.
             error = unwrap(group)

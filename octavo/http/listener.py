@@ -44,17 +44,17 @@ def _explain(error: OSError, host: str, port: int) -> str:
         case errno.EADDRINUSE:
             return (
                 f"port {port} of {host} is in use by another process: "
-                "stop it, or choose another port with --port or OCTAVO_PORT"
+                "stop it, or choose another port with --bind or OCTAVO_BIND"
             )
         case errno.EACCES:
             return (
                 f"this user may not listen on port {port} of {host}: "
-                "choose a port from 1024 on with --port or OCTAVO_PORT"
+                "choose a port from 1024 on with --bind or OCTAVO_BIND"
             )
         case errno.EADDRNOTAVAIL:
             return (
                 f"this machine does not have the address {host}: "
-                "choose another with --host or OCTAVO_HOST"
+                "choose another with --bind or OCTAVO_BIND"
             )
         case _:
             return f"listening on port {port} of {host} failed: {error.strerror}"

@@ -20,6 +20,7 @@ from octavo.http.problems import (
     UnsupportedMediaType,
     WrongOrigin,
 )
+from octavo.http.store_problems import OF_READING, OF_STORE
 
 _BY_SECURITY: dict[Security, tuple[type[Problem], ...]] = {
     Security.NONE: (),
@@ -32,6 +33,8 @@ _BY_SECURITY: dict[Security, tuple[type[Problem], ...]] = {
 def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
     """Answer the problems that ``declared`` implies, by their status."""
     found: list[type[Problem]] = [InvalidRequest, *_BY_SECURITY[declared.security]]
+    if declared.security is not Security.NONE:
+        found += OF_READING if declared.method == "GET" else OF_STORE
     if declared.security is Security.SESSION_OR_KEY:
         if declared.method != "GET":
             found.append(WrongOrigin)

@@ -33,13 +33,15 @@ class Problem(Exception):
     """A refusal: nothing was changed, and the caller is told what to do.
 
     A leaf gives ``status``, the stable ``code`` and the ``summary`` of the code for the contract
-    document. ``detail`` is for people; ``members`` are further members of the document (RFC 9457
-    section 3.2), by their names on the wire; ``headers`` are sent with the answer.
+    document; with ``remedy`` the page of the code says what to do about it. ``detail`` is for
+    people; ``members`` are further members of the document (RFC 9457 section 3.2), by their names
+    on the wire; ``headers`` are sent with the answer.
     """
 
     status: ClassVar[int]
     code: ClassVar[str]
     summary: ClassVar[str]
+    remedy: ClassVar[str] = ""
 
     def __init__(
         self,
@@ -59,6 +61,11 @@ class InvalidRequest(Problem):
 
     status, code = 400, "invalid_request"
     summary = "The request does not match the contract."
+    remedy = (
+        "Look at each entry of the member errors: pointer names the place in the request, "
+        "message what belongs there. Compare the request with the contract, and send it again "
+        "corrected."
+    )
 
     def __init__(
         self, detail: str | None = None, *, errors: Sequence[tuple[str, str]] = ()
@@ -72,6 +79,10 @@ class NotSignedIn(Problem):
 
     status, code = 401, "not_signed_in"
     summary = "Sign in first: this needs a session or an API key."
+    remedy = (
+        "Sign in and send the session cookie along, or send a personal API key as "
+        "authorization: Bearer. A session may have ended: sign in again."
+    )
 
 
 class CredentialRefused(Problem):
@@ -79,6 +90,11 @@ class CredentialRefused(Problem):
 
     status, code = 401, "credential_refused"
     summary = "These credentials are not accepted."
+    remedy = (
+        "Check the address and the password, or the token, for slips. Whoever forgot the "
+        "password asks for a new one; an operator token must be one that the settings of the "
+        "installation name."
+    )
 
 
 class KeyRefused(Problem):
@@ -86,6 +102,10 @@ class KeyRefused(Problem):
 
     status, code = 401, "key_refused"
     summary = "This key is not accepted: it is unknown, revoked or expired."
+    remedy = (
+        "Check that the whole key was copied, and in the settings of the account that it is "
+        "there and has not expired. Otherwise make a new key, and use it instead."
+    )
 
 
 class Forbidden(Problem):
@@ -93,6 +113,10 @@ class Forbidden(Problem):
 
     status, code = 403, "forbidden"
     summary = "This account may not do this."
+    remedy = (
+        "Ask an administrator of the installation, or the owner of the workspace, for the "
+        "role that this needs. Repeating the request as it is changes nothing."
+    )
 
 
 class WrongOrigin(Problem):
@@ -100,6 +124,11 @@ class WrongOrigin(Problem):
 
     status, code = 403, "wrong_origin"
     summary = "The request did not come from this installation's own pages."
+    remedy = (
+        "Call from a page of this installation's public address, or with an API key in place "
+        "of the cookie. If you run the installation, check that its setting public_url is the "
+        "address that browsers show."
+    )
 
 
 class NotFound(Problem):
@@ -107,6 +136,10 @@ class NotFound(Problem):
 
     status, code = 404, "not_found"
     summary = "There is nothing here that you can see."
+    remedy = (
+        "Check the address for slips. What is there may have been removed, or may belong to a "
+        "workspace that this account is no member of: ask who gave you the address."
+    )
 
 
 class OperatorOff(Problem):
@@ -114,6 +147,10 @@ class OperatorOff(Problem):
 
     status, code = 404, "operator_off"
     summary = "The operator API is off: no operator token is configured."
+    remedy = (
+        "If you run the installation, name the digest of an operator token in its settings, "
+        "and start it again."
+    )
 
 
 class MethodNotAllowed(Problem):
@@ -121,6 +158,7 @@ class MethodNotAllowed(Problem):
 
     status, code = 405, "method_not_allowed"
     summary = "This path does not take this method."
+    remedy = "Use one of the methods that the header allow of the answer lists."
 
 
 class BodyTimeout(Problem):
@@ -128,6 +166,10 @@ class BodyTimeout(Problem):
 
     status, code = 408, "body_timeout"
     summary = "The body of the request stopped arriving; nothing was done."
+    remedy = (
+        "Send the request again. If it happens often, the connection is slow or broken: send "
+        "less at once."
+    )
 
 
 class BodyTooLarge(Problem):
@@ -135,6 +177,10 @@ class BodyTooLarge(Problem):
 
     status, code = 413, "body_too_large"
     summary = "The body of the request is larger than this operation takes."
+    remedy = (
+        "Send less: split it into several requests, or make it smaller. The contract gives "
+        "the bound of each operation."
+    )
 
 
 class UnsupportedMediaType(Problem):
@@ -142,6 +188,10 @@ class UnsupportedMediaType(Problem):
 
     status, code = 415, "unsupported_media_type"
     summary = "This operation does not read a body of this media type."
+    remedy = (
+        "Send the body as one of the media types that the contract lists for this operation, "
+        "and name it in the header content-type."
+    )
 
 
 class AccountLocked(Problem):
@@ -149,6 +199,10 @@ class AccountLocked(Problem):
 
     status, code = 423, "account_locked"
     summary = "The account is locked: nothing was changed."
+    remedy = (
+        "Reading the account, exporting, and signing out still work. Ask an administrator of "
+        "the installation why it is locked, and what opens it."
+    )
 
 
 class RateLimited(Problem):
@@ -156,6 +210,9 @@ class RateLimited(Problem):
 
     status, code = 429, "rate_limited"
     summary = "Too many requests: nothing was changed. Try again later."
+    remedy = (
+        "Wait for as many seconds as the header retry-after of the answer says, and try again then."
+    )
 
     def __init__(self, detail: str | None = None, *, retry_after: int) -> None:
         super().__init__(detail, headers=[(b"retry-after", b"%d" % retry_after)])
@@ -166,6 +223,11 @@ class InternalError(Problem):
 
     status, code = 500, "internal_error"
     summary = "The service failed to complete the request. Its log has the request id."
+    remedy = (
+        "The change may or may not have been made: look before you repeat it, or repeat it "
+        "with the same mutation id. If you run the installation, look for requestId in its "
+        "log."
+    )
 
 
 class NotReady(Problem):
@@ -173,6 +235,10 @@ class NotReady(Problem):
 
     status, code = 503, "not_ready"
     summary = "The service takes no work now."
+    remedy = (
+        "Try again in a moment, after as many seconds as the header retry-after says if there "
+        "is one. If it lasts, the report of readiness says what is missing."
+    )
 
 
 PROBLEMS: tuple[type[Problem], ...] = (

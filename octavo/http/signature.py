@@ -19,7 +19,7 @@ from octavo.http.single_values import check_single_values
 from octavo.http.template import is_identifier, parameters_of
 
 _PARTS = ("path", "query", "headers", "body")
-_STATUSES_WITHOUT_CONTENT = (204, 205, 304)
+_STATUSES_WITHOUT_CONTENT = (101, 204, 205, 304)
 # The pipeline says these, for every operation alike.
 _RESERVED_HEADERS = frozenset({"content-type", "content-length", "x-request-id"})
 

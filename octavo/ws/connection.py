@@ -75,6 +75,14 @@ class Connection:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise self._gone() from None
 
+    def offer_frame(self, frame: Frame) -> bool:
+        """Send a message of `message_frame` at once, if that needs no waiting.
+
+        False: it was not sent, or only in part; the next send completes it first. So send the
+        newest news then, in place of this one. A connection that is gone answers False, too.
+        """
+        return self._socket.closed is None and self._stream.offer(frame)
+
     async def receive(self) -> str | bytes:
         """Wait for the next message, which may be empty.
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import trio
 
@@ -45,6 +45,14 @@ class Closing(NamedTuple):
 
     code: int = 1000
     reason: str = ""
+
+
+@runtime_checkable
+class SendsNow(Protocol):
+    """A stream that can send without waiting."""
+
+    def send_now(self, data: bytes) -> int:
+        """Send what can be sent without waiting, and answer how many bytes that was."""
 
 
 class MendedStream(trio.abc.Stream):
@@ -76,6 +84,7 @@ class MendedStream(trio.abc.Stream):
         self._due: Closing | None = None
         self._leaving = False
         self._torn = False
+        self._rest = b""
         self._ended = False
         self._reading = trio.CancelScope()
         self._checkpoint_due = True
@@ -161,10 +170,29 @@ class MendedStream(trio.abc.Stream):
                 self.close_sent = True
                 self.leave()
             self._torn = True
+            if self._rest:
+                data, self._rest = self._rest + data, b""
             await self._stream.send_all(data)
             self._torn = False
         finally:
             self._lock.release()
+
+    def offer(self, frame: bytes) -> bool:
+        """Send one frame if that needs no waiting; False when it was not sent whole.
+
+        The rest of a frame that went out in part is sent before the next one.
+        """
+        if self._torn or self.close_sent or self._lock.locked() or self._rest:
+            return False
+        if not isinstance(self._stream, SendsNow):
+            return False
+        try:
+            sent = self._stream.send_now(frame)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            # Whoever sends or receives next learns of it.
+            return False
+        self._rest = frame[sent:] if sent else b""
+        return sent == len(frame)
 
     async def wait_send_all_might_not_block(self) -> None:
         """Wait for the socket."""

@@ -1,51 +1,233 @@
 """The command line: what it prints and which code it ends with."""
 
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 import octavo
+from octavo import service
 from octavo.cli import main
-from octavo.settings import describe, option, variable
+from octavo.http.served import contract_document
+from octavo.settings import Settings
+from octavo.settings.description import describe, shown
+from tests.cli.control import answering
+
+COMMANDS = ["serve", "invite", "actors", "settings", "openapi"]
+SECRET = {"OCTAVO_DATABASE": "postgresql://octavo:hidden@db.example/notes"}
 
 
-def test_main_without_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([], {}) == 0
-    assert "serve" in capsys.readouterr().out
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Work in an empty folder: no settings of it, no data in the checkout."""
+    monkeypatch.chdir(tmp_path)
+    yield
+    assert not Path("octavo-data").exists()
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"]])
+def test_main_help_names_every_command(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv, {}) == 0
+    told = capsys.readouterr().out
+    assert all(f"\n  {command} " in told for command in COMMANDS)
 
 
 def test_main_version_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"], {})
-    assert ended.value.code == 0
+    assert main(["--version"], {}) == 0
     assert capsys.readouterr().out == f"octavo {octavo.__version__}\n"
 
 
-@pytest.mark.parametrize("argv", [["sing"], ["--loud"], ["serve", "--loud"], ["serve", "--port"]])
-def test_main_wrong_usage_ends_with_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(argv, {})
-    assert ended.value.code == 2
-    assert "usage: octavo" in capsys.readouterr().err
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_help_has_an_example_and_fits_the_terminal(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"], {}) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"Usage: octavo {command} ")
+    assert any(line.startswith(f"    octavo {command}") for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        (["sing"], "octavo"),
+        (["--loud"], "octavo"),
+        (["serve", "--loud"], "octavo serve"),
+        (["serve", "now"], "octavo serve"),
+        (["actors", "--grace", "1"], "octavo actors"),
+        # click does not say whose option it is.
+        (["serve", "--bind"], "octavo"),
+    ],
+)
+def test_main_wrong_usage_ends_with_2_and_one_line(
+    argv: list[str], command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv, {}) == 2
+    told = capsys.readouterr()
+    [line] = told.err.splitlines()
+    assert line.startswith("octavo: ")
+    assert line.endswith(f" `{command} --help` tells what there is.")
+    assert told.out == ""
 
 
 def test_serve_help_tells_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["serve", "--help"], {})
-    told = " ".join(capsys.readouterr().out.split())
-    for name, default, _ in describe():
-        assert option(name) in told
-        assert f"(default {default or 'none'}; environment {variable(name)})" in told
+    assert main(["serve", "--help"], {}) == 0
+    told = "".join(capsys.readouterr().out.split())
+    for each in describe():
+        known = f"(default {shown(each.default) or 'none'}; environment {each.variable})"
+        assert f"{each.option}VALUE" in told
+        assert known.replace(" ", "") in told
 
 
-def test_serve_wrong_settings_end_with_2_and_a_line_each(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("command", ["serve", "settings"])
+def test_wrong_settings_end_with_2_and_a_line_each(
+    command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["serve", "--port", "http"], {"OCTAVO_GRACE": "long"}) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert [line.split("=")[0] for line in lines] == ["octavo: --port", "octavo: OCTAVO_GRACE"]
+    Path("octavo.toml").write_text("drain = 'late'")
+    assert main([command, "--bind", "http:"], {"OCTAVO_GRACE": "long"}) == 2
+    told = capsys.readouterr()
+    assert [line.split("=")[0] for line in told.err.splitlines()] == [
+        "octavo: --bind",
+        "octavo: OCTAVO_GRACE",
+        "octavo: octavo.toml: drain",
+    ]
+    assert told.out == ""
 
 
-def test_serve_unknown_host_ends_with_1_and_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", "--host", "octavo.invalid", "--port", "0"], {}) == 1
+@pytest.mark.parametrize("command", ["invite", "actors"])
+def test_command_with_a_missing_file_of_settings_ends_with_2(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--config", "no.toml"], {}) == 2
+    assert capsys.readouterr().err.startswith("octavo: --config='no.toml' can't be read: ")
+
+
+def test_serve_unknown_host_ends_with_1_and_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "data")
+    assert main(["serve", "--bind", "octavo.invalid:0", "--data-dir", folder], {}) == 1
     assert capsys.readouterr().err == (
         "octavo: no address is known for the host octavo.invalid: give an IP address\n"
+    )
+
+
+def test_serve_unusable_data_folder_ends_with_1_and_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "below"
+    assert main(["serve", "--bind", "127.0.0.1:0", "--data-dir", str(folder)], {}) == 1
+    assert capsys.readouterr().err == (
+        f"octavo: the data folder {folder} can't be used: Not a directory: "
+        "choose another with --data-dir or OCTAVO_DATA_DIR\n"
+    )
+
+
+def test_settings_tells_each_with_its_value_its_origin_and_its_meaning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("octavo.toml").write_text("drain = 1")
+    assert main(["settings", "--bind", "[::1]:1"], {"OCTAVO_GRACE": "5", **SECRET}) == 0
+    told = capsys.readouterr().out
+    lines = told.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[:2] == ["bind = [::1]:1", "    from --bind"]
+    assert "grace = 5\n    from OCTAVO_GRACE\n" in told
+    assert "drain = 1\n    from octavo.toml: drain\n" in told
+    assert "tls_key = none\n    from the default\n" in told
+    assert "database = postgresql://octavo:***@db.example/notes\n" in told
+    assert "hidden" not in told
+    flat = " ".join(told.split())
+    for each in describe():
+        default = shown(each.default) or "none"
+        assert f"{each.meaning} {each.variable}, {each.option}; default {default}" in flat
+
+
+def test_settings_for_programs_are_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("octavo.toml").write_text("drain = 1")
+    assert main(["settings", "--json"], {"OCTAVO_TRUSTED_PROXIES": "::1", **SECRET}) == 0
+    text = capsys.readouterr().out
+    told = json.loads(text)
+    found = {each["name"]: each for each in told["settings"]}
+    assert told["file"] == "octavo.toml"
+    assert list(found) == list(Settings.model_fields)
+    assert found["drain"] == {
+        "name": "drain",
+        "value": 1.0,
+        "origin": "octavo.toml: drain",
+        "default": 0.0,
+        "variable": "OCTAVO_DRAIN",
+        "option": "--drain",
+        "meaning": Settings.model_fields["drain"].description,
+    }
+    assert found["trusted_proxies"]["value"] == ["::1/128"]
+    assert found["tls_key"]["value"] is None
+    assert found["bind"]["origin"] == "default"
+    assert "hidden" not in text
+
+
+def test_openapi_prints_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["openapi"], {}) == 0
+    assert json.loads(capsys.readouterr().out) == contract_document()
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        ([], (False, None)),
+        (["--administrator"], (True, None)),
+        (["--address", "ada@example.org"], (False, "ada@example.org")),
+    ],
+)
+def test_invite_prints_the_link_alone(
+    argv: list[str],
+    expected: tuple[bool, str | None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
+        asked.append((settings.data_dir, administrator, address))
+        return "to-ken_&"
+
+    monkeypatch.setattr(service, "invite", invite)
+    environment = {"OCTAVO_PUBLIC_URL": "https://notes.example.org/"}
+    assert main(["invite", "--data-dir", "there", *argv], environment) == 0
+    assert asked == [(Path("there"), *expected)]
+    told = capsys.readouterr()
+    assert told.out == "https://notes.example.org/register?invitation=to-ken_%26\n"
+    assert told.err == ""
+
+
+def test_invite_that_is_refused_ends_with_1_and_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
+        raise service.InvitationRefused("the reason")
+
+    monkeypatch.setattr(service, "invite", invite)
+    assert main(["invite"], {}) == 1
+    assert capsys.readouterr() == ("", "octavo: the reason\n")
+
+
+def test_actors_prints_what_the_server_answers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with answering(tmp_path / "data", b'{"result": "octavo (supervisor)"}\n') as asked:
+        assert main(["actors", "--data-dir", str(tmp_path / "data")], {}) == 0
+    assert asked() == b'{"command": "actors"}\n'
+    assert capsys.readouterr() == ("octavo (supervisor)\n", "")
+
+
+def test_actors_without_a_server_ends_with_1_and_says_where_it_looked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["actors"], {}) == 1
+    assert capsys.readouterr().err == (
+        f"octavo: no server runs with the data folder {tmp_path / 'octavo-data'}: "
+        "start one there, or name its folder with --data-dir\n"
     )

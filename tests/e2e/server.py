@@ -6,9 +6,13 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+
+from tests.source import ROOT
 
 # Generous against a slow machine; a test that meets its expectation never waits for it.
 PATIENCE = 30.0
@@ -16,10 +20,11 @@ PATIENCE = 30.0
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its process, and the port that it told."""
+    """A running server: its process, the port that it told, and the folder that it works in."""
 
     process: "subprocess.Popen[str]"
     port: int
+    folder: Path
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
@@ -47,14 +52,20 @@ class Server:
         return self.process.returncode, "".join(lines)
 
 
-def start(*options: str) -> "subprocess.Popen[str]":
-    """Start ``octavo serve`` with warnings as errors and no setting but ``options``."""
+def start(
+    *options: str, folder: Path, command: str = "serve", stdout: int = subprocess.DEVNULL
+) -> "subprocess.Popen[str]":
+    """Start a command of ``octavo`` in ``folder``, with warnings as errors.
+
+    There is no setting but ``options``, and what a file in the folder says.
+    """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")}
     return subprocess.Popen(
-        [sys.executable, "-X", "dev", "-W", "error", "-m", "octavo", "serve", *options],
-        env=environment,
+        [sys.executable, "-X", "dev", "-W", "error", "-m", "octavo", command, *options],
+        env={**environment, "PYTHONPATH": str(ROOT)},
+        cwd=folder,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -62,13 +73,16 @@ def start(*options: str) -> "subprocess.Popen[str]":
 
 @contextmanager
 def serving(*options: str) -> Iterator[Server]:
-    """Run a server on a free port; whatever happens, it is gone at the end."""
-    with start("--port", "0", *options) as process:
+    """Run a server on a free port, in a folder of its own; both are gone at the end."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        start("--bind", "127.0.0.1:0", *options, folder=Path(name)) as process,
+    ):
         try:
             assert process.stderr is not None
             line = process.stderr.readline()
             announced = re.search(r"Octavo listens on https?://127\.0\.0\.1:([0-9]+)", line)
             assert announced is not None, line + process.stderr.read()
-            yield Server(process, int(announced[1]))
+            yield Server(process, int(announced[1]), Path(name))
         finally:
             process.kill()

@@ -6,11 +6,14 @@ import json
 import re
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from octavo import __version__
 from tests.e2e.server import PATIENCE, Server, serving, start
 
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -35,6 +38,14 @@ def exchange(
         connection.close()
 
 
+REQUIRED = {
+    "configuration": "The settings were read and checked.",
+    "database": "The database answers.",
+    "migrations": "The schema has version 1, this program knows 1.",
+    "blobs": "The data folder can be written to.",
+}
+
+
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
@@ -42,18 +53,18 @@ def exchange(
         ("/api/health", {"status": "alive"}),
         (
             "/ready?detail=summary",
-            {"status": "ready", "requirements": [{"name": "configuration", "met": True}]},
+            {
+                "status": "ready",
+                "requirements": [{"name": name, "met": True} for name in REQUIRED],
+            },
         ),
         (
             "/api/ready",
             {
                 "status": "ready",
                 "requirements": [
-                    {
-                        "name": "configuration",
-                        "met": True,
-                        "detail": "The settings were read and checked.",
-                    }
+                    {"name": name, "met": True, "detail": detail}
+                    for name, detail in REQUIRED.items()
                 ],
             },
         ),
@@ -172,16 +183,103 @@ def test_serve_drain_reports_not_ready_while_requests_are_taken_and_a_second_sig
         assert server.stop() == (-signal.SIGTERM, "")
 
 
-def test_serve_port_in_use_ends_with_1_and_one_line() -> None:
+def test_serve_port_in_use_ends_with_1_and_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with start("--port", str(port)) as process:
+        with start("--bind", str(port), folder=tmp_path) as process:
             _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert said == (
         f"octavo: port {port} of 127.0.0.1 is in use by another process: "
-        "stop it, or choose another port with --port or OCTAVO_PORT\n"
+        "stop it, or choose another port with --bind or OCTAVO_BIND\n"
     )
+
+
+def test_serve_reads_octavo_toml_of_its_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "octavo.toml").write_text('bind = "[::1]:http"\npublic_url = "notes"\n')
+    with start(folder=tmp_path) as process:
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert [line.partition("=")[0] for line in said.splitlines()] == [
+        "octavo: octavo.toml: bind",
+        "octavo: octavo.toml: public_url",
+    ]
+
+
+def test_serve_says_once_where_it_listens_and_what_it_is(tmp_path: Path) -> None:
+    options = ("--bind", "127.0.0.1:0", "--data-dir", "kept", "--log-format", "json")
+    with start(*options, folder=tmp_path) as process:
+        assert process.stderr is not None
+        told = json.loads(process.stderr.readline())
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+    pattern = r"Octavo listens on http://127\.0\.0\.1:[0-9]+ \(version {}, data folder {}\)"
+    assert re.fullmatch(pattern.format(__version__, tmp_path / "kept"), told["event"])
+
+
+def test_serve_problems_lead_to_the_public_address() -> None:
+    with serving("--public-url", "https://notes.example.org") as server:
+        _, body = exchange(server, "GET", "/api/nowhere")
+        assert json.loads(body)["type"] == "https://notes.example.org/problems/not_found"
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as plain:
+            plain.sendall(b"BREW /pot HTTP/1.1\r\nhost: octavo\r\n\r\n")
+            received = b"".join(iter(lambda: plain.recv(65536), b""))
+        assert b'"https://notes.example.org/problems/not_implemented"' in received
+
+
+def test_actors_shows_the_tree_of_the_server_of_its_folder() -> None:
+    with serving() as server:
+        with start(folder=server.folder, command="actors", stdout=subprocess.PIPE) as process:
+            told, said = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, said) == (0, "")
+        root, *parts = told.splitlines()
+        assert root == "octavo (supervisor, running)"
+        assert {"control (worker, running)", "http (worker, running)"} <= {p[3:] for p in parts}
+        assert server.stop() == (0, "")
+        with start(folder=server.folder, command="actors") as process:
+            _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert said.startswith(f"octavo: no server runs with the data folder {server.folder}")
+
+
+def test_serve_second_server_in_the_folder_of_a_first_ends_with_1_and_one_line() -> None:
+    with serving() as server:
+        with start("--bind", "127.0.0.1:0", folder=server.folder) as process:
+            _, said = process.communicate(timeout=PATIENCE)
+        [line] = said.splitlines()
+        assert process.returncode == 1
+        assert line.startswith("octavo: another server runs with the data folder ")
+        assert server.get("/health") == 200
+        assert server.stop() == (0, "")
+
+
+def test_serve_killed_leaves_a_folder_that_the_next_one_takes(tmp_path: Path) -> None:
+    options = ("--data-dir", str(tmp_path / "kept"))
+    with serving(*options) as server:
+        server.process.kill()
+        server.wait()
+        assert (tmp_path / "kept" / "control.sock").is_socket()
+    with serving(*options) as server:
+        assert server.stop() == (0, "")
+    assert not (tmp_path / "kept" / "control.sock").exists()
+
+
+def test_serve_folder_that_others_may_look_into_is_told_of(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with start("--bind", "127.0.0.1:0", "--data-dir", ".", folder=tmp_path) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+    assert " warning " in line
+    assert f": chmod 700 {tmp_path} " in line
+
+
+def test_api_pages_are_served_to_people(server: Server) -> None:
+    answer, body = exchange(server, "GET", "/api/docs")
+    assert (answer.status, answer.getheader("content-type")) == (200, "text/html; charset=utf-8")
+    for path in json.loads(exchange(server, "GET", "/api/openapi.json")[1])["paths"]:
+        assert f"<code>{path}</code>".encode() in body
 
 
 def begin_request(server: Server) -> socket.socket:

@@ -102,7 +102,8 @@ def test_serve_with_a_certificate_answers_no_plain_http(server: Server) -> None:
 def test_serve_certificate_that_cannot_be_used_ends_with_1_and_one_line(
     files: Files, chain: str, key: str, bad: str, reason: str
 ) -> None:
-    with start("--port", "0", *files.options(chain, key)) as process:
+    options = ("--bind", "127.0.0.1:0", *files.options(chain, key))
+    with start(*options, folder=files.folder) as process:
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     [line] = said.splitlines()

@@ -31,6 +31,7 @@ def beside(
         authenticators={Security.SESSION_OR_KEY: AnyOf()},
         rate_limiter=AnyOf(),
         fallback=serve,
+        fallback_below_api=["/api/page"],
         websockets={"/api/notices": serve},
     )
 
@@ -74,6 +75,13 @@ async def test_fallback_answers_a_head_without_a_body_and_logs_none() -> None:
 @pytest.mark.parametrize("target", ["/api/nowhere", "/api", "/%61pi/nowhere", "/api/"])
 async def test_fallback_serves_nothing_of_the_api(target: str) -> None:
     assert (await ask(beside(page), "GET", target)).status == 404
+
+
+@pytest.mark.parametrize(("target", "status"), [("/api/page", 200), ("/api/page/", 404)])
+async def test_fallback_serves_the_paths_of_the_api_that_it_is_given(
+    target: str, status: int
+) -> None:
+    assert (await ask(beside(page), "GET", target)).status == status
 
 
 async def test_fallback_that_fails_is_answered_for() -> None:

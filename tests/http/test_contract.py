@@ -337,6 +337,7 @@ def test_success_is_what_the_handler_returns(
                 "forbidden",
                 "account_locked",
                 "internal_error",
+                "storage_unavailable",
             ],
         ),
         (
@@ -348,6 +349,8 @@ def test_success_is_what_the_handler_returns(
                 "forbidden",
                 "wrong_origin",
                 "internal_error",
+                "storage_unavailable",
+                "storage_full",
             ],
         ),
         (
@@ -358,6 +361,7 @@ def test_success_is_what_the_handler_returns(
                 "not_signed_in",
                 "operator_off",
                 "internal_error",
+                "storage_unavailable",
             ],
         ),
         ({"rate": "any"}, ["invalid_request", "rate_limited", "internal_error"]),

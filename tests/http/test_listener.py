@@ -18,7 +18,7 @@ async def test_open_listener_port_zero_takes_a_free_one() -> None:
 async def test_open_listener_port_in_use_is_named_with_the_way_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(ListenError, match=rf"port {port} of 127\.0\.0\.1 is in use.*--port"):
+        with pytest.raises(ListenError, match=rf"port {port} of 127\.0\.0\.1 is in use.*--bind"):
             await open_listener("127.0.0.1", port)
 
 

@@ -10,6 +10,7 @@ import trio
 from octavo.http.application import Application
 from octavo.http.bodies import json_body
 from octavo.http.call import Call
+from octavo.http.openapi import document
 from octavo.http.operation import Security, operation
 from octavo.http.pages import pages
 from octavo.http.request_log import RequestRecord
@@ -100,7 +101,8 @@ async def test_page_is_in_the_log_with_its_bytes_and_the_code_of_its_refusal(
     method: str, target: str, status: int, failure: str | None, accept: str
 ) -> None:
     records: list[RequestRecord] = []
-    app = pages(api_document="/api/openapi.json")
+    described = document([Patient], title="Octavo", version="1")
+    app = pages(api_document="/api/openapi.json", contract=described)
     application = Application(
         [Patient()],
         new_id=lambda: "made",

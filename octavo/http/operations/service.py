@@ -5,7 +5,7 @@ never gets the process restarted. Readiness says whether new work should be sent
 a requirement of the start is not met, or while the process stops.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,10 +80,10 @@ class ServiceOperations:
     """Liveness and readiness.
 
     Args:
-        readiness: asked at every request for the readiness; must not wait.
+        readiness: asked at every request for the readiness.
     """
 
-    def __init__(self, readiness: Callable[[], Readiness]) -> None:
+    def __init__(self, readiness: Callable[[], Awaitable[Readiness]]) -> None:
         self._readiness = readiness
 
     @operation(
@@ -126,7 +126,7 @@ class ServiceOperations:
     )
     async def get_readiness(self, call: Call, query: DetailQuery) -> ReadinessReport:
         """Answer what the readiness hangs on; raise `NotReady` with the same when it lacks."""
-        readiness = self._readiness()
+        readiness = await self._readiness()
         full = query.detail == "full"
         requirements = tuple(
             RequirementReport(name=each.name, met=each.met, detail=each.detail)
@@ -139,6 +139,6 @@ class ServiceOperations:
         raise NotReady(
             "The process is stopping and takes no new work."
             if readiness.stopping
-            else "The process is starting: not every requirement is met.",
+            else "Not every requirement is met: see requirements.",
             members={"requirements": [each.model_dump() for each in requirements]},
         )

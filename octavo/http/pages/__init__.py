@@ -4,6 +4,6 @@ What stands here is no part of the contract; the contract's application hands ov
 that it does not know.
 """
 
-from octavo.http.pages.application import pages
+from octavo.http.pages.application import API_REFERENCE, Explained, pages
 
-__all__ = ["pages"]
+__all__ = ["API_REFERENCE", "Explained", "pages"]

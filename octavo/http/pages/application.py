@@ -1,7 +1,7 @@
 """The Quart application: its pages, and what holds for all of them."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
 from typing import Protocol
@@ -11,10 +11,14 @@ from quart.typing import ResponseReturnValue
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
+from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.problems import NotFound, Problem
 from octavo.http.security_headers import PAGE_HEADERS
 from octavo.templates import FOLDER, STYLE_SHEET
+
+API_REFERENCE = "/api/docs"
+"""The path of the page that tells the contract to people."""
 
 LARGEST_BODY = 64 * 1024
 """Bytes of a form that a page takes."""
@@ -56,20 +60,26 @@ class Explained(Protocol):
     def summary(self) -> str:
         """What it means, in a sentence."""
 
+    @property
+    def remedy(self) -> str:
+        """What to do about it; may be empty."""
+
 
 def pages(
     *,
     api_document: str,
+    contract: Mapping[str, object],
     problems: Sequence[Explained | type[Problem]] = (),
     public_url: str = "",
 ) -> QuartTrio:
     """Make the ASGI application of the pages.
 
-    ``api_document`` is the path of the OpenAPI document, ``problems`` get a page each below
-    ``/problems/``, to which the ``type`` of a problem leads, and ``public_url`` is the address of
-    the installation, without a slash at its end. The application is given the lifespan before
-    its first request. A request is named in the log by its header ``x-request-id``, which the
-    application in front has set. A handler that fails is logged once and answered with 500.
+    ``api_document`` is the path of the OpenAPI document, ``contract`` the document, which gets a
+    page at `API_REFERENCE`, ``problems`` get a page each below ``/problems/``, to which the
+    ``type`` of a problem leads, and ``public_url`` is the address of the installation, without a
+    slash at its end. The application is given the lifespan before its first request. A request is
+    named in the log by its header ``x-request-id``, which the application in front has set. A
+    handler that fails is logged once and answered with 500.
     """
     app = _Pages(__name__, root_path=str(FOLDER), template_folder=str(FOLDER), static_folder=None)
     app.config.update(
@@ -82,10 +92,30 @@ def pages(
     )
     explained = {problem.code: problem for problem in problems}
     style = STYLE_SHEET.read_bytes()
+    api_page = b""
+
+    @app.before_serving
+    async def write_api_page() -> None:
+        # The longest page of all, and the same for everybody: written once.
+        nonlocal api_page
+        text = await render_template(
+            "reference.html", contract=reference(contract), api_document=api_document, spans=spans
+        )
+        api_page = text.encode()
 
     @app.get("/")
     async def index() -> str:
-        return await render_template("index.html", api_document=api_document)
+        return await render_template(
+            "index.html", api_document=api_document, api_reference=API_REFERENCE
+        )
+
+    @app.get(API_REFERENCE)
+    async def show_api() -> Response:
+        response = Response(api_page, content_type="text/html; charset=utf-8")
+        response.headers["cache-control"] = "no-cache"
+        await response.add_etag()
+        await response.make_conditional(request)
+        return response
 
     @app.get("/problems")
     async def list_problems() -> str:

@@ -10,7 +10,7 @@ from octavo.http.wire.extension import Extension, extension_of
 from octavo.http.wire.forwarded import ForwardedHeader, Network, parse_networks
 from octavo.http.wire.limits import Limits
 from octavo.http.wire.open_files import make_room
-from octavo.http.wire.refusal import WIRE_PROBLEMS, ClientGone
+from octavo.http.wire.refusal import WIRE_PROBLEMS, ClientGone, WireProblem
 from octavo.http.wire.refusals import Refused
 from octavo.http.wire.response import BadAnswer
 from octavo.http.wire.server import serve
@@ -33,6 +33,7 @@ __all__ = [
     "Scope",
     "Send",
     "WireOptions",
+    "WireProblem",
     "check_certificate",
     "extension_of",
     "make_room",

@@ -151,6 +151,10 @@ class Connection:
             finally:
                 self.write_deadline = math.inf
 
+    def send_now(self, data: bytes) -> int:
+        """Send what can be sent without waiting, and answer how many bytes that was."""
+        return self._transport.send_now(data)
+
     async def receive(self) -> bytes:
         """Wait for bytes without a deadline."""
         return await self._transport.receive()

@@ -16,6 +16,9 @@ class StreamLine(Protocol):
     async def send(self, data: bytes) -> None:
         """Send all of ``data``, at most `WRITE_SIZE` bytes; raise `ClientGone`."""
 
+    def send_now(self, data: bytes) -> int:
+        """Send what can be sent without waiting, answer how many bytes; raise `ClientGone`."""
+
     async def send_end(self) -> None:
         """Tell the client that no more comes; raise `ClientGone`."""
 

@@ -10,23 +10,72 @@ from typing import NamedTuple
 
 
 class WireProblem(NamedTuple):
-    """A code that the wire answers, the status that it always has, and what it means."""
+    """A code that the wire answers, its one status, what it means, and what to do about it."""
 
     code: str
     status: int
     summary: str
+    remedy: str
 
 
 WIRE_PROBLEMS = (
-    WireProblem("head_timeout", 408, "The head of the request did not arrive in time."),
-    WireProblem("target_too_long", 414, "Path and query are longer than this server takes."),
-    WireProblem("expectation_failed", 417, "The only expectation met is 100-continue."),
-    WireProblem("websocket_version", 426, "The version of WebSocket served is 13."),
-    WireProblem("head_too_large", 431, "The head of the request is larger than is taken."),
-    WireProblem("not_implemented", 501, "The method or the transfer coding is not known here."),
-    WireProblem("request_timeout", 503, "The request took too long. It may have been done."),
-    WireProblem("too_many_connections", 503, "Too many connections are open: try again later."),
-    WireProblem("http_version_not_supported", 505, "HTTP/1.1, 1.0 and 2 are served."),
+    WireProblem(
+        "head_timeout",
+        408,
+        "The head of the request did not arrive in time.",
+        "Send the request again. If it happens often, the connection is slow or broken.",
+    ),
+    WireProblem(
+        "target_too_long",
+        414,
+        "Path and query are longer than this server takes.",
+        "Shorten the query: send what is long in the body of the request, if the operation "
+        "has one.",
+    ),
+    WireProblem(
+        "expectation_failed",
+        417,
+        "The only expectation met is 100-continue.",
+        "Send the request again without the header expect.",
+    ),
+    WireProblem(
+        "websocket_version",
+        426,
+        "The version of WebSocket served is 13.",
+        "Use a client of WebSocket version 13 (RFC 6455).",
+    ),
+    WireProblem(
+        "head_too_large",
+        431,
+        "The head of the request is larger than is taken.",
+        "Send fewer or shorter headers. In a browser, cookies of other pages of this host "
+        "may be the cause: remove them.",
+    ),
+    WireProblem(
+        "not_implemented",
+        501,
+        "The method or the transfer coding is not known here.",
+        "Use a method that the contract lists, and no transfer coding but chunked.",
+    ),
+    WireProblem(
+        "request_timeout",
+        503,
+        "The request took too long. It may have been done.",
+        "Look whether it was done before you repeat it, or repeat it with the same mutation id.",
+    ),
+    WireProblem(
+        "too_many_connections",
+        503,
+        "Too many connections are open: try again later.",
+        "Close connections that are not in use, or send one request after the other on the "
+        "same connection, and try again.",
+    ),
+    WireProblem(
+        "http_version_not_supported",
+        505,
+        "HTTP/1.1, 1.0 and 2 are served.",
+        "Use a client of HTTP/1.1 or HTTP/2.",
+    ),
 )
 # These the application answers, too.
 _SHARED = {"invalid_request": 400, "body_timeout": 408, "internal_error": 500}

@@ -73,6 +73,18 @@ class HandedStream(trio.abc.HalfCloseableStream):
         except ClientGone as error:
             raise trio.BrokenResourceError from error
 
+    def send_now(self, data: bytes) -> int:
+        """Send what can be sent without waiting, and answer how many bytes that was.
+
+        For whoever sends one thing to many. Raises `trio.BrokenResourceError` when the client is
+        gone.
+        """
+        self._check_open()
+        try:
+            return self._line.send_now(data)
+        except ClientGone as error:
+            raise trio.BrokenResourceError from error
+
     async def send_eof(self) -> None:
         """Tell the client that no more comes; raise `trio.BrokenResourceError` when it is gone."""
         await trio.lowlevel.checkpoint()

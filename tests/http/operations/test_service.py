@@ -11,9 +11,11 @@ UNMET = Requirement("database", met=False, detail="The database does not answer.
 
 
 def service(*requirements: Requirement, stopping: bool = False) -> Application:
-    readiness = Readiness(requirements, stopping=stopping)
+    async def look() -> Readiness:
+        return Readiness(requirements, stopping=stopping)
+
     return Application(
-        [ServiceOperations(lambda: readiness)],
+        [ServiceOperations(look)],
         new_id=lambda: "made-here",
         log_request=lambda _: None,
         strict=True,
@@ -53,7 +55,7 @@ async def test_readiness_ready_lists_the_requirements(
 @pytest.mark.parametrize(
     ("application", "reason"),
     [
-        (service(MET, UNMET), "starting"),
+        (service(MET, UNMET), "requirement"),
         (service(MET, stopping=True), "stopping"),
         (service(UNMET, stopping=True), "stopping"),
     ],

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import AsyncIterator
+from html import unescape
 from html.parser import HTMLParser
 from typing import NoReturn, cast
 
@@ -12,15 +13,24 @@ from quart import request
 from quart.typing import TestAppProtocol as Running
 from quart_trio import QuartTrio
 
+from octavo.http.openapi import document
+from octavo.http.operations.service import ServiceOperations
 from octavo.http.pages import pages
 from octavo.http.pages.application import LARGEST_BODY
-from octavo.http.problems import NotFound, RateLimited
+from octavo.http.problems import NotFound, Problem, RateLimited
 from octavo.http.security_headers import PAGE_HEADERS
 from octavo.http.wire.asgi import Application, Event, Scope
+from tests.http.shelf import ShelfOperations
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 PROBLEM = "application/problem+json"
-ADDRESSES = ["/", "/problems", "/problems/not_found", "/problems/unknown", "/nowhere"]
+ADDRESSES = ["/", "/api/docs", "/problems", "/problems/not_found", "/problems/unknown", "/nowhere"]
+
+
+class Unexplained(Problem):
+    """A problem that nobody has a remedy for."""
+
+    status, code, summary = 409, "unexplained", "It is so."
 
 
 class Resources(HTMLParser):
@@ -39,10 +49,28 @@ class Resources(HTMLParser):
         self.loaded += [value for name, value in attributes if name == "href" and tag == "link"]
 
 
+class Anchors(HTMLParser):
+    """Where the links of a page lead, and where they can lead to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.all_ids: list[str] = []
+        self.feed(text)
+        self.ids = set(self.all_ids)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.targets += [value or "" for name, value in attributes if (tag, name) == ("a", "href")]
+        self.all_ids += [value or "" for name, value in attributes if name == "id"]
+
+
 def make() -> QuartTrio:
     """The pages, and below /test what can go wrong with one."""
     app = pages(
-        api_document="/api/openapi.json", problems=[NotFound], public_url="https://octavo.example"
+        api_document="/api/openapi.json",
+        contract=document([ServiceOperations, ShelfOperations], title="Octavo", version="1"),
+        problems=[NotFound, Unexplained],
+        public_url="https://octavo.example",
     )
 
     @app.get("/test/failure")
@@ -86,12 +114,12 @@ async def test_index_says_where_the_api_document_is(running: Running) -> None:
     status, headers, text = await ask(running, "/")
     assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert '<a href="/api/openapi.json">' in text
+    assert '<a href="/api/docs">' in text
 
 
 async def test_index_promises_no_more_than_there_is(running: Running) -> None:
     _, _, text = await ask(running, "/")
     assert "it keeps no notes yet" in text
-    assert "what to do" not in text
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
@@ -114,7 +142,7 @@ async def test_answer_has_the_headers_of_pages_once(
         assert answer.headers.getlist(name.decode()) == [value.decode()]
 
 
-@pytest.mark.parametrize("path", [*ADDRESSES, "/test/failure"])
+@pytest.mark.parametrize("path", sorted({*ADDRESSES, "/test/failure"} - {"/api/docs"}))
 async def test_page_is_not_stored_and_sets_no_cookie(running: Running, path: str) -> None:
     _, headers, _ = await ask(running, path)
     assert headers["cache-control"] == "no-store"
@@ -129,6 +157,46 @@ async def test_style_sheet_is_cached_and_revalidated(running: Running) -> None:
         "/static/octavo.css", headers={"if-none-match": headers["etag"]}
     )
     assert (again.status_code, await again.get_data()) == (304, b"")
+
+
+async def test_problem_page_says_what_it_means_and_what_to_do(running: Running) -> None:
+    _, _, text = await ask(running, "/problems/not_found")
+    shown = unescape(text)
+    assert NotFound.summary in shown
+    assert f"<h2>What to do</h2>\n<p>{NotFound.remedy}</p>" in shown
+
+
+async def test_problem_page_without_a_remedy_promises_none(running: Running) -> None:
+    status, _, text = await ask(running, "/problems/unexplained")
+    assert (status, "What to do" in text) == (200, False)
+
+
+async def test_api_page_is_kept_by_the_browser_and_revalidated(running: Running) -> None:
+    status, headers, text = await ask(running, "/api/docs")
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert (headers["cache-control"], "/api/shelves" in text) == ("no-cache", True)
+    again = await running.test_client().get("/api/docs", headers={"if-none-match": headers["etag"]})
+    assert (again.status_code, await again.get_data()) == (304, b"")
+
+
+async def test_api_page_shows_words_of_the_contract_as_no_markup() -> None:
+    described = document([ShelfOperations], title="<b>Octavo</b>", version="1")
+    async with pages(api_document="/api/openapi.json", contract=described).test_app() as app:
+        _, _, text = await ask(app, "/api/docs")
+    assert "&lt;b&gt;Octavo&lt;/b&gt; API" in text
+    assert "<b>" not in text
+
+
+async def test_api_page_links_lead_somewhere(running: Running) -> None:
+    _, _, text = await ask(running, "/api/docs")
+    anchors = Anchors(text)
+    local = {target.removeprefix("#") for target in anchors.targets if target.startswith("#")}
+    assert local
+    assert local <= anchors.ids
+    assert len(anchors.all_ids) == len(anchors.ids)
+    others = {target for target in anchors.targets if not target.startswith("#")}
+    assert "/problems/not_found" in others
+    assert all(target.startswith("/") for target in others)
 
 
 async def test_problem_has_a_page_that_its_type_leads_to(running: Running) -> None:

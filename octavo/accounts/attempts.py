@@ -1,0 +1,81 @@
+"""Count who tries what how often, in memory of a fixed bound."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import trio
+
+from octavo.model.address import Address
+from octavo.model.attempts import Rate, admit, client_network
+from octavo.model.identity_refusal import TooManyAttempts
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRates:
+    """How often one route may be tried.
+
+    Attributes:
+        client: by one client, whatever it tries.
+        account: for one address of an account, by whoever tries; None for no such bound.
+    """
+
+    client: Rate
+    account: Rate | None = None
+
+
+RATES: Mapping[str, RouteRates] = {
+    "sign-in": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
+    "registration": RouteRates(client=Rate(30, 300.0), account=Rate(10, 300.0)),
+}
+"""By the route's name, which is the rate class of its operation."""
+
+
+class Attempts:
+    """Admits tries, and refuses those that come too often.
+
+    Args:
+        rates: of each route.
+        most: clients, and accounts, that are kept in mind. Beyond that those whose tries lie
+            back the longest are forgotten, and may try anew. Clients never push accounts out.
+    """
+
+    def __init__(self, rates: Mapping[str, RouteRates] = RATES, *, most: int = 50_000) -> None:
+        self._rates = dict(rates)
+        self._clients = _Table(most)
+        self._accounts = _Table(most)
+
+    def admit_client(self, route: str, client: str | None) -> None:
+        """Count a try of a client, by its address, None when it has none.
+
+        Raises `TooManyAttempts`, and KeyError for a route without a rate.
+        """
+        self._clients.admit((route, client_network(client)), self._rates[route].client)
+
+    def admit_account(self, route: str, address: Address) -> None:
+        """Count a try for the address of an account, whether or not there is one.
+
+        Raises as `admit_client`.
+        """
+        rate = self._rates[route].account
+        if rate is not None:
+            self._accounts.admit((route, address), rate)
+
+
+class _Table:
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._paid_at: dict[tuple[str, str], float] = {}
+
+    def __len__(self) -> int:
+        return len(self._paid_at)
+
+    def admit(self, key: tuple[str, str], rate: Rate) -> None:
+        now = trio.current_time()
+        # Taken out and put in again, the keys stand in the order of their last tries.
+        paid_at, retry_after = admit(self._paid_at.pop(key, None), now, rate)
+        self._paid_at[key] = paid_at
+        if len(self._paid_at) > self._most:
+            del self._paid_at[next(iter(self._paid_at))]
+        if retry_after:
+            raise TooManyAttempts(max(1, math.ceil(retry_after)))

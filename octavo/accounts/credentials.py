@@ -1,0 +1,139 @@
+"""Find out who shows a session's token or an API key."""
+
+import math
+from collections.abc import Callable
+
+import trio
+
+from octavo.accounts.activity import Activity
+from octavo.accounts.caller import Caller, caller_of
+from octavo.accounts.injected import Clock, milliseconds
+from octavo.accounts.remembered import Entry, Remembered
+from octavo.model.identity import AccountId
+from octavo.model.session import SessionLife
+from octavo.model.token import digest_of, is_api_key, is_opaque_token
+from octavo.store import Store
+from octavo.store.scripts import api_keys, sessions
+
+ACTIVITY_INTERVAL = 60.0
+"""Seconds in which the activity of a session or a key is written down once."""
+
+
+class Credentials:
+    """Knows sessions and keys, and remembers those it saw for some seconds.
+
+    Args:
+        store: where they are kept.
+        activity: takes when they are used.
+        now: the clock.
+        life: how long sessions last.
+        fresh: seconds that somebody found is not looked up again. So long does one that another
+            process revoked still pass; what this process revokes is told to `forget`.
+        most: sessions and keys, each, that are remembered.
+        forgotten: told of each account that `forget` was told of; must not wait.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        activity: Activity,
+        *,
+        now: Clock,
+        life: SessionLife,
+        fresh: float = 5.0,
+        most: int = 10_000,
+        forgotten: Callable[[AccountId], None] = lambda _: None,
+    ) -> None:
+        self._store = store
+        self._forgotten = forgotten
+        self._activity = activity
+        self._now = now
+        self._life = life
+        self._fresh = fresh
+        self._sessions = Remembered(most)
+        self._keys = Remembered(most)
+
+    def forget(self, account_id: AccountId) -> None:
+        """Look up every session and key of the account anew from now on.
+
+        To be called once it is kept that one ended, or that the account's role or state changed.
+        """
+        self._sessions.forget(account_id)
+        self._keys.forget(account_id)
+        self._forgotten(account_id)
+
+    async def of_key(self, secret: bytes) -> Caller | None:
+        """Answer whose key ``secret`` is; None when it opens nothing.
+
+        Raises `StoreUnavailable`. Cancelling changes nothing.
+        """
+        digest = digest_of(secret)
+        entry = self._keys.find(digest)
+        if entry is None or entry.until <= trio.current_time():
+            if not is_api_key(secret):
+                return None
+            entry = await self._look_up_key(digest)
+            if entry is None:
+                return None
+        now = self._now()
+        if now >= entry.expires_at:
+            return None
+        if now - entry.active_at >= ACTIVITY_INTERVAL:
+            entry.active_at = now
+            key_id = entry.caller.key_id
+            if key_id is not None:
+                self._activity.key_used(key_id, milliseconds(now))
+        return entry.caller
+
+    async def of_session(self, token: bytes) -> Caller | None:
+        """Answer whose session ``token`` is of; None when it opens nothing.
+
+        Raises `StoreUnavailable`. Cancelling changes nothing.
+        """
+        digest = digest_of(token)
+        entry = self._sessions.find(digest)
+        if entry is None or entry.until <= trio.current_time():
+            if not is_opaque_token(token):
+                return None
+            entry = await self._look_up_session(digest)
+            if entry is None:
+                return None
+        now = self._now()
+        if now >= entry.expires_at:
+            return None
+        if now - entry.active_at >= ACTIVITY_INTERVAL:
+            entry.active_at = now
+            session_id = entry.caller.session_id
+            if session_id is not None:
+                self._activity.session_active(session_id, milliseconds(now))
+        return entry.caller
+
+    async def _look_up_key(self, digest: bytes) -> Entry | None:
+        generation = self._keys.generation
+        found = await self._store.read(api_keys.by_digest(digest))
+        if found is None or not found.account.open:
+            return None
+        key = found.key
+        entry = Entry(
+            caller_of(found.account, key_id=key.key_id),
+            expires_at=math.inf if key.expires_at is None else key.expires_at / 1000,
+            active_at=-math.inf if key.used_at is None else key.used_at / 1000,
+            until=trio.current_time() + self._fresh,
+        )
+        self._keys.keep(digest, entry, generation)
+        return entry
+
+    async def _look_up_session(self, digest: bytes) -> Entry | None:
+        generation = self._sessions.generation
+        found = await self._store.read(sessions.by_digest(digest))
+        if found is None or not found.account.open:
+            return None
+        session = found.session
+        entry = Entry(
+            caller_of(found.account, session_id=session.session_id),
+            expires_at=self._life.expires_at(session) / 1000,
+            active_at=session.active_at / 1000,
+            until=trio.current_time() + self._fresh,
+        )
+        self._sessions.keep(digest, entry, generation)
+        return entry

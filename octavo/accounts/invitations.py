@@ -1,0 +1,45 @@
+"""Invite somebody to make an account, as a command does, and the first start of all."""
+
+from octavo.accounts.injected import Clock, NewEntropy, NewId, milliseconds
+from octavo.model.account import Role
+from octavo.model.address import Address
+from octavo.model.invitation import Invitation, InvitationId
+from octavo.model.token import digest_of, opaque_token
+from octavo.store import Store
+from octavo.store.scripts import accounts, invitations
+
+FIRST_INVITATION_LASTS = 3600.0
+"""Seconds that the invitation of the first administrator is good for."""
+
+
+async def invite(
+    store: Store,
+    *,
+    now: Clock,
+    new_id: NewId,
+    new_token: NewEntropy,
+    role: Role,
+    address: Address | None,
+    expires_in: float,
+) -> str:
+    """Make an invitation and answer its token, which can't be read again.
+
+    It makes one account with ``role``, and with ``address`` alone unless that is None, within
+    ``expires_in`` seconds. Raises `StoreUnavailable`. Cancelled, an invitation may have been
+    made whose token nobody knows.
+    """
+    created = milliseconds(now())
+    invitation = Invitation(
+        InvitationId(new_id()), address, role, created, created + milliseconds(expires_in)
+    )
+    token = opaque_token(new_token())
+    await store.write(invitations.create(invitation, digest_of(token.encode())))
+    return token
+
+
+async def has_accounts(store: Store) -> bool:
+    """Answer whether the installation has an account, whatever its state.
+
+    Raises `StoreUnavailable`.
+    """
+    return await store.read(accounts.has_any())

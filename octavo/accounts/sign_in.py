@@ -1,0 +1,143 @@
+"""Sign in with address and password, and out."""
+
+from dataclasses import dataclass, field
+
+from octavo.accounts.attempts import Attempts
+from octavo.accounts.credentials import Credentials
+from octavo.accounts.injected import Clock, NewEntropy, NewId, milliseconds
+from octavo.accounts.passwords import Passwords
+from octavo.model.account import Account
+from octavo.model.address import Address
+from octavo.model.identity import AccountId
+from octavo.model.identity_refusal import CredentialRefused, TooManyAttempts
+from octavo.model.session import Session, SessionId, SessionLife
+from octavo.model.token import digest_of, is_opaque_token, opaque_token
+from octavo.store import Store
+from octavo.store.scripts import accounts, sessions
+from octavo.store.scripts.sessions import OpenSession
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A session that just began, its account, and its token, which is told this once."""
+
+    account: Account
+    session: Session
+    token: str = field(repr=False)
+
+
+class SessionMaker:
+    """Makes sessions, which somebody else keeps."""
+
+    def __init__(self, *, now: Clock, new_id: NewId, new_entropy: NewEntropy) -> None:
+        self._now = now
+        self._new_id = new_id
+        self._new_entropy = new_entropy
+
+    def make(self, account_id: AccountId, device: str, client: str | None) -> tuple[Session, str]:
+        """Answer a session that begins now, and its token.
+
+        ``device`` is what the browser calls itself, ``client`` its address.
+        """
+        now = milliseconds(self._now())
+        session = Session(SessionId(self._new_id()), account_id, device, client or "", now, now)
+        return session, opaque_token(self._new_entropy())
+
+
+class SigningIn:
+    """Begins and ends sessions.
+
+    Args:
+        store: where they are kept.
+        credentials: told of the sessions that end.
+        passwords: verifies them.
+        attempts: counts the tries for each address, on the route ``sign-in``.
+        maker: of sessions.
+        now: the clock.
+        life: how long sessions last.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        credentials: Credentials,
+        passwords: Passwords,
+        attempts: Attempts,
+        maker: SessionMaker,
+        *,
+        now: Clock,
+        life: SessionLife,
+    ) -> None:
+        self._store = store
+        self._credentials = credentials
+        self._passwords = passwords
+        self._attempts = attempts
+        self._maker = maker
+        self._now = now
+        self._life = life
+
+    async def sign_in(
+        self, address: Address, password: str, device: str, client: str | None
+    ) -> SignedIn:
+        """Begin a session of the account with ``address``, if ``password`` is its own.
+
+        It takes as long for an address that no account has. Raises `CredentialRefused`, also for
+        a disabled account, `TooManyAttempts` and `StoreUnavailable`. Cancelled, a session may
+        have begun whose token nobody knows; it ends when it was idle long enough.
+        """
+        self._attempts.admit_account("sign-in", address)
+        stored = await self._store.read(accounts.password_at(address))
+        matches = await self._passwords.verify(password, None if stored is None else stored.encoded)
+        if stored is None or not matches or not stored.account.open:
+            raise CredentialRefused
+        session, token = self._maker.make(stored.account.account_id, device, client)
+        account = await self._store.write(
+            sessions.begin(
+                session,
+                digest_of(token.encode()),
+                verified=stored.encoded,
+                rehashed=await self._rehashed(password, stored.encoded),
+                alive=self._life.alive_since(session.created_at),
+            )
+        )
+        return SignedIn(account, session, token)
+
+    async def _rehashed(self, password: str, encoded: str) -> str | None:
+        if not self._passwords.outdated(encoded):
+            return None
+        try:
+            return await self._passwords.hash(password)
+        except TooManyAttempts:
+            # The old hash is good enough until there is time for a new one.
+            return None
+
+    async def session_of(self, token: bytes) -> OpenSession | None:
+        """Answer the session of ``token``; None when it opens nothing now.
+
+        Raises `StoreUnavailable`.
+        """
+        if not is_opaque_token(token):
+            return None
+        found = await self._store.read(sessions.by_digest(digest_of(token)))
+        if found is None or not found.account.open:
+            return None
+        alive = milliseconds(self._now()) < self._life.expires_at(found.session)
+        return found if alive else None
+
+    async def sign_out(self, token: bytes) -> None:
+        """End the session of ``token``, if there is one.
+
+        Raises `StoreUnavailable`. Cancelled, it may have ended.
+        """
+        if not is_opaque_token(token):
+            return
+        digest = digest_of(token)
+        found = await self._store.read(sessions.by_digest(digest))
+        if found is None:
+            return
+        session = found.session
+        try:
+            await self._store.write(sessions.end(session.account_id, session.session_id))
+        finally:
+            # A write that failed, or was cancelled, may have been kept.
+            self._credentials.forget(session.account_id)

@@ -1,0 +1,37 @@
+"""``octavo invite``: an invitation from the terminal of the machine."""
+
+from functools import partial
+from urllib.parse import quote
+
+import click
+import trio
+
+from octavo import service
+from octavo.cli.help import Command, example
+from octavo.cli.output import Failed, say
+from octavo.cli.reading import read, takes_settings
+
+
+@click.command(
+    "invite",
+    cls=Command,
+    help="Make an invitation to register, and print its link, which works once. "
+    "The server need not run.",
+    epilog=example("octavo invite --administrator --address ada@example.org"),
+)
+@click.option("--administrator", is_flag=True, help="who registers becomes an administrator")
+@click.option("--address", metavar="ADDRESS", help="only this address can register with it")
+@takes_settings("data_dir", "database", "public_url")
+@click.pass_context
+def command(
+    context: click.Context, /, administrator: bool, address: str | None, **given: str | None
+) -> None:
+    """Print the link. Raises `Failed`."""
+    settings = read(context, given).settings
+    try:
+        token = trio.run(
+            partial(service.invite, settings, administrator=administrator, address=address)
+        )
+    except service.InvitationRefused as error:
+        raise Failed(str(error)) from None
+    say(f"{settings.public_url}/register?invitation={quote(token, safe='')}")

@@ -1,0 +1,50 @@
+"""What a command tells: results on standard output, why it failed on standard error."""
+
+import os
+import sys
+from contextlib import suppress
+
+
+class Failed(Exception):
+    """The command can't go on: a line for each of ``problems``, and the ``exit_code``."""
+
+    def __init__(self, *problems: str, exit_code: int = 1) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+        self.exit_code = exit_code
+
+
+class OutputFailed(Failed):
+    """Standard output is closed, full or gone; the text says which."""
+
+
+def say(text: str) -> None:
+    """Write ``text`` and a line feed to standard output, at once.
+
+    Characters that its encoding lacks become question marks. Raises `OutputFailed`.
+    """
+    # Python has none when the process was started with it closed.
+    if sys.stdout is None:
+        raise OutputFailed("standard output is closed")
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+        sys.stdout.flush()
+    except OSError as error:
+        _discard_the_rest()
+        raise OutputFailed(f"standard output can't be written: {error.strerror}") from error
+
+
+def tell(*problems: str) -> None:
+    """Write a line for each of ``problems`` to standard error."""
+    # Nobody may be there to read it; the exit code tells all the same.
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.writelines(f"octavo: {problem}\n" for problem in problems)
+            sys.stderr.flush()
+
+
+def _discard_the_rest() -> None:
+    # What is buffered would fail once more, with a traceback, when the interpreter flushes it.
+    with suppress(OSError, ValueError), open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdout.fileno())

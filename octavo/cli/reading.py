@@ -1,0 +1,58 @@
+"""The settings as options of a command."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import click
+
+from octavo.cli.output import Failed
+from octavo.settings import Read, SettingsError, read_settings
+from octavo.settings.description import Description, describe, shown
+from octavo.settings.names import CONFIG_OPTION, CONFIG_VARIABLE
+from octavo.settings.reading import CONFIG_FILE
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def takes_settings(*names: str) -> Callable[[F], F]:
+    """Give a command the option of each of the settings ``names``, of all if none is named.
+
+    The command gets their texts by the names of the settings, and ``config``, the file.
+    """
+    wanted = [each for each in describe() if not names or each.name in names]
+
+    def decorate(function: F) -> F:
+        for setting in reversed(wanted):
+            function = _option(setting)(function)
+        return click.option(
+            CONFIG_OPTION,
+            "config",
+            metavar="FILE",
+            help="file of settings in TOML "
+            f"(default {CONFIG_FILE}, if there is one; environment {CONFIG_VARIABLE})",
+        )(function)
+
+    return decorate
+
+
+def read(context: click.Context, given: Mapping[str, str | None]) -> Read:
+    """Read the settings, with what `takes_settings` was ``given``.
+
+    Raises `Failed` with a line for each problem, and the exit code of wrong settings.
+    """
+    options = {name: text for name, text in given.items() if name != "config"}
+    environment: Mapping[str, str] = context.find_root().obj
+    try:
+        return read_settings(environment, options, given["config"])
+    except SettingsError as error:
+        raise Failed(*error.problems, exit_code=2) from None
+
+
+def _option(setting: Description) -> Callable[[F], F]:
+    default = shown(setting.default) or "none"
+    return click.option(
+        setting.option,
+        setting.name,
+        metavar="VALUE",
+        help=f"{setting.meaning} (default {default}; environment {setting.variable})",
+    )

@@ -1,0 +1,72 @@
+"""``octavo settings``: every setting, its value now, and where that comes from."""
+
+import json
+import textwrap
+
+import click
+
+from octavo.cli.help import Command, example
+from octavo.cli.output import say
+from octavo.cli.reading import read, takes_settings
+from octavo.settings import Read
+from octavo.settings.description import Description, describe, plain, shown
+
+_WIDTH = 80
+
+
+@click.command(
+    "settings",
+    cls=Command,
+    help="Show every setting: its value and where that comes from, its meaning, its environment "
+    "variable, its option, its default. Passwords are hidden.",
+    epilog=example("octavo settings", "octavo settings --json --config /etc/octavo.toml"),
+)
+@click.option("--json", "as_json", is_flag=True, help="as one JSON object, for programs")
+@takes_settings()
+@click.pass_context
+def command(context: click.Context, /, as_json: bool, **given: str | None) -> None:
+    """Print the settings. Raises `Failed`."""
+    found = read(context, given)
+    say(_document(found) if as_json else _page(found))
+
+
+def _document(found: Read) -> str:
+    settings = [
+        {
+            "name": each.name,
+            "value": plain(getattr(found.settings, each.name)),
+            "origin": found.origins.get(each.name, "default"),
+            "default": each.default,
+            "variable": each.variable,
+            "option": each.option,
+            "meaning": each.meaning,
+        }
+        for each in describe()
+    ]
+    file = None if found.file is None else str(found.file)
+    return json.dumps({"file": file, "settings": settings}, ensure_ascii=False, indent=2)
+
+
+def _page(found: Read) -> str:
+    return "\n\n".join("\n".join(_entry(each, found)) for each in describe())
+
+
+def _entry(setting: Description, found: Read) -> list[str]:
+    value = shown(plain(getattr(found.settings, setting.name))) or "none"
+    default = shown(setting.default) or "none"
+    lines = [f"{setting.name} = {value}"]
+    details = [
+        f"from {found.origins.get(setting.name, 'the default')}",
+        setting.meaning,
+        f"{setting.variable}, {setting.option}; default {default}",
+    ]
+    for detail in details:
+        lines += textwrap.wrap(
+            detail,
+            _WIDTH,
+            initial_indent="    ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines

@@ -1,0 +1,65 @@
+"""Ask the server that runs with a data folder."""
+
+import socket
+from pathlib import Path
+
+from octavo.control.lines import LONGEST_ANSWER, BadLine, read_answer, request_line
+from octavo.control.place import AddressTooLong, socket_address
+
+PATIENCE = 5.0
+"""Seconds that each step of the exchange may take."""
+
+_CHUNK = 64 * 1024
+
+
+class ControlFailed(Exception):
+    """The server was not asked, or gave no result; the text says why, in one line."""
+
+
+def ask(folder: Path, command: str, *, patience: float = PATIENCE) -> str:
+    """Have the server of the data folder ``folder`` carry out ``command``; answer its result.
+
+    Blocks, at most ``patience`` seconds a step. Raises `ControlFailed` when no server runs there,
+    this user may not ask it, or it does not do what was asked.
+    """
+    where = folder.absolute()
+    try:
+        with (
+            socket_address(folder) as address,
+            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream,
+        ):
+            stream.settimeout(patience)
+            stream.connect(address)
+            stream.sendall(request_line(command))
+            result, error = read_answer(_read_line(stream))
+    except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
+        raise ControlFailed(
+            f"no server runs with the data folder {where}: "
+            "start one there, or name its folder with --data-dir"
+        ) from None
+    except TimeoutError:
+        raise ControlFailed(
+            f"the server of the data folder {where} did not answer within {patience:g} seconds"
+        ) from None
+    except AddressTooLong as failure:
+        raise ControlFailed(str(failure)) from None
+    except OSError as failure:
+        raise ControlFailed(
+            f"the server of the data folder {where} can't be asked: {failure.strerror}"
+        ) from None
+    except BadLine as failure:
+        raise ControlFailed(f"the server of the data folder {where}: {failure}") from None
+    if result is None:
+        raise ControlFailed(f"the server of the data folder {where} refused: {error}")
+    return result
+
+
+def _read_line(stream: socket.socket) -> bytes:
+    received = bytearray()
+    while chunk := stream.recv(_CHUNK):
+        received += chunk
+        if received.endswith(b"\n"):
+            return bytes(received)
+        if len(received) > LONGEST_ANSWER:
+            raise BadLine("the answer is too long")
+    raise BadLine("the connection ended within the answer")

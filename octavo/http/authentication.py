@@ -1,0 +1,92 @@
+"""Who calls: by an API key or by the cookie of a session, and from which pages.
+
+A key goes before a cookie. A program shows it on purpose, while a browser sends its cookie along
+with whatever a page asks for; so with the cookie, and only then, a change must come from the
+pages of the installation itself, by the ``origin`` header that browsers set and pages can't
+(Fetch, section 3.2).
+"""
+
+from collections.abc import Sequence
+
+from octavo.accounts.caller import Caller
+from octavo.accounts.credentials import Credentials
+from octavo.http.call import Call
+from octavo.http.problems import Header, KeyRefused, NotSignedIn, WrongOrigin
+from octavo.http.session_cookie import session_token
+
+_BEARER = b"bearer "
+_HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class SessionOrKey:
+    """Authenticates the operations of `Security.SESSION_OR_KEY`.
+
+    Args:
+        credentials: knows sessions and keys.
+        origin: of the installation, such as ``https://notes.example.org``.
+    """
+
+    def __init__(self, credentials: Credentials, *, origin: str) -> None:
+        self._credentials = credentials
+        self._origin = origin.encode()
+
+    async def authenticate(self, call: Call) -> Caller:
+        """Answer who calls.
+
+        Raises as `identify`, and `StoreUnavailable`. Cancelling changes nothing.
+        """
+        scope = call.scope
+        return await self.identify(scope["headers"], changes=scope["method"] not in _HARMLESS)
+
+    async def identify(self, headers: Sequence[Header], *, changes: bool) -> Caller:
+        """Answer who sent ``headers``, names in lower case.
+
+        ``changes`` says that the request is one that another site must not be able to cause: a
+        change, or the handshake of a WebSocket. An ``authorization`` of another scheme than
+        Bearer, which may belong to a proxy in between, is passed over.
+
+        Raises:
+            NotSignedIn: there is no key, and no cookie that opens an account.
+            KeyRefused: the key opens none, whatever the cookie does.
+            WrongOrigin: the cookie counts, and the request comes from elsewhere.
+        """
+        for name, value in headers:
+            if name == b"authorization" and value[:7].lower() == _BEARER:
+                caller = await self._credentials.of_key(value[7:])
+                if caller is None:
+                    raise KeyRefused
+                return caller
+        token = session_token(headers)
+        if token is None:
+            raise NotSignedIn
+        if changes and origin_of(headers) != self._origin:
+            raise WrongOrigin
+        caller = await self._credentials.of_session(token)
+        if caller is None:
+            raise NotSignedIn
+        return caller
+
+
+def origin_of(headers: Sequence[Header]) -> bytes | None:
+    """Answer the one ``origin`` of ``headers``; None for none, and for several."""
+    found = [value for name, value in headers if name == b"origin"]
+    return found[0] if len(found) == 1 else None
+
+
+def require_origin(headers: Sequence[Header], origin: str) -> None:
+    """Raise `WrongOrigin` unless ``headers`` say that the request comes from ``origin``.
+
+    For what nobody is signed in for yet, so that another site can't sign a visitor in to an
+    account of its own. A program that is no browser sends the header itself.
+    """
+    if origin_of(headers) != origin.encode():
+        raise WrongOrigin
+
+
+def refuse_other_origin(headers: Sequence[Header], origin: str) -> None:
+    """Raise `WrongOrigin` when ``headers`` name another origin; they may name none.
+
+    For reading: browsers leave the header out where a page asks its own origin.
+    """
+    if any(name == b"origin" for name, _ in headers):
+        require_origin(headers, origin)

@@ -1,0 +1,183 @@
+"""Files as the contract shows them: revisions, changes, whole files, entries of the feed."""
+
+from typing import Literal, cast
+
+from pydantic_core import MISSING
+
+from octavo.http.contract_model import ContractModel
+from octavo.http.identifier import Identifier
+from octavo.http.timestamp import Timestamp, timestamp
+from octavo.model.changeset import Outcome
+from octavo.model.identity import FileId, MutationId, WorkspaceId
+from octavo.model.path import Kind
+from octavo.model.receipt import FileOutcome, Receipt
+from octavo.model.revision import Revision, State
+from octavo.store.scripts.files import StoredFile
+
+
+class RevisionDocument(ContractModel):
+    """One revision of a file; it never changes."""
+
+    id: Identifier
+    file_id: Identifier
+    position: int
+    """Place of its changeset in the order of the workspace."""
+    kind: Kind
+    path: str | None
+    """Null for a purged file."""
+    digest: str | None
+    """SHA-256 of the content, in hexadecimal; null for a purged file."""
+    size: int
+    """Of the content, in bytes."""
+    media_type: str | None
+    author: Identifier
+    """Id of the account that made it."""
+    created_at: Timestamp
+    mutation_id: Identifier
+
+
+class FileChange(ContractModel):
+    """What became of one file."""
+
+    file_id: Identifier
+    outcome: Outcome
+    revision: RevisionDocument
+    """The accepted head; it carries no text."""
+    position: int
+    path: str | None
+
+
+class ChangesetResult(ContractModel):
+    """What became of a changeset."""
+
+    mutation_id: Identifier
+    position: int
+    """Its place in the order of the workspace; when it changed nothing, that of the last one."""
+    changes: list[FileChange]
+
+
+class WorkspaceFile(ContractModel):
+    """A file at its head, or as one of its revisions left it."""
+
+    id: Identifier
+    workspace_id: Identifier
+    path: str | None
+    kind: Kind
+    state: State
+    head: RevisionDocument
+    text: str | None
+    """The Markdown; null for an image."""
+    document: None = None
+    """Null as long as notes have no document."""
+
+
+class ListedFile(ContractModel):
+    """A file without its text."""
+
+    id: Identifier
+    workspace_id: Identifier
+    path: str
+    kind: Kind
+    state: Literal["live", "deleted"]
+    head: RevisionDocument
+
+
+class FeedEntry(ContractModel):
+    """What a file has become, at the position where it changed last."""
+
+    position: int
+    file_id: Identifier
+    path: str | None
+    kind: Kind
+    state: State
+    revision_id: Identifier
+    digest: str | None
+    size: int
+    mutation_id: Identifier
+    changed_at: Timestamp
+    text: str | MISSING | None = MISSING
+    """The Markdown of a live note, when it was asked for."""
+
+
+def revision_document(revision: Revision) -> RevisionDocument:
+    """Answer a revision as a document."""
+    # What the store holds was checked on its way in.
+    return RevisionDocument.model_construct(
+        id=revision.revision_id,
+        file_id=revision.file_id,
+        position=revision.position,
+        kind=revision.kind,
+        path=revision.path or None,
+        digest=revision.digest or None,
+        size=revision.size,
+        media_type=revision.media_type or None,
+        author=revision.author,
+        created_at=timestamp(revision.created_at),
+        mutation_id=revision.mutation_id,
+    )
+
+
+def file_change(outcome: FileOutcome) -> FileChange:
+    """Answer what came of one operation as a document."""
+    head = outcome.head
+    return FileChange.model_construct(
+        file_id=head.file_id,
+        outcome=outcome.outcome,
+        revision=revision_document(head),
+        position=head.position,
+        path=head.path or None,
+    )
+
+
+def changeset_result(receipt: Receipt) -> ChangesetResult:
+    """Answer a receipt as a document."""
+    return ChangesetResult.model_construct(
+        mutation_id=receipt.mutation_id,
+        position=receipt.position,
+        changes=[file_change(outcome) for outcome in receipt.outcomes],
+    )
+
+
+def workspace_file(workspace_id: WorkspaceId, stored: StoredFile) -> WorkspaceFile:
+    """Answer a file with its text as a document."""
+    revision = stored.revision
+    return WorkspaceFile.model_construct(
+        id=revision.file_id,
+        workspace_id=workspace_id,
+        path=revision.path or None,
+        kind=revision.kind,
+        state=revision.state,
+        head=revision_document(revision),
+        text=stored.text,
+    )
+
+
+def listed_file(workspace_id: WorkspaceId, revision: Revision) -> ListedFile:
+    """Answer a file that was not purged as a document."""
+    return ListedFile.model_construct(
+        id=revision.file_id,
+        workspace_id=workspace_id,
+        path=revision.path,
+        kind=revision.kind,
+        state=cast('Literal["live", "deleted"]', revision.state),
+        head=revision_document(revision),
+    )
+
+
+def feed_entry(stored: StoredFile, *, text: bool) -> FeedEntry:
+    """Answer a head as an entry of the feed."""
+    revision = stored.revision
+    shown = stored.text if revision.state == "live" else None
+    return FeedEntry.model_construct(
+        position=revision.position,
+        file_id=FileId(revision.file_id),
+        path=revision.path or None,
+        kind=revision.kind,
+        state=revision.state,
+        revision_id=revision.revision_id,
+        digest=revision.digest or None,
+        size=revision.size,
+        mutation_id=MutationId(revision.mutation_id),
+        changed_at=timestamp(revision.created_at),
+        text=shown if text else MISSING,
+    )

@@ -1,0 +1,170 @@
+"""The problems of changing and reading files, and those that refusals become."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from octavo.actors.core import ActorQuarantined, NotExecuted, OutcomeUnknown
+from octavo.actors.workspace import NotAccepted, NotKept, NoWorkspace
+from octavo.http.problems import NotFound, Problem
+from octavo.http.store_problems import WorkspaceBusy, store_problem
+from octavo.model import refusal as refused
+
+
+class InvalidPath(Problem):
+    """The path is none that every system can hold."""
+
+    status, code = 422, "invalid_path"
+    summary = "The path can't be used on every system."
+    remedy = (
+        "Choose a relative path with slashes between its names, in Unicode form NFC, without "
+        "characters or names that Windows, macOS or Linux reserve. The detail says what is wrong."
+    )
+
+
+class PathConflict(Problem):
+    """Another live file occupies the path."""
+
+    status, code = 409, "path_conflict"
+    summary = "Another file stands at this path."
+    remedy = (
+        "Choose another path, or move or delete the other file first; one changeset can do both. "
+        "Paths that differ in case alone are one path."
+    )
+
+
+class InvalidGraph(Problem):
+    """A file would stand where a folder is, or the other way round."""
+
+    status, code = 422, "invalid_graph"
+    summary = "A file and a folder can't stand at one path."
+    remedy = "Choose a path that is no folder of other files, and below no file."
+
+
+class InvalidContent(Problem):
+    """The content is none that the file can have."""
+
+    status, code = 422, "invalid_content"
+    summary = "The file can't have this content."
+    remedy = "The detail says what to leave out. Text is Unicode without NUL; images take none."
+
+
+class TooManyFiles(Problem):
+    """The changeset has more operations than one may have."""
+
+    status, code = 422, "too_many_files"
+    summary = "One changeset can't change so many files."
+    remedy = "Split it into several changesets, each complete in itself."
+
+
+class HeadMoved(Problem):
+    """At least one head is not the expected one; ``fileIds`` names the files."""
+
+    status, code = 412, "head_moved"
+    summary = "A file has changed since it was read."
+    remedy = (
+        "Read the files of the member fileIds again, merge their new heads with your change, and "
+        "send it with the entity tags of these heads."
+    )
+
+
+class IfMatchRequired(Problem):
+    """The expected head was not named."""
+
+    status, code = 428, "if_match_required"
+    summary = "Name the head that you change, in if-match."
+    remedy = (
+        "Read the file, and send the entity tag of the answer in if-match. * is not taken: it "
+        "would overwrite what nobody has seen."
+    )
+
+
+class FilePurged(Problem):
+    """The file was purged."""
+
+    status, code = 410, "file_purged"
+    summary = "The file was purged for good; its id can't be written again."
+    remedy = "Make a new file, under a new id, from what you still have."
+
+
+class FileExists(Problem):
+    """The id belongs to a file already."""
+
+    status, code = 409, "file_exists"
+    summary = "The id belongs to another file, live or deleted."
+    remedy = "Make a new id for a new file, or update or restore the one that has it."
+
+
+class FileLive(Problem):
+    """Only a deleted file can be restored or purged."""
+
+    status, code = 409, "file_live"
+    summary = "The file is not deleted."
+    remedy = "Delete the file first. A live one needs no restoring."
+
+
+class MutationReused(Problem):
+    """The identity belongs to another change."""
+
+    status, code = 409, "mutation_reused"
+    summary = "This mutationId was used for another change."
+    remedy = "Take a new mutationId for each change, and the same only to repeat one unchanged."
+
+
+_PROBLEMS: dict[type[refused.Refusal], type[Problem]] = {
+    refused.InvalidPath: InvalidPath,
+    refused.PathConflict: PathConflict,
+    refused.InvalidGraph: InvalidGraph,
+    refused.InvalidContent: InvalidContent,
+    refused.TooManyFiles: TooManyFiles,
+    refused.IfMatchRequired: IfMatchRequired,
+    refused.FileMissing: NotFound,
+    refused.FileExists: FileExists,
+    refused.FileLive: FileLive,
+    refused.FilePurged: FilePurged,
+    refused.MutationReused: MutationReused,
+}
+
+OF_CHANGES: tuple[type[Problem], ...] = (
+    NotFound,
+    PathConflict,
+    FileExists,
+    FileLive,
+    MutationReused,
+    FilePurged,
+    HeadMoved,
+    InvalidPath,
+    InvalidGraph,
+    InvalidContent,
+    WorkspaceBusy,
+)
+"""What a changeset can be answered with; those of a single operation are among them."""
+
+
+@contextmanager
+def refusals_as_problems() -> Iterator[None]:
+    """Raise the problem for what the actor of a workspace, or the model, refuses with."""
+    try:
+        yield
+    except NotAccepted as error:
+        raise _problem(error.refusal) from None
+    except refused.Refusal as refusal:
+        raise _problem(refusal) from None
+    except NoWorkspace:
+        raise NotFound from None
+    except NotKept as error:
+        raise store_problem(error.error) from None
+    except ActorQuarantined as error:
+        raise WorkspaceBusy(retry_after=error.retry_after) from None
+    except NotExecuted:
+        raise WorkspaceBusy(retry_after=1) from None
+    except OutcomeUnknown:
+        raise WorkspaceBusy(
+            "The change may have been made: send it again with the same mutationId to find out.",
+            retry_after=1,
+        ) from None
+
+
+def _problem(refusal: refused.Refusal) -> Problem:
+    if isinstance(refusal, refused.HeadMoved):
+        return HeadMoved(refusal.detail, members={"fileIds": list(refusal.file_ids)})
+    return _PROBLEMS[type(refusal)](refusal.detail)

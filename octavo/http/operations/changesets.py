@@ -1,0 +1,178 @@
+"""Changesets: many changes at once, all of them or none, and what came of them."""
+
+from typing import Annotated, Literal, assert_never
+from uuid import UUID
+
+from pydantic import Field
+from pydantic_core import MISSING
+
+from octavo.http.bodies import json_body
+from octavo.http.call import Call
+from octavo.http.contract_model import ContractModel
+from octavo.http.file_documents import ChangesetResult, changeset_result
+from octavo.http.file_problems import OF_CHANGES, TooManyFiles
+from octavo.http.identifier import Identifier
+from octavo.http.operation import Security, operation
+from octavo.http.operations.files import LONGEST_CHANGE, text_of
+from octavo.http.operations.workspaces import WorkspacePath
+from octavo.http.problems import InvalidRequest, NotFound
+from octavo.http.pushing import Pushing
+from octavo.http.sync_protocol import SyncProtocol, UnsupportedProtocol, check_protocol
+from octavo.model.changeset import (
+    MOST_OPERATIONS,
+    Create,
+    Delete,
+    Operation,
+    Purge,
+    Restore,
+    Update,
+    first_repeated,
+)
+from octavo.model.identity import FileId, MutationId, WorkspaceId
+from octavo.store import Store
+from octavo.store.scripts.receipts import receipts
+
+
+class _Single(ContractModel):
+    file_id: Identifier
+
+
+class _Guarded(_Single):
+    if_match: Identifier
+    """The revision that is the head as far as the client knows."""
+
+
+class CreateOperation(_Single):
+    """Make a note."""
+
+    op: Literal["create"]
+    path: str
+    text: str
+
+
+class UpdateOperation(_Guarded):
+    """Give a file new text, a new path, or both."""
+
+    op: Literal["update"]
+    text: str | MISSING = MISSING
+    path: str | MISSING = MISSING
+
+
+class DeleteOperation(_Guarded):
+    """Delete a file."""
+
+    op: Literal["delete"]
+
+
+class RestoreOperation(_Guarded):
+    """Bring a deleted file back."""
+
+    op: Literal["restore"]
+    path: str | MISSING = MISSING
+
+
+class PurgeOperation(_Single):
+    """Destroy what a deleted file held."""
+
+    op: Literal["purge"]
+
+
+AnyOperation = Annotated[
+    CreateOperation | UpdateOperation | DeleteOperation | RestoreOperation | PurgeOperation,
+    Field(discriminator="op"),
+]
+
+
+class ChangesetInput(ContractModel):
+    """Changes of different files, to be accepted together."""
+
+    mutation_id: Identifier
+    """Sent again, the changeset has one effect and one answer."""
+    operations: Annotated[list[AnyOperation], Field(min_length=1)]
+    """At most 500, each on another file. They are judged by the tree that they make together."""
+
+
+class MutationPath(WorkspacePath):
+    """One changeset of a workspace."""
+
+    mutation_id: UUID
+
+
+class ChangesetOperations:
+    """Changesets and their receipts."""
+
+    def __init__(self, pushing: Pushing, store: Store) -> None:
+        self._pushing = pushing
+        self._store = store
+
+    @operation(
+        id="pushChangeset",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/changesets",
+        tag="files",
+        summary="Make many changes at once, all of them or none",
+        security=Security.SESSION_OR_KEY,
+        problems=(*OF_CHANGES, TooManyFiles, UnsupportedProtocol),
+        body=json_body(ChangesetInput, limit=LONGEST_CHANGE),
+    )
+    async def push_changeset(
+        self, call: Call, path: WorkspacePath, headers: SyncProtocol, body: ChangesetInput
+    ) -> ChangesetResult:
+        """Push a changeset."""
+        check_protocol(headers)
+        if len(body.operations) > MOST_OPERATIONS:
+            raise TooManyFiles(
+                f"The changeset has {len(body.operations)} operations: {MOST_OPERATIONS} are taken "
+                "at most."
+            )
+        operations = tuple(map(_operation, body.operations))
+        repeated = first_repeated(operations)
+        if repeated is not None:
+            told = "Another operation of this changeset is on the same file: put them into one."
+            raise InvalidRequest(errors=[(f"/operations/{repeated}/fileId", told)])
+        receipt = await self._pushing.push(
+            call, str(path.workspace_id), operations, body.mutation_id
+        )
+        return changeset_result(receipt)
+
+    @operation(
+        id="getReceipt",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/receipts/{mutationId}",
+        tag="files",
+        summary="What came of a change that was sent",
+        description="404: no such change was accepted, so far.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResult:
+        """Answer a receipt."""
+        workspace_id, mutation_id = (
+            WorkspaceId(str(path.workspace_id)),
+            MutationId(str(path.mutation_id)),
+        )
+        await self._pushing.access.require(call, workspace_id, "read")
+        found = await self._store.read(receipts(workspace_id, [mutation_id]))
+        if mutation_id not in found:
+            raise NotFound
+        return changeset_result(found[mutation_id])
+
+
+def _operation(given: AnyOperation) -> Operation:
+    file_id = FileId(given.file_id)
+    match given:
+        case CreateOperation():
+            return Create(file_id, given.path, text_of(given.text))
+        case UpdateOperation():
+            text = None if given.text is MISSING else text_of(given.text)
+            path = None if given.path is MISSING else given.path
+            return Update(file_id, frozenset({given.if_match}), text, path)
+        case DeleteOperation():
+            return Delete(file_id, frozenset({given.if_match}))
+        case RestoreOperation():
+            path = None if given.path is MISSING else given.path
+            return Restore(file_id, frozenset({given.if_match}), path)
+        case PurgeOperation():
+            return Purge(file_id)
+        case _:
+            assert_never(given)

@@ -1,0 +1,194 @@
+"""Change one file: each of these is a changeset of its own."""
+
+from uuid import UUID
+
+from pydantic_core import MISSING
+
+from octavo.http.bodies import json_body
+from octavo.http.call import Call
+from octavo.http.contract_model import ContractModel, HeaderModel
+from octavo.http.file_documents import FileChange, file_change
+from octavo.http.file_problems import OF_CHANGES, IfMatchRequired, refusals_as_problems
+from octavo.http.identifier import Identifier
+from octavo.http.operation import Security, operation
+from octavo.http.operations.workspaces import WorkspacePath
+from octavo.http.problems import InvalidRequest
+from octavo.http.pushing import Pushing, expected_heads
+from octavo.http.reply import Reply
+from octavo.model.changeset import Create, Delete, Purge, Restore, Update
+from octavo.model.changeset import Operation as Change
+from octavo.model.content import NoteText, note_text
+from octavo.model.etag import entity_tag
+from octavo.model.identity import FileId
+
+LONGEST_CHANGE = 8 * 1024 * 1024
+"""Bytes of a body that holds text."""
+ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
+_SHORT_BODY = 16_384
+
+
+class FilePath(WorkspacePath):
+    """One file of a workspace."""
+
+    file_id: UUID
+
+
+class IfMatch(HeaderModel):
+    """What the change rests on."""
+
+    if_match: str | None = None
+    """The entity tag of the head that is changed, or a list of them; ``*`` is refused."""
+
+
+class CreateFileInput(ContractModel):
+    """A new note."""
+
+    file_id: Identifier | MISSING = MISSING
+    """An id of the client's own; left out, the server makes one."""
+    path: str
+    """Where it stands; ends with ``.md``."""
+    text: str
+    mutation_id: Identifier | MISSING = MISSING
+    """Makes the change repeatable: sent again, it has one effect and one answer."""
+
+
+class UpdateFileInput(ContractModel):
+    """What is new: text, path, or both."""
+
+    text: str | MISSING = MISSING
+    path: str | MISSING = MISSING
+    mutation_id: Identifier | MISSING = MISSING
+
+
+class RestoreFileInput(ContractModel):
+    """Where the file goes."""
+
+    path: str | MISSING = MISSING
+    """Left out: where it stood."""
+    mutation_id: Identifier | MISSING = MISSING
+
+
+class PurgeFileInput(ContractModel):
+    """Nothing but the identity of the change."""
+
+    mutation_id: Identifier | MISSING = MISSING
+
+
+class FileOperations:
+    """Changes of single files."""
+
+    def __init__(self, pushing: Pushing) -> None:
+        self._pushing = pushing
+
+    @operation(
+        id="createFile",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/files",
+        tag="files",
+        summary="Make a note",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        headers=ETAG,
+        problems=OF_CHANGES,
+        body=json_body(CreateFileInput, limit=LONGEST_CHANGE),
+    )
+    async def create_file(
+        self, call: Call, path: WorkspacePath, body: CreateFileInput
+    ) -> Reply[FileChange]:
+        """Make a note."""
+        file_id = self._pushing.new_id() if body.file_id is MISSING else body.file_id
+        create = Create(FileId(file_id), body.path, text_of(body.text))
+        return await self._push(call, path, create, body.mutation_id)
+
+    @operation(
+        id="updateFile",
+        method="PUT",
+        path="/api/workspaces/{workspaceId}/files/{fileId}",
+        tag="files",
+        summary="Give a file new text, a new path, or both",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(*OF_CHANGES, IfMatchRequired),
+        body=json_body(UpdateFileInput, limit=LONGEST_CHANGE),
+    )
+    async def update_file(
+        self, call: Call, path: FilePath, headers: IfMatch, body: UpdateFileInput
+    ) -> Reply[FileChange]:
+        """Update a file."""
+        if body.text is MISSING and body.path is MISSING:
+            raise InvalidRequest(errors=[("", "Give text, path, or both.")])
+        update = Update(
+            FileId(str(path.file_id)),
+            expected_heads(headers.if_match),
+            None if body.text is MISSING else text_of(body.text),
+            None if body.path is MISSING else body.path,
+        )
+        return await self._push(call, path, update, body.mutation_id)
+
+    @operation(
+        id="deleteFile",
+        method="DELETE",
+        path="/api/workspaces/{workspaceId}/files/{fileId}",
+        tag="files",
+        summary="Delete a file",
+        description="Its revisions stay readable, and it can be restored.",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(*OF_CHANGES, IfMatchRequired),
+    )
+    async def delete_file(self, call: Call, path: FilePath, headers: IfMatch) -> Reply[FileChange]:
+        """Delete a file."""
+        delete = Delete(FileId(str(path.file_id)), expected_heads(headers.if_match))
+        return await self._push(call, path, delete, MISSING)
+
+    @operation(
+        id="restoreFile",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/restore",
+        tag="files",
+        summary="Bring a deleted file back",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(*OF_CHANGES, IfMatchRequired),
+        body=json_body(RestoreFileInput, limit=_SHORT_BODY),
+    )
+    async def restore_file(
+        self, call: Call, path: FilePath, headers: IfMatch, body: RestoreFileInput
+    ) -> Reply[FileChange]:
+        """Restore a file; ``if-match`` names the revision that deleted it."""
+        target = None if body.path is MISSING else body.path
+        restore = Restore(FileId(str(path.file_id)), expected_heads(headers.if_match), target)
+        return await self._push(call, path, restore, body.mutation_id)
+
+    @operation(
+        id="purgeFile",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/purge",
+        tag="files",
+        summary="Destroy what a deleted file held",
+        description="Its texts are gone for good, in all revisions, and so are their paths. The "
+        "id is never taken again.",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=OF_CHANGES,
+        body=json_body(PurgeFileInput, limit=_SHORT_BODY),
+    )
+    async def purge_file(
+        self, call: Call, path: FilePath, body: PurgeFileInput
+    ) -> Reply[FileChange]:
+        """Purge a file."""
+        return await self._push(call, path, Purge(FileId(str(path.file_id))), body.mutation_id)
+
+    async def _push(
+        self, call: Call, path: WorkspacePath, change: Change, mutation_id: str | MISSING
+    ) -> Reply[FileChange]:
+        receipt = await self._pushing.push(call, str(path.workspace_id), (change,), mutation_id)
+        [outcome] = receipt.outcomes
+        tag = (b"etag", entity_tag(outcome.head.revision_id))
+        return Reply(file_change(outcome), headers=(tag,))
+
+
+def text_of(text: str) -> NoteText:
+    """Answer ``text`` as the content of a note; raises the problem ``invalid_content``."""
+    with refusals_as_problems():
+        return note_text(text)

@@ -1,0 +1,108 @@
+"""Make an account from an invitation."""
+
+from pydantic import Field
+
+from octavo.accounts.injected import Clock
+from octavo.accounts.registration import Registration
+from octavo.http.account_document import Account, account_document
+from octavo.http.authentication import require_origin
+from octavo.http.bodies import json_body
+from octavo.http.call import Call
+from octavo.http.contract_model import ContractModel
+from octavo.http.identity_problems import AddressTaken, refusals_as_problems
+from octavo.http.operation import Security, operation
+from octavo.http.problems import InvalidRequest, NotFound, WrongOrigin
+from octavo.http.reply import Reply
+from octavo.http.session_cookie import SET_COOKIE, session_cookie
+from octavo.http.store_problems import OF_STORE
+from octavo.model.account import LONGEST_NAME
+from octavo.model.address import Address, parse_address
+from octavo.model.label import device_of, parse_label
+from octavo.model.password import password_fault
+from octavo.model.session import SessionLife
+
+_LONGEST_BODY = 16_384
+
+
+class RegistrationInput(ContractModel):
+    """A new account."""
+
+    invitation: str | None = Field(None, repr=False, max_length=1_000)
+    """The token of the invitation."""
+    address: str = Field(max_length=1_000)
+    """What to sign in with; upper and lower case are one."""
+    password: str = Field(repr=False)
+    """10 to 256 characters; not one of those that are guessed first."""
+    display_name: str
+    """1 to 100 characters on one line."""
+
+
+class RegistrationOperations:
+    """New accounts.
+
+    Args:
+        registration: makes them.
+        now: the clock, in seconds of Unix time.
+        life: how long their sessions last.
+        origin: of the installation, such as ``https://notes.example.org``.
+    """
+
+    def __init__(
+        self, registration: Registration, *, now: Clock, life: SessionLife, origin: str
+    ) -> None:
+        self._registration = registration
+        self._now = now
+        self._life = life
+        self._origin = origin
+
+    @operation(
+        id="registerAccount",
+        method="POST",
+        path="/api/registrations",
+        tag="auth",
+        summary="Make an account from an invitation",
+        description="Signs in as well: the answer sets the cookie of a session. The header "
+        "`origin` has to name this installation. An invitation that is unknown, used, expired or "
+        "revoked, or that is for another address, reads as if there were none.",
+        security=Security.NONE,
+        status=201,
+        problems=(NotFound, AddressTaken, WrongOrigin, *OF_STORE),
+        body=json_body(RegistrationInput, limit=_LONGEST_BODY),
+        rate="registration",
+        headers=SET_COOKIE,
+    )
+    async def register(self, call: Call, body: RegistrationInput) -> Reply[Account]:
+        """Make the account, and begin its first session."""
+        require_origin(call.headers, self._origin)
+        address, display_name = _checked(body)
+        with refusals_as_problems():
+            made = await self._registration.register(
+                body.invitation,
+                address,
+                body.password,
+                display_name,
+                device_of(call.header(b"user-agent")),
+                call.client,
+            )
+        cookie = session_cookie(made.token, int(self._life.absolute))
+        return Reply(account_document(made.account, self._now()), (cookie,))
+
+
+def _checked(body: RegistrationInput) -> tuple[Address, str]:
+    """Answer address and display name in their written forms; raise `InvalidRequest`."""
+    errors: list[tuple[str, str]] = []
+    address, display_name = Address(""), ""
+    try:
+        address = parse_address(body.address)
+    except ValueError as error:
+        errors.append(("/address", str(error)))
+    try:
+        display_name = parse_label(body.display_name, LONGEST_NAME)
+    except ValueError as error:
+        errors.append(("/displayName", str(error)))
+    fault = password_fault(body.password, address)
+    if fault is not None:
+        errors.append(("/password", fault))
+    if errors:
+        raise InvalidRequest(errors=errors)
+    return address, display_name

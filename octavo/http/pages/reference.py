@@ -1,0 +1,193 @@
+"""The contract as its page tells it: from the OpenAPI document alone, ready for a template."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+from octavo.http.pages.schema_text import (
+    Member,
+    Part,
+    Schema,
+    member,
+    members_of,
+    shape_of,
+    type_of,
+)
+from octavo.http.wire.problem import MEDIA_TYPE
+
+_SECURITY = {
+    "sessionCookie": "session",
+    "personalApiKey": "personal API key",
+    "operatorToken": "operator token",
+    "mcpAccessToken": "MCP access token",
+}
+_ANYBODY = "anybody"
+_COMMON_PARAMETERS = "#/components/parameters/"
+_METHODS = ("get", "post", "put", "patch", "delete")
+_CODE = re.compile(r"(`+)(.+?)\1")
+
+
+class Span(NamedTuple):
+    """A piece of a description: words, or ``code``."""
+
+    text: str
+    code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A body or an answer: what it is, by its media types, and the members of an object."""
+
+    description: str
+    media_types: tuple[str, ...]
+    type: tuple[Part, ...]
+    members: tuple[Member, ...]
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A status that refuses, and its codes."""
+
+    status: str
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperationEntry:
+    """One operation."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    description: str
+    callers: str
+    kept_when_locked: bool
+    rate: str | None
+    parameters: tuple[Member, ...]
+    body: Content | None
+    answers: tuple[Content, ...]
+    refusals: tuple[Refusal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A schema with a name: its members, or its type when it is no object."""
+
+    name: str
+    description: str
+    type: tuple[Part, ...]
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """All of the page: the operations by their tags, and the shapes that they refer to."""
+
+    title: str
+    version: str
+    description: str
+    tags: Mapping[str, Sequence[OperationEntry]]
+    shapes: Sequence[Shape]
+
+
+def reference(document: Mapping[str, object]) -> Reference:
+    """Answer what the page of ``document``, as `octavo.http.openapi.document` makes it, tells."""
+    info = cast("Mapping[str, str]", document["info"])
+    components = cast("Mapping[str, Mapping[str, Schema]]", document["components"])
+    schemas = components["schemas"]
+    tags: dict[str, list[OperationEntry]] = {}
+    paths = cast("Mapping[str, Mapping[str, Schema]]", document["paths"])
+    for path, methods in paths.items():
+        for method in _METHODS:
+            if method in methods:
+                operation = methods[method]
+                tag = cast("Sequence[str]", operation["tags"])[0]
+                entry = _operation(method.upper(), path, operation, schemas)
+                tags.setdefault(tag, []).append(entry)
+    shapes = [_shape(name, schemas[name]) for name in sorted(schemas)]
+    return Reference(info["title"], info["version"], info.get("description", ""), tags, shapes)
+
+
+def spans(text: str) -> Iterator[Span]:
+    """Yield ``text`` as words and code, which stands between backticks."""
+    at = 0
+    for found in _CODE.finditer(text):
+        if found.start() > at:
+            yield Span(text[at : found.start()], code=False)
+        yield Span(found[2], code=True)
+        at = found.end()
+    if at < len(text):
+        yield Span(text[at:], code=False)
+
+
+def _operation(
+    method: str, path: str, operation: Schema, schemas: Mapping[str, Schema]
+) -> OperationEntry:
+    body = cast("Schema | None", operation.get("requestBody"))
+    responses = cast("Mapping[str, Schema]", operation["responses"])
+    content = {status: _content(each, schemas, status) for status, each in responses.items()}
+    rate = operation.get("x-rate-class")
+    return OperationEntry(
+        id=str(operation["operationId"]),
+        method=method,
+        path=path,
+        summary=str(operation.get("summary", "")),
+        description=str(operation.get("description", "")),
+        callers=_callers(cast("Sequence[Mapping[str, object]]", operation.get("security", ()))),
+        kept_when_locked=operation.get("x-locked-account") == "allowed",
+        rate=None if rate is None else str(rate),
+        parameters=tuple(_parameters(cast("Sequence[Schema]", operation.get("parameters", ())))),
+        body=None if body is None else _content(body, schemas),
+        answers=tuple(each for each in content.values() if MEDIA_TYPE not in each.media_types),
+        refusals=tuple(
+            Refusal(status, tuple(_codes(responses[status])))
+            for status, each in content.items()
+            if MEDIA_TYPE in each.media_types
+        ),
+    )
+
+
+def _callers(security: Sequence[Mapping[str, object]]) -> str:
+    return " or ".join(_SECURITY.get(name, name) for each in security for name in each) or _ANYBODY
+
+
+def _parameters(parameters: Sequence[Schema]) -> Iterator[Member]:
+    for each in parameters:
+        # Those of every operation are told once.
+        if not str(each.get("$ref", "")).startswith(_COMMON_PARAMETERS):
+            yield member(
+                str(each["name"]),
+                cast("Schema", each["schema"]),
+                required=bool(each.get("required")),
+                description=str(each.get("description", "")),
+                place=str(each["in"]),
+            )
+
+
+def _content(part: Schema, schemas: Mapping[str, Schema], status: str = "") -> Content:
+    by_type = cast("Mapping[str, Schema]", part.get("content", {}))
+    described = [each["schema"] for each in by_type.values() if "schema" in each]
+    schema = cast("Schema", described[0]) if described else {}
+    shape = shape_of(schema)
+    return Content(
+        description=str(part.get("description", "")),
+        media_types=tuple(by_type),
+        type=type_of(schema) if schema else (),
+        members=members_of(schema if shape is None else schemas[shape]),
+        status=status,
+    )
+
+
+def _codes(response: Schema) -> Iterator[str]:
+    content = cast("Mapping[str, Schema]", response["content"])
+    schema = cast("Mapping[str, Mapping[str, Schema]]", content[MEDIA_TYPE]["schema"])
+    yield from cast("Sequence[str]", schema["properties"]["code"]["enum"])
+
+
+def _shape(name: str, schema: Schema) -> Shape:
+    members = members_of(schema)
+    kind = () if members else type_of(schema)
+    return Shape(name, str(schema.get("description", "")), kind, members)

@@ -1,0 +1,156 @@
+"""JSON schemas in words that fit on a line, with the names of shapes kept apart as links."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+Schema = Mapping[str, object]
+
+_SHAPES = "#/components/schemas/"
+_BOUNDS = (("minimum", "maximum", ""), ("minLength", "maxLength", " characters"))
+_BOUNDS_OF_ITEMS = ("minItems", "maxItems", " items")
+
+
+class Part(NamedTuple):
+    """A piece of a type: plain words, or the name of a ``shape`` that is shown elsewhere."""
+
+    text: str
+    shape: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of a shape, or one parameter of a request."""
+
+    name: str
+    type: tuple[Part, ...]
+    required: bool
+    description: str
+    default: str | None = None
+    place: str = ""
+
+
+def shape_of(schema: Schema) -> str | None:
+    """Answer the name of the shape that ``schema`` refers to; None when it is its own."""
+    reference = schema.get("$ref")
+    return str(reference).removeprefix(_SHAPES) if reference is not None else None
+
+
+def type_of(schema: Schema) -> tuple[Part, ...]:
+    """Answer what a value of ``schema`` is."""
+    return tuple(_joined(_type(schema)))
+
+
+def members_of(schema: Schema) -> tuple[Member, ...]:
+    """Answer the members of an object of ``schema``, in its order; none for what is no object."""
+    required = cast("Sequence[str]", schema.get("required", ()))
+    properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
+    return tuple(member(name, each, required=name in required) for name, each in properties.items())
+
+
+def member(
+    name: str, schema: Schema, *, required: bool, description: str = "", place: str = ""
+) -> Member:
+    """Answer the member or parameter ``name`` of ``schema``."""
+    return Member(
+        name,
+        type_of(schema),
+        required,
+        description or str(schema.get("description", "")),
+        json.dumps(schema["default"], ensure_ascii=False) if "default" in schema else None,
+        place,
+    )
+
+
+def _type(schema: Schema) -> Iterator[Part]:
+    alternatives = schema.get("anyOf") or schema.get("oneOf")
+    shape = shape_of(schema)
+    if shape is not None:
+        yield Part(shape, shape=True)
+    elif alternatives:
+        yield from _alternatives(cast("Sequence[Schema]", alternatives))
+    elif "const" in schema:
+        yield Part(json.dumps(schema["const"], ensure_ascii=False))
+    elif "enum" in schema:
+        values = cast("Sequence[object]", schema["enum"])
+        yield Part(" or ".join(json.dumps(value, ensure_ascii=False) for value in values))
+    elif schema.get("type") == "array":
+        yield from _array(schema)
+    elif schema.get("type") == "object":
+        yield from _object(schema)
+    else:
+        yield Part(_plain(schema))
+
+
+def _alternatives(schemas: Sequence[Schema]) -> Iterator[Part]:
+    for at, each in enumerate(schemas):
+        if at:
+            yield Part(" or ")
+        yield from _type(each)
+
+
+def _array(schema: Schema) -> Iterator[Part]:
+    fixed = cast("Sequence[Schema]", schema.get("prefixItems", ()))
+    if fixed:
+        yield Part("array of, in order, ")
+        for at, each in enumerate(fixed):
+            if at:
+                yield Part(", ")
+            yield from _type(each)
+    elif "items" in schema:
+        yield Part("array of ")
+        yield from _type(cast("Schema", schema["items"]))
+        bounds = _bound(schema, *_BOUNDS_OF_ITEMS)
+        if bounds:
+            yield Part(f" ({bounds})")
+    else:
+        yield Part("array")
+
+
+def _object(schema: Schema) -> Iterator[Part]:
+    values = schema.get("additionalProperties")
+    names = ", ".join(cast("Mapping[str, Schema]", schema.get("properties", {})))
+    if isinstance(values, Mapping):
+        yield Part("object of any names, each ")
+        yield from _type(values)
+    else:
+        yield Part(f"object of {names}" if names else "object")
+
+
+def _plain(schema: Schema) -> str:
+    name = str(schema.get("type", "anything"))
+    notes = [str(schema["format"])] if "format" in schema else []
+    notes += [bound for bound in (_bound(schema, *each) for each in _BOUNDS) if bound]
+    # A format says in a word what its pattern does.
+    if "pattern" in schema and "format" not in schema:
+        notes.append(f"matches {schema['pattern']}")
+    return f"{name} ({', '.join(notes)})" if notes else name
+
+
+def _bound(schema: Schema, least: str, most: str, unit: str) -> str:
+    low, high = schema.get(least), schema.get(most)
+    match low, high:
+        case None, None:
+            return ""
+        case None, _:
+            return f"at most {high}{unit}"
+        case _, None:
+            return f"at least {low}{unit}"
+        case _:
+            return f"{low} to {high}{unit}"
+
+
+def _joined(parts: Iterator[Part]) -> Iterator[Part]:
+    """Put neighbouring words together."""
+    words = ""
+    for part in parts:
+        if not part.shape:
+            words += part.text
+            continue
+        if words:
+            yield Part(words)
+        yield part
+        words = ""
+    if words:
+        yield Part(words)

@@ -1,0 +1,72 @@
+"""The way of a change from its operation to the actor of its workspace."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pydantic_core import MISSING
+
+from octavo.actors.core import Directory
+from octavo.actors.workspace import Push, Workspace
+from octavo.http.access import Access
+from octavo.http.call import Call
+from octavo.http.file_problems import IfMatchRequired, refusals_as_problems
+from octavo.http.problems import InvalidRequest
+from octavo.model.changeset import Changeset, Operation, fingerprint
+from octavo.model.etag import parse_entity_tags
+from octavo.model.identity import MutationId, WorkspaceId
+from octavo.model.receipt import Receipt
+
+Workspaces = Directory[WorkspaceId, Workspace]
+
+
+class Pushing(NamedTuple):
+    """Has changesets accepted.
+
+    Attributes:
+        workspaces: the actors of all workspaces.
+        access: judges the members.
+        new_id: makes the identity of a mutation that comes without one.
+    """
+
+    workspaces: Workspaces
+    access: Access
+    new_id: Callable[[], str]
+
+    async def push(
+        self,
+        call: Call,
+        workspace_id: str,
+        operations: tuple[Operation, ...],
+        mutation_id: str | MISSING = MISSING,
+    ) -> Receipt:
+        """Have ``operations`` accepted by the workspace, for an editor of it.
+
+        Raises the problems of `octavo.http.file_problems`. Cancelled before the actor took it,
+        the change is not made; later it may be, which its mutation tells.
+        """
+        workspace = WorkspaceId(workspace_id)
+        caller = await self.access.require(call, workspace, "write")
+        changeset = Changeset(
+            MutationId(self.new_id() if mutation_id is MISSING else mutation_id),
+            fingerprint(operations),
+            caller.account_id,
+            operations,
+        )
+        with refusals_as_problems():
+            return await self.workspaces.ask(workspace, Push(changeset))
+
+
+def expected_heads(if_match: str | None) -> frozenset[str]:
+    """Answer the revisions that the header ``if-match`` names strongly (RFC 9110 13.1.1).
+
+    Raises `IfMatchRequired` when it is missing or ``*``, and `InvalidRequest` when it is none.
+    """
+    if if_match is None:
+        raise IfMatchRequired
+    try:
+        tags = parse_entity_tags(if_match)
+    except ValueError as error:
+        raise InvalidRequest(errors=[("/headers/if-match", f"This {error}.")]) from None
+    if tags.anything:
+        raise IfMatchRequired
+    return frozenset(tag.opaque for tag in tags.tags if not tag.weak)

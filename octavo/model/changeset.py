@@ -1,0 +1,106 @@
+"""Changesets: what a client wants to change at once, all of it or nothing."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from octavo.model.content import NoteText
+from octavo.model.identity import AccountId, Digest, FileId, MutationId
+
+MOST_OPERATIONS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Make a note at ``path``, whose id was not used before."""
+
+    file_id: FileId
+    path: str
+    content: NoteText
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Give a live file new text, a new path, or both; None keeps the head's."""
+
+    file_id: FileId
+    if_match: frozenset[str]
+    content: NoteText | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete a live file; its revisions stay."""
+
+    file_id: FileId
+    if_match: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Bring a deleted file back, at ``path`` or where it stood."""
+
+    file_id: FileId
+    if_match: frozenset[str]
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Destroy what a deleted file held, for ever."""
+
+    file_id: FileId
+
+
+Operation = Create | Update | Delete | Restore | Purge
+Outcome = Literal["created", "updated", "unchanged", "deleted", "restored", "purged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Changeset:
+    """Operations on different files, to be accepted together.
+
+    ``mutation_id`` names the changeset for good; ``fingerprint`` is that of what the client sent,
+    which tells a repetition from another change under the same name.
+    """
+
+    mutation_id: MutationId
+    fingerprint: Digest
+    author: AccountId
+    operations: tuple[Operation, ...]
+
+
+def fingerprint(operations: Sequence[Operation]) -> Digest:
+    """Answer the fingerprint of what a client asks for, which is equal for equal operations."""
+    told = json.dumps([_told(operation) for operation in operations], separators=(",", ":"))
+    return Digest(hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+def _told(operation: Operation) -> list[object]:
+    match operation:
+        case Create(file_id, path, content):
+            return ["create", file_id, path, content.digest]
+        case Update(file_id, if_match, content, path):
+            digest = None if content is None else content.digest
+            return ["update", file_id, sorted(if_match), path, digest]
+        case Delete(file_id, if_match):
+            return ["delete", file_id, sorted(if_match)]
+        case Restore(file_id, if_match, path):
+            return ["restore", file_id, sorted(if_match), path]
+        case Purge(file_id):
+            return ["purge", file_id]
+        case _:
+            assert_never(operation)
+
+
+def first_repeated(operations: Sequence[Operation]) -> int | None:
+    """Answer the index of the first operation on a file that one before it has; None for none."""
+    seen: set[FileId] = set()
+    for index, operation in enumerate(operations):
+        if operation.file_id in seen:
+            return index
+        seen.add(operation.file_id)
+    return None

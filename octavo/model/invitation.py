@@ -1,0 +1,34 @@
+"""An invitation: the right to make one account."""
+
+from dataclasses import dataclass
+from typing import NewType
+
+from octavo.model.account import Role
+from octavo.model.address import Address
+
+InvitationId = NewType("InvitationId", str)
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """An invitation as it is kept; times are in milliseconds of Unix time.
+
+    Attributes:
+        address: for which alone it is; None for any.
+        role: of the account made from it.
+        used_at: None as long as it was not used.
+        revoked_at: None as long as it was not revoked.
+    """
+
+    invitation_id: InvitationId
+    address: Address | None
+    role: Role
+    created_at: int
+    expires_at: int
+    used_at: int | None = None
+    revoked_at: int | None = None
+
+    def admits(self, address: Address, now: int) -> bool:
+        """Answer whether an account with ``address`` may be made from it at ``now``."""
+        open_still = self.used_at is None and self.revoked_at is None and now < self.expires_at
+        return open_still and self.address in (None, address)

@@ -1,0 +1,231 @@
+"""Plan a changeset: what it would make of the files, or why it can't be accepted."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from octavo.model.changeset import (
+    Changeset,
+    Create,
+    Delete,
+    Operation,
+    Outcome,
+    Purge,
+    Restore,
+    Update,
+)
+from octavo.model.content import MARKDOWN, NoteText
+from octavo.model.identity import ContentId, Digest, FileId, Position, RevisionId
+from octavo.model.path import check_path, kind_of
+from octavo.model.refusal import (
+    FileExists,
+    FileLive,
+    FileMissing,
+    FilePurged,
+    HeadMoved,
+    InvalidContent,
+    InvalidPath,
+)
+from octavo.model.revision import Revision
+from octavo.model.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of one file: its head behind the changeset, and what came of the operation.
+
+    ``content`` is the text that the store does not have yet; None when the head's was kept.
+    """
+
+    outcome: Outcome
+    head: Revision
+    content: NoteText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An acceptable changeset: its changes in the order of its operations.
+
+    ``position`` is the place it takes when any change is more than ``unchanged``, and otherwise
+    that of the newest changeset before it.
+    """
+
+    changeset: Changeset
+    position: Position
+    changes: tuple[Change, ...]
+
+    @property
+    def changed(self) -> tuple[Change, ...]:
+        """Those that are more than ``unchanged``; when there are none, no position is taken."""
+        return tuple(change for change in self.changes if change.outcome != "unchanged")
+
+
+def plan(
+    tree: Tree,
+    position: Position,
+    changeset: Changeset,
+    now: int,
+    new_revision_id: Callable[[], str],
+) -> Plan:
+    """Plan ``changeset`` over ``tree``, whose newest changeset has ``position``.
+
+    ``now`` is in milliseconds of Unix time. The tree is left as it is. Raises a `Refusal`:
+    purged files are told before missing ones, those before moved heads, and all of them before
+    what is wrong with paths.
+    """
+    operations = changeset.operations
+    for check in (_check_purged, _check_state):
+        for operation in operations:
+            check(tree, operation)
+    moved = [each.file_id for each in operations if not _expected(tree, each)]
+    if moved:
+        raise HeadMoved(moved)
+    following = Position(position + 1)
+    making = _Making(changeset, following, now, new_revision_id)
+    changes = tuple(making.change(tree.heads, operation) for operation in operations)
+    changed = {each.head.file_id: each.head for each in changes if each.outcome != "unchanged"}
+    tree.check(changed)
+    return Plan(changeset, following if changed else position, changes)
+
+
+def _check_purged(tree: Tree, operation: Operation) -> None:
+    head = tree.heads.get(operation.file_id)
+    if head is not None and head.state == "purged":
+        raise FilePurged(
+            f"The file {head.file_id} was purged. Its id can't be used again: make a new file."
+        )
+
+
+def _check_state(tree: Tree, operation: Operation) -> None:
+    head = tree.heads.get(operation.file_id)
+    match operation:
+        case Create():
+            if head is not None:
+                raise FileExists(f"The id {head.file_id} belongs to a file: choose another.")
+        case Restore() | Purge():
+            if head is None:
+                raise _missing(operation.file_id)
+            if head.state == "live":
+                raise FileLive(f"The file {head.file_id} is not deleted: delete it first.")
+        case Update() | Delete():
+            if head is None or head.state == "deleted":
+                raise _missing(operation.file_id)
+        case _:
+            assert_never(operation)
+
+
+def _missing(file_id: FileId) -> FileMissing:
+    return FileMissing(f"There is no file {file_id}, or it is deleted.")
+
+
+def _expected(tree: Tree, operation: Operation) -> bool:
+    if isinstance(operation, Create | Purge):
+        return True
+    return tree.heads[operation.file_id].revision_id in operation.if_match
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """Makes the revisions of one changeset."""
+
+    changeset: Changeset
+    position: Position
+    now: int
+    new_revision_id: Callable[[], str]
+
+    def change(self, heads: Mapping[FileId, Revision], operation: Operation) -> Change:
+        if isinstance(operation, Create):
+            return self._create(operation)
+        old = heads[operation.file_id]
+        match operation:
+            case Update():
+                return self._update(old, operation)
+            case Delete():
+                return Change("deleted", replace(self._next(old), state="deleted"))
+            case Restore():
+                new = _at(self._next(old), operation.path)
+                return Change("restored", replace(new, state="live"))
+            case Purge():
+                return Change("purged", _purged(self._next(old)))
+            case _:
+                assert_never(operation)
+
+    def _create(self, operation: Create) -> Change:
+        _check_note_path(operation.path)
+        content, revision_id = operation.content, RevisionId(self.new_revision_id())
+        head = Revision(
+            file_id=operation.file_id,
+            state="live",
+            kind="note",
+            path=operation.path,
+            revision_id=revision_id,
+            position=self.position,
+            content_id=ContentId(revision_id),
+            digest=content.digest,
+            size=content.size,
+            media_type=MARKDOWN,
+            author=self.changeset.author,
+            mutation_id=self.changeset.mutation_id,
+            created_at=self.now,
+        )
+        return Change("created", head, content)
+
+    def _update(self, old: Revision, operation: Update) -> Change:
+        content = operation.content
+        if content is not None and old.kind != "note":
+            raise InvalidContent(f"{old.path} is an image, and takes no text.")
+        if content is not None and content.digest == old.digest:
+            content = None
+        moved = _at(old, operation.path)
+        if content is None:
+            return (
+                Change("unchanged", old) if moved is old else Change("updated", self._next(moved))
+            )
+        new = self._next(moved)
+        new = replace(
+            new,
+            content_id=ContentId(new.revision_id),
+            digest=content.digest,
+            size=content.size,
+        )
+        return Change("updated", new, content)
+
+    def _next(self, old: Revision) -> Revision:
+        return replace(
+            old,
+            revision_id=RevisionId(self.new_revision_id()),
+            position=self.position,
+            author=self.changeset.author,
+            mutation_id=self.changeset.mutation_id,
+            created_at=self.now,
+        )
+
+
+def _at(head: Revision, path: str | None) -> Revision:
+    if path is None or path == head.path:
+        return head
+    if head.kind == "note":
+        _check_note_path(path)
+    else:
+        check_path(path)
+        if kind_of(path) != head.kind:
+            raise InvalidPath("An image stands below attachments/, under a name of its own.")
+    return replace(head, path=path)
+
+
+def _check_note_path(path: str) -> None:
+    check_path(path)
+    if kind_of(path) != "note":
+        raise InvalidPath("The path of a note ends with .md behind its name.")
+
+
+def _purged(head: Revision) -> Revision:
+    return replace(
+        head,
+        state="purged",
+        path="",
+        content_id=ContentId(""),
+        digest=Digest(""),
+        size=0,
+        media_type="",
+    )

@@ -1,0 +1,121 @@
+"""Why a change can't be accepted: the tree of refusals, each with its stable code.
+
+A refusal is an answer, not a failure: nothing was changed, and the caller is told what to do.
+
+::
+
+    Refusal
+     ├ InvalidPath        a path that some system can't hold
+     ├ PathConflict       a path that another live file occupies
+     ├ InvalidGraph       a file where a folder is, or the other way round
+     ├ InvalidContent     content that a file can't have
+     ├ TooManyFiles       more operations than a changeset may have
+     ├ HeadMoved          the head is not the expected one
+     ├ IfMatchRequired    no head was named as the expected one
+     ├ FileMissing        no such file, or a deleted one
+     ├ FileExists         the id of another file
+     ├ FileLive           a live file, where only a deleted one can be changed so
+     ├ FilePurged         a file whose id is used up
+     └ MutationReused     the identity of another change
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class Refusal(Exception):
+    """A change that is not accepted; nothing of it was done.
+
+    Attributes:
+        code: the stable code of the problem, for programs.
+        detail: what was wrong and what to do, for people.
+    """
+
+    code: ClassVar[str]
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class InvalidPath(Refusal):
+    """The path is none that every system can hold."""
+
+    code = "invalid_path"
+
+
+class PathConflict(Refusal):
+    """Another live file occupies the path."""
+
+    code = "path_conflict"
+
+
+class InvalidGraph(Refusal):
+    """A file would stand where a folder is, or a folder where a file is."""
+
+    code = "invalid_graph"
+
+
+class InvalidContent(Refusal):
+    """The content is none that the file can have."""
+
+    code = "invalid_content"
+
+
+class TooManyFiles(Refusal):
+    """The changeset has more operations than one may have."""
+
+    code = "too_many_files"
+
+
+class FileMissing(Refusal):
+    """There is no such file, or it is deleted."""
+
+    code = "not_found"
+
+
+class FileExists(Refusal):
+    """The id belongs to a file already, live or deleted."""
+
+    code = "file_exists"
+
+
+class FileLive(Refusal):
+    """The file is live, and only a deleted one can be restored or purged."""
+
+    code = "file_live"
+
+
+class FilePurged(Refusal):
+    """The file was purged: its id can never be written again."""
+
+    code = "file_purged"
+
+
+class IfMatchRequired(Refusal):
+    """The expected head has to be named, and ``*`` names none."""
+
+    code = "if_match_required"
+
+
+class MutationReused(Refusal):
+    """The identity belongs to another change."""
+
+    code = "mutation_reused"
+
+
+class HeadMoved(Refusal):
+    """At least one head is not the expected one.
+
+    Attributes:
+        file_ids: every file that moved on, in the order of the changeset.
+    """
+
+    code = "head_moved"
+
+    def __init__(self, file_ids: Iterable[str]) -> None:
+        super().__init__(
+            "The files named in fileIds have changed since they were read. Read them again, "
+            "then send the change anew."
+        )
+        self.file_ids = tuple(file_ids)

@@ -1,0 +1,73 @@
+"""Secrets that open something to whoever shows them: how they are written, and what is kept.
+
+All are made of 256 random bits. Kept is the SHA-256 digest alone: of so much randomness nobody
+finds the text again, so it takes no slow hash, and a look-up by digest compares nothing that a
+clock could tell.
+"""
+
+import re
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from zlib import crc32
+
+ENTROPY = 32
+"""Random bytes that a secret is made of."""
+
+KEY_PREFIX = "octk_"
+"""What every API key starts with, so that people and scanners know it for one."""
+
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_KEY_LENGTH, _CHECKSUM_LENGTH = 30, 6
+_KEY = re.compile(rb"octk_[0-9A-Za-z]{36}")
+_OPAQUE = re.compile(rb"[A-Za-z0-9_-]{43}")
+
+
+def opaque_token(entropy: bytes) -> str:
+    """Answer the token of a session or an invitation: base64url of ``entropy``, 43 characters."""
+    if len(entropy) != ENTROPY:
+        raise ValueError(f"a token takes {ENTROPY} random bytes, not {len(entropy)}")
+    return urlsafe_b64encode(entropy).rstrip(b"=").decode()
+
+
+def is_opaque_token(token: bytes) -> bool:
+    """Answer whether `opaque_token` may have written ``token``."""
+    return _OPAQUE.fullmatch(token) is not None
+
+
+def api_key(entropy: bytes) -> str:
+    """Answer the API key of ``entropy``: prefix, 30 characters, and a checksum of both.
+
+    Of 256 random bits the 178 that fit are kept, and nearly evenly: to 2 to the power of -77.
+    """
+    if len(entropy) != ENTROPY:
+        raise ValueError(f"a key takes {ENTROPY} random bytes, not {len(entropy)}")
+    number = int.from_bytes(entropy, "big") % 62**_KEY_LENGTH
+    text = KEY_PREFIX + _base62(number, _KEY_LENGTH)
+    return text + _checksum(text.encode())
+
+
+def is_api_key(token: bytes) -> bool:
+    """Answer whether ``token`` has the form of a key and its checksum is right.
+
+    One with a slip in it is known for none without a look-up.
+    """
+    if _KEY.fullmatch(token) is None:
+        return False
+    return _checksum(token[:-_CHECKSUM_LENGTH]).encode() == token[-_CHECKSUM_LENGTH:]
+
+
+def digest_of(token: bytes) -> bytes:
+    """Answer what is kept of ``token``: its SHA-256 digest, 32 bytes."""
+    return sha256(token).digest()
+
+
+def _checksum(text: bytes) -> str:
+    return _base62(crc32(text), _CHECKSUM_LENGTH)
+
+
+def _base62(number: int, length: int) -> str:
+    digits = ""
+    for _ in range(length):
+        number, digit = divmod(number, 62)
+        digits = _DIGITS[digit] + digits
+    return digits

@@ -1,0 +1,33 @@
+"""Workspaces: who belongs to them, and what each member may do there."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from octavo.model.identity import WorkspaceId
+
+Role = Literal["owner", "administrator", "editor", "reader"]
+Right = Literal["read", "write", "manage", "own"]
+"""``write`` changes files, ``manage`` renames and rules over members, ``own`` deletes."""
+
+_RIGHTS: dict[Role, frozenset[Right]] = {
+    "reader": frozenset({"read"}),
+    "editor": frozenset({"read", "write"}),
+    "administrator": frozenset({"read", "write", "manage"}),
+    "owner": frozenset({"read", "write", "manage", "own"}),
+}
+LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A workspace as one of its members sees it; ``created_at`` is in ms of Unix time."""
+
+    workspace_id: WorkspaceId
+    name: str
+    role: Role
+    created_at: int
+
+
+def grants(role: Role, right: Right) -> bool:
+    """Answer whether a member with ``role`` has ``right``."""
+    return right in _RIGHTS[role]

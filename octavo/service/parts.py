@@ -1,0 +1,120 @@
+"""The parts of the service behind HTTP, each under supervision."""
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+
+import trio
+
+from octavo.accounts.activity import Activity
+from octavo.accounts.attempts import RATES, Attempts, RouteRates
+from octavo.accounts.credentials import Credentials
+from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
+from octavo.actors.notices import NoticeHub
+from octavo.actors.storage import GroupCommit, storage
+from octavo.actors.workspaces import workspaces
+from octavo.http.access import Access
+from octavo.http.pushing import Workspaces
+from octavo.model.attempts import Rate
+from octavo.model.session import DAY, SessionLife
+from octavo.service.chance import new_id, now
+from octavo.service.engine import Engine
+from octavo.settings import Settings
+from octavo.store import Store, StoreUnavailable
+from octavo.store.postgres import Gap, PostgresStore
+from octavo.store.scripts.announcing import CHANNEL, read_announcement
+from octavo.store.scripts.feed import position_of
+from octavo.ws import Frame
+from octavo.ws.notices import changed_frame
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the operations work with."""
+
+    store: Store
+    workspaces: Workspaces
+    hub: NoticeHub[Frame]
+    access: Access
+    credentials: Credentials
+    attempts: Attempts
+    life: SessionLife
+
+
+def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
+    """Put the parts under supervision, each behind those that it needs; nothing runs yet."""
+    if engine.sqlite is not None:
+        store: Store = GroupCommit(root.add(storage(engine.sqlite)), engine.sqlite)
+    else:
+        store = engine.store
+    hub = NoticeHub(changed_frame)
+    activity = Activity(store)
+    life = SessionLife(settings.session_idle_days * DAY, settings.session_absolute_days * DAY)
+    credentials = Credentials(store, activity, now=now, life=life, forgotten=hub.look_again)
+
+    async def notices(worker: WorkerContext) -> None:
+        await hub.run()
+
+    async def write_activity(worker: WorkerContext) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(activity.run)
+            await worker.stopping.wait()
+            nursery.cancel_scope.cancel(reason="the service stops")
+        try:
+            await activity.write_down()
+        except StoreUnavailable:
+            _log.warning("the last activity of sessions and keys could not be written down")
+
+    root.add(WorkerSpec("notices", notices))
+    root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
+    if engine.postgres is not None:
+        root.add(WorkerSpec("elsewhere", partial(_hear_others, engine.postgres, hub)))
+    directory = root.add(
+        workspaces(
+            store,
+            now=now,
+            new_id=new_id,
+            announce=hub.announce,
+            shared=engine.postgres is not None,
+        )
+    )
+    return Parts(
+        store=store,
+        workspaces=directory,
+        hub=hub,
+        access=Access(store),
+        credentials=credentials,
+        attempts=Attempts(_rates(settings)),
+        life=life,
+    )
+
+
+async def _hear_others(postgres: PostgresStore, hub: NoticeHub[Frame], _: WorkerContext) -> None:
+    """Pass on what other processes announce, until cancelled."""
+    async with postgres.listen(CHANNEL) as messages:
+        async for message in messages:
+            if not isinstance(message, Gap):
+                hub.announce(*read_announcement(message))
+                continue
+            # Nobody knows what was missed: each workspace that is listened to is looked up.
+            for workspace_id in hub.listened_to():
+                try:
+                    position = await postgres.read(position_of(workspace_id))
+                except StoreUnavailable:
+                    # The listener comes back with another gap.
+                    break
+                if position is None:
+                    hub.announce_gone(workspace_id)
+                else:
+                    hub.announce(workspace_id, position)
+
+
+def _rates(settings: Settings) -> dict[str, RouteRates]:
+    within = settings.sign_in_attempts_time
+    sign_in = RouteRates(
+        client=Rate(settings.sign_in_attempts_per_client, within),
+        account=Rate(settings.sign_in_attempts_per_address, within),
+    )
+    return {**RATES, "sign-in": sign_in}

@@ -1,0 +1,226 @@
+"""Run the service, and stop it.
+
+A stop goes in steps, all within the grace time: readiness turns 503; requests are still taken
+for the drain time; the listener closes and idle connections with it; requests in flight finish;
+what is left is cut off.
+"""
+
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import closing, suppress
+from functools import partial
+
+import trio
+
+from octavo import __version__
+from octavo.actors.core import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
+from octavo.control.folder import holding
+from octavo.control.listening import control_listener
+from octavo.control.serving import serve_control
+from octavo.http.listener import open_listener
+from octavo.http.request_log import RequestLog, request_log
+from octavo.http.wire import Certificate, check_certificate, serve
+from octavo.http.wire.asgi import Application as ASGIApplication
+from octavo.http.wire_settings import wire_options
+from octavo.log import Log, LogFormat, configure
+from octavo.service.chance import jitter, new_id, now
+from octavo.service.engine import Engine, open_engine
+from octavo.service.front import front
+from octavo.service.inviting import first_invitation
+from octavo.service.parts import add_parts
+from octavo.service.readiness import Looking
+from octavo.settings import Settings
+
+# How long the cut-off at the end of the grace time may itself take.
+CUT_OFF_SECONDS = 0.5
+
+_log = logging.getLogger(__name__)
+
+
+def start_log(settings: Settings) -> Log:
+    """Make this process log to standard error from now on, and answer its log."""
+    log_format: LogFormat = "json" if settings.log_format == "json" else "console"
+    # Python has no standard error when the process was started without one.
+    stream = open(os.devnull, "wb") if sys.stderr is None else sys.stderr.buffer  # noqa: SIM115
+    return configure(log_format, stream, now)
+
+
+async def run(settings: Settings, log: Log) -> None:
+    """Run the service until SIGTERM or SIGINT, then stop it within ``settings.grace`` seconds.
+
+    A signal while it still starts ends it there and then, a second one ends the process at once.
+    Raises, with nothing started: `ListenError` when the address can't be listened on,
+    `DataFolderError` when the data folder can't be used or another server uses it,
+    `CertificateError` when TLS can't be spoken, `StoreError` when the database can't be opened;
+    and, in an exception group, `RestartIntensityExceeded` when a part keeps failing. Cancelling
+    cuts off what is in flight.
+    """
+    certificate = _certificate(settings)
+    if certificate is not None:
+        check_certificate(certificate)
+    bind = settings.bind
+    with (
+        holding(settings.data_dir) as private,
+        control_listener(settings.data_dir) as control,
+        closing(await open_listener(bind.host, bind.port)) as listener,
+    ):
+        if not private:
+            _log.warning(
+                "others on this machine may look into the data folder: chmod 700 %s",
+                settings.data_dir.absolute(),
+            )
+        phase = _Phase()
+        async with trio.open_nursery() as nursery:
+            await nursery.start(_stop_on_signal, settings, listener, phase)
+            with phase.starting:
+                async with open_engine(settings, serving=True) as engine:
+                    root = build_tree(settings, engine, listener, control, phase, log)
+                    token = await first_invitation(engine.store)
+                    async with root.running():
+                        phase.started.set()
+                        _tell_started(settings, phase.url, token)
+                        await phase.shutdown.wait()
+            nursery.cancel_scope.cancel(reason="every part has stopped")
+
+
+def _tell_started(settings: Settings, url: str, invitation: str | None) -> None:
+    # Not before: whoever reads this may ask for the stop, and gets it in order.
+    _log.info(
+        "Octavo listens on %s (version %s, data folder %s)",
+        url,
+        __version__,
+        settings.data_dir.absolute(),
+    )
+    if invitation is not None and sys.stdout is not None:
+        # To the terminal alone: a secret has no place in a log that is kept.
+        with suppress(OSError):
+            sys.stdout.write(
+                "No account yet. Make the first one, an administrator's, within an hour:\n"
+                f"  {settings.public_url}/register?invitation={invitation}\n"
+            )
+            sys.stdout.flush()
+
+
+class _Phase:
+    """How far the process is between its start and its end."""
+
+    def __init__(self) -> None:
+        self.starting = trio.CancelScope()
+        self.url = ""
+        self.started, self.stopping, self.shutdown = trio.Event(), trio.Event(), trio.Event()
+
+
+def build_tree(
+    settings: Settings,
+    engine: Engine,
+    listener: socket.socket,
+    control_listener: socket.socket,
+    phase: _Phase,
+    log: Log,
+) -> Supervisor:
+    """Put every part of the service under supervision; nothing runs yet.
+
+    The parts start in the order in which they are added, and stop in the reverse one.
+    """
+    root = Supervisor("octavo", runtime=Runtime(random=jitter))
+    log_request = request_log(log.write)
+
+    async def control(worker: WorkerContext) -> None:
+        await serve_control(control_listener, {"actors": lambda: render_tree(root.tree())})
+
+    root.add(WorkerSpec("control", control))
+    parts = add_parts(root, settings, engine)
+    looking = Looking(engine, settings.data_dir, phase.stopping)
+    application = front(
+        parts,
+        public_url=settings.public_url,
+        readiness=looking.look,
+        log_request=log_request,
+    )
+
+    async def http(worker: WorkerContext) -> None:
+        async with trio.open_nursery() as nursery:
+            serve_until_stopped = partial(
+                serve_http,
+                settings,
+                application,
+                listener=listener,
+                log_request=log_request,
+                shutdown=worker.stopping,
+            )
+            phase.url = await nursery.start(serve_until_stopped)
+            worker.started()
+
+    rest = settings.grace - settings.drain + CUT_OFF_SECONDS
+    root.add(WorkerSpec("http", http, reports_ready=True, drain_timeout=rest))
+    return root
+
+
+async def serve_http(
+    settings: Settings,
+    application: ASGIApplication,
+    *,
+    listener: socket.socket,
+    log_request: RequestLog,
+    shutdown: trio.Event,
+    task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Answer HTTP on ``listener`` until ``shutdown`` is set, then stop gracefully.
+
+    Started with the address served, as a URL. After ``shutdown`` idle connections close at once
+    and requests in flight have what the drain time left of ``settings.grace`` seconds. The
+    listener is shared, not taken: whoever opened it closes it, so a restart serves the same port.
+    Cancelling closes every connection.
+    """
+    # A start that is called off must not touch the listener, which may be closed by then.
+    await trio.lowlevel.checkpoint_if_cancelled()
+    async with trio.open_nursery() as nursery:
+        [url] = await nursery.start(
+            partial(
+                serve,
+                application,
+                [listener],
+                wire_options(settings, log_request, now=now, new_id=new_id),
+                shutdown=shutdown.wait,
+                grace=settings.grace - settings.drain,
+                certificate=_certificate(settings),
+            )
+        )
+        task_status.started(url)
+
+
+def _certificate(settings: Settings) -> Certificate | None:
+    if not settings.tls_certificate:
+        return None
+    return Certificate(settings.tls_certificate, settings.tls_key)
+
+
+async def _stop_on_signal(
+    settings: Settings,
+    listener: socket.socket,
+    phase: _Phase,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        await anext(signals)
+        if not phase.started.is_set():
+            phase.starting.cancel(reason="a signal asked for the stop")
+        phase.stopping.set()
+        _log.info("Octavo stops: what is in flight has up to %g seconds", settings.grace)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_end_on_next, signals)
+            await trio.sleep(settings.drain)
+            listener.close()
+            phase.shutdown.set()
+            await trio.sleep_forever()
+
+
+async def _end_on_next(signals: AsyncIterator[int]) -> None:
+    signum = await anext(signals)
+    signal.signal(signum, signal.SIG_DFL)
+    signal.raise_signal(signum)

@@ -1,0 +1,11 @@
+"""The settings: every one with its default, its meaning and its check, and where they are read.
+
+A setting comes from ``octavo.toml``, from the environment variable ``OCTAVO_<NAME>``, or from an
+option of the command line; the later goes first.
+"""
+
+from octavo.settings.addresses import Bind, DatabaseUrl
+from octavo.settings.reading import Read, SettingsError, read_settings
+from octavo.settings.settings import Settings
+
+__all__ = ["Bind", "DatabaseUrl", "Read", "Settings", "SettingsError", "read_settings"]

@@ -1,0 +1,143 @@
+"""Where the service is found: the address it listens on, its public one, that of its database.
+
+Each reader raises `ValueError` with a text that goes on from the value, as those of
+`octavo.settings.values` do.
+"""
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import urlsplit
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8080
+
+_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
+_USUAL_PORTS = {"http": 80, "https": 443}
+_HIDDEN = "***"
+_NO_DATABASE = (
+    "is no address of a database: give postgresql://user:password@host:port/name, "
+    "or leave it out for SQLite in the data folder"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """An address to listen on: an IP address or a name that has one, and a TCP port.
+
+    Port 0 stands for any free one. The text of it can be read again.
+    """
+
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``host:port``, ``[IPv6]:port``, a host alone, or a port alone."""
+        if re.fullmatch(r"[0-9]+", text):
+            return cls(port=_port(text))
+        if text.count(":") > 1 and not text.startswith("["):
+            raise ValueError("is no address: an IPv6 address takes brackets, such as [::1]:8080")
+        bracketed = re.fullmatch(r"\[(.*)\](?::(.*))?", text)
+        host, port = bracketed.groups() if bracketed else re.split(":", f"{text}:", maxsplit=2)[:2]
+        if bracketed:
+            known = _ipv6(host)
+        else:
+            known = _host(host)
+            port = port if ":" in text else None
+        if known is None:
+            raise ValueError(
+                "is no address: give an IP address or a host name, and a port, "
+                "such as 127.0.0.1:8080, [::1]:8080 or localhost:8080"
+            )
+        return cls(known) if port is None else cls(known, _port(port))
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseUrl:
+    """The address of a PostgreSQL database; its texts hide the password.
+
+    Attributes:
+        secret: the whole address, for whoever connects.
+    """
+
+    secret: str = field(repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a connection URI (PostgreSQL, section 34.1.1.2)."""
+        try:
+            parts = urlsplit(text)
+        except ValueError:
+            raise ValueError(_NO_DATABASE) from None
+        if parts.scheme not in ("postgresql", "postgres") or not re.fullmatch(r"[!-~]+", text):
+            raise ValueError(_NO_DATABASE)
+        # A password cut short at a slash or a question mark would pass for a host, and be shown.
+        if "@" in f"{parts.path}{parts.query}{parts.fragment}":
+            raise ValueError(
+                "has an @ behind its host: give the special characters of user, password and "
+                "parameters percent-encoded, such as %40 for @ and %2F for /"
+            )
+        return cls(text)
+
+    def __str__(self) -> str:
+        parts = urlsplit(self.secret)
+        user, at, host = parts.netloc.rpartition("@")
+        name, colon, _ = user.partition(":")
+        shown = f"{name}{colon}{_HIDDEN if colon else ''}{at}{host}"
+        # Which parameters hold secrets is for the database library to know.
+        query = f"?{_HIDDEN}" if parts.query else ""
+        return f"{parts.scheme}://{shown}{parts.path}{query}"
+
+
+def origin(text: str) -> str:
+    """Read an origin and answer it as a browser writes it (RFC 6454 section 6.2).
+
+    The scheme is http or https; a usual port and a slash at the end are left out.
+    """
+    found = re.fullmatch(
+        r"(https?)://(?:\[([^\]]+)\]|([^\[\]:/?#@]+))(?::([0-9]+))?/?", text, re.IGNORECASE
+    )
+    if found:
+        scheme, ipv6, name = found[1].lower(), found[2], found[3]
+        host = _ipv6(ipv6) if ipv6 else _host(name.lower())
+        if host is not None and "%" not in host:
+            port = _port(found[4]) if found[4] else _USUAL_PORTS[scheme]
+            if port == 0:
+                raise ValueError("has the port 0: give the one that people reach it at")
+            shown = f"[{host}]" if ":" in host else host
+            return f"{scheme}://{shown}{'' if port == _USUAL_PORTS[scheme] else f':{port}'}"
+    raise ValueError(
+        "is no origin: give scheme, host and, if it is not the usual one, port, "
+        "such as https://notes.example.org, without a path"
+    )
+
+
+def _host(text: str) -> str | None:
+    labels = text.split(".")
+    if len(text) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        return None
+    if not labels[-1].isdigit():
+        return text
+    try:
+        return str(ipaddress.IPv4Address(text))
+    except ValueError:
+        return None
+
+
+def _ipv6(text: str) -> str | None:
+    try:
+        return str(ipaddress.IPv6Address(text))
+    except ValueError:
+        return None
+
+
+def _port(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) > 65535:
+        raise ValueError("has no such port: give a whole number from 0 (any free port) to 65535")
+    return int(text)

@@ -1,0 +1,54 @@
+"""The settings as people and programs read of them; a secret in one is never told."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from octavo.settings.names import option, variable
+from octavo.settings.settings import Settings
+
+Plain = str | int | float | list[str] | None
+"""A value in JSON; None for a setting that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """One setting: its names, its default and its meaning."""
+
+    name: str
+    variable: str
+    option: str
+    default: Plain
+    meaning: str
+
+
+def describe() -> Iterator[Description]:
+    """Yield every setting, in order of declaration."""
+    for name, field in Settings.model_fields.items():
+        meaning = field.description or ""
+        yield Description(name, variable(name), option(name), plain(field.default), meaning)
+
+
+def plain(value: object) -> Plain:
+    """Answer the ``value`` of a setting as it stands in JSON."""
+    match value:
+        case None | "" | ():
+            return None
+        case int() | float() | str():
+            return value
+        case tuple():
+            return [str(each) for each in value]
+        case _:
+            return str(value)
+
+
+def shown(value: Plain) -> str:
+    """Answer ``value`` as people read it; an empty text for none."""
+    match value:
+        case None:
+            return ""
+        case float():
+            return f"{value:g}"
+        case list():
+            return ", ".join(value)
+        case _:
+            return str(value)

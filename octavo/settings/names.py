@@ -1,0 +1,53 @@
+"""What a setting is called in the environment and on the command line, and which name was meant."""
+
+import difflib
+from collections.abc import Iterable
+
+PREFIX = "OCTAVO_"
+CONFIG_VARIABLE = f"{PREFIX}CONFIG"
+CONFIG_OPTION = "--config"
+
+# A slip of a letter or two is near; a name that only shares the prefix is not. Container
+# platforms add variables such as OCTAVO_SERVICE_HOST of their own, which must pass unnoticed.
+_NEAR = 0.85
+# Names that others give to the same thing.
+_MEANT = {
+    "address": "bind",
+    "base_url": "public_url",
+    "data": "data_dir",
+    "data_folder": "data_dir",
+    "database_url": "database",
+    "db": "database",
+    "host": "bind",
+    "listen": "bind",
+    "origin": "public_url",
+    "port": "bind",
+    "url": "public_url",
+}
+
+
+def variable(name: str) -> str:
+    """Answer the environment variable of the setting ``name``."""
+    return PREFIX + name.upper()
+
+
+def option(name: str) -> str:
+    """Answer the option of the command line of the setting ``name``."""
+    return f"--{name.replace('_', '-')}"
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """Answer which of the ``known`` settings ``name`` was meant for; None where none is near.
+
+    A file of settings holds nothing else; in the environment others have names of their own, so
+    what is not near there is theirs.
+    """
+    plain = name.lower().replace("-", "_")
+    known = tuple(known)
+    if plain in known:
+        return plain
+    if plain in _MEANT:
+        return _MEANT[plain]
+    # With the prefix, so that a slip in a short name is near, too.
+    near = difflib.get_close_matches(variable(plain), map(variable, known), n=1, cutoff=_NEAR)
+    return near[0].removeprefix(PREFIX).lower() if near else None

@@ -1,0 +1,125 @@
+"""Where settings come from: options, the environment, a file. Each tells what it calls a value.
+
+All of them give text, which passes through the same check: a wrong value is refused with the same
+words wherever it came from.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic.fields import FieldInfo
+from pydantic_settings import PydanticBaseSettingsSource, TomlConfigSettingsSource
+
+from octavo.settings.names import CONFIG_VARIABLE, PREFIX, meant, option, variable
+from octavo.settings.settings import Settings
+
+_NAMES = tuple(Settings.model_fields)
+
+
+class SettingsSource(PydanticBaseSettingsSource):
+    """One place that settings are read from.
+
+    Args:
+        given: the text of each setting that it gives, by the setting's name.
+
+    Attributes:
+        problems: a line for each name in it that is no setting.
+    """
+
+    def __init__(self, given: Mapping[str, str], problems: tuple[str, ...] = ()) -> None:
+        super().__init__(Settings)
+        self._given = given
+        self.problems = problems
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """Answer the text given for a field, or None."""
+        return self._given.get(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """Answer the text of each setting that is given here."""
+        found = ((name, self._given.get(name)) for name in _NAMES)
+        return {name: text for name, text in found if text is not None}
+
+    def called(self, name: str) -> str:
+        """Answer what this source calls the setting ``name``."""
+        raise NotImplementedError
+
+
+class Options(SettingsSource):
+    """The options of a command; ``given`` has None for those that were left out."""
+
+    def __init__(self, given: Mapping[str, str | None]) -> None:
+        super().__init__({name: text for name, text in given.items() if text is not None})
+
+    def called(self, name: str) -> str:
+        """Answer the option."""
+        return option(name)
+
+
+class Environment(SettingsSource):
+    """The variables of the environment."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        given = {name: environment.get(variable(name)) for name in _NAMES}
+        super().__init__(
+            {name: text for name, text in given.items() if text is not None},
+            tuple(_misspelled(environment)),
+        )
+
+    def called(self, name: str) -> str:
+        """Answer the variable."""
+        return variable(name)
+
+
+class File(SettingsSource):
+    """A file in TOML: a key for each setting that it gives.
+
+    Raises `ValueError` for what is no TOML and `OSError` for what can't be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # A file that is missing would pass for an empty one.
+        path.open("rb").close()
+        data = TomlConfigSettingsSource(Settings, toml_file=path).toml_data
+        given: dict[str, str] = {}
+        problems: list[str] = []
+        for key, value in data.items():
+            text = _text(value)
+            if key not in _NAMES:
+                near = meant(key, _NAMES)
+                hint = f"did you mean {near}?" if near else "see `octavo settings` for what is one"
+                problems.append(f"{path}: {key} is no setting: {hint}")
+            elif text is None:
+                problems.append(f"{path}: {key} is no value: give text in quotes, or a number")
+            else:
+                given[key] = text
+        super().__init__(given, tuple(problems))
+        self.path = path
+
+    def called(self, name: str) -> str:
+        """Answer the file and the key."""
+        return f"{self.path}: {name}"
+
+
+def _text(value: object) -> str | None:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str() | int() | float():
+            return str(value)
+        case list() if value and all(isinstance(each, str) for each in value):
+            return ", ".join(value)
+        case _:
+            return None
+
+
+def _misspelled(environment: Mapping[str, str]) -> Iterator[str]:
+    known = {CONFIG_VARIABLE, *map(variable, _NAMES)}
+    for name in sorted(environment):
+        # Container platforms set OCTAVO_PORT so for a service that is named octavo.
+        if name in known or not name.startswith(PREFIX) or environment[name].startswith("tcp://"):
+            continue
+        near = meant(name.removeprefix(PREFIX), (*_NAMES, "config"))
+        if near:
+            yield f"{name} is no setting: did you mean {variable(near)}?"

@@ -1,0 +1,102 @@
+"""What the value of one setting may look like: functions from text to value.
+
+Each raises `ValueError` with a text that goes on from the value: what is wrong with it, and what
+to give instead.
+"""
+
+import ipaddress
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+LONGEST_STOP = 3600.0
+LONGEST_WAIT = 86400.0
+LONGEST_SESSION = 3650.0
+LARGEST_COUNT = 1_000_000_000
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def seconds(text: str) -> float:
+    """Read a time that may be nothing, in seconds."""
+    value = _number(text)
+    if not 0 <= value <= LONGEST_STOP:
+        raise ValueError(f"is no time: give seconds from 0 to {LONGEST_STOP:g}, such as 10 or 0.5")
+    return value
+
+
+def wait(text: str) -> float:
+    """Read a time that must be something, in seconds."""
+    value = _number(text)
+    if not 0.1 <= value <= LONGEST_WAIT:
+        raise ValueError(f"is no time: give seconds from 0.1 to {LONGEST_WAIT:g}, such as 20")
+    return value
+
+
+def days(text: str) -> float:
+    """Read a time in days."""
+    value = _number(text)
+    if not 0.01 <= value <= LONGEST_SESSION:
+        raise ValueError(f"is no time: give days from 0.01 to {LONGEST_SESSION:g}, such as 30")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def count(smallest: int) -> Callable[[str], int]:
+    """Make the reader of whole numbers from ``smallest`` on."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,10}", text) or not smallest <= int(text) <= LARGEST_COUNT:
+            raise ValueError(f"is no such number: give a whole one, {smallest} or more")
+        return int(text)
+
+    return parse
+
+
+def networks(text: str) -> tuple[Network, ...]:
+    """Read addresses and networks with commas between."""
+    try:
+        return tuple(ipaddress.ip_network(part.strip()) for part in text.split(","))
+    except ValueError:
+        raise ValueError(
+            "is no list of networks: give addresses or networks with commas between, "
+            "such as 10.0.0.0/8, ::1"
+        ) from None
+
+
+def choice(*choices: str) -> Callable[[str], str]:
+    """Make the reader of one of ``choices``."""
+
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"is not known: give {' or '.join(choices)}")
+        return text
+
+    return parse
+
+
+def file(text: str) -> str:
+    """Read the path of a file that is there."""
+    if not os.path.isfile(text):
+        raise ValueError("is no file: give the path of one")
+    return text
+
+
+def folder(text: str) -> Path:
+    """Read the path of a folder, which need not be there yet; ``~`` is the home folder."""
+    try:
+        path = Path(text).expanduser()
+        usable = "\0" not in text and (path.is_dir() or not path.exists())
+    except (OSError, RuntimeError):
+        usable = False
+    if not usable:
+        raise ValueError("is no folder: give the path of one, or of one to be made")
+    return path

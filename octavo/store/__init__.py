@@ -1,0 +1,29 @@
+"""What is kept, and how: transaction scripts, and the engines that run them.
+
+Scripts are written once; what differs between SQLite and PostgreSQL stands in their engines.
+"""
+
+from octavo.store.errors import (
+    ConstraintViolated,
+    StatementInvalid,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+    StoreUnusable,
+)
+from octavo.store.store import Store
+from octavo.store.transaction import Row, Script, Transaction, Value
+
+__all__ = [
+    "ConstraintViolated",
+    "Row",
+    "Script",
+    "StatementInvalid",
+    "Store",
+    "StoreError",
+    "StoreFull",
+    "StoreUnavailable",
+    "StoreUnusable",
+    "Transaction",
+    "Value",
+]

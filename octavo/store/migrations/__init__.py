@@ -1,0 +1,80 @@
+"""Migrations: the schema, step by step, forward only.
+
+Each is a file ``NNNN_name.sql`` beside this module, numbered from 1 without gaps. What a database
+has of them is recorded in it, with the digest of the text that was executed; so a file that was
+released never changes. They are written in the common subset of the engines; what an engine needs
+otherwise, it rewrites.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from octavo.store.errors import StoreUnusable
+
+# In both engines, and before the first migration.
+RECORD = """
+CREATE TABLE IF NOT EXISTS migrations (
+    version BIGINT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    digest TEXT NOT NULL
+)
+"""
+APPLIED = "SELECT version, digest FROM migrations"
+NEWEST = "SELECT COALESCE(MAX(version), 0) FROM migrations"
+RECORD_ONE = "INSERT INTO migrations (version, name, digest) VALUES ($1, $2, $3)"
+
+_FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema: ``sql`` holds statements, each ended by a semicolon."""
+
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the text, in hexadecimal."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def shipped() -> tuple[Migration, ...]:
+    """Read the migrations of this version of Octavo, in order."""
+    found = []
+    for resource in files(__name__).iterdir():
+        named = _FILE.fullmatch(resource.name)
+        if named is not None:
+            found.append(Migration(int(named[1]), named[2], resource.read_text("utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.version))
+
+
+def pending(known: Sequence[Migration], applied: Mapping[int, str]) -> Sequence[Migration]:
+    """Answer which migrations a database lacks, in order.
+
+    Args:
+        known: all that this version of Octavo has, in order.
+        applied: the digests of those that the database has had, by version.
+
+    Raises:
+        StoreUnusable: the database was made by a newer version, or by another text of a migration.
+    """
+    newest = max(applied, default=0)
+    if newest > len(known):
+        raise StoreUnusable(
+            f"the database has version {newest} of the schema, and this version of Octavo knows"
+            f" {len(known)}: start the version of Octavo that made it, or a newer one"
+        )
+    for migration in known[:newest]:
+        digest = applied.get(migration.version)
+        if digest != migration.digest:
+            state = "is missing from" if digest is None else "differs from the one in"
+            raise StoreUnusable(
+                f"migration {migration.version} ({migration.name}) {state} the database: install"
+                " the released version of Octavo again, or restore the database from a backup"
+            )
+    return known[newest:]

@@ -1,0 +1,95 @@
+"""Connections to a PostgreSQL server, and what each is told first."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, cast
+
+import asyncpg  # type: ignore[import-untyped]
+
+CONNECT_SECONDS = 5.0
+# The server ends a statement by itself. A timer of the client's for each statement would cost more
+# than many a statement, so there is one for a transaction.
+STATEMENT_SECONDS = 25.0
+# A server that has lost its client must not keep what that one had locked.
+IDLE_SECONDS = 60.0
+
+Notified = Callable[[object, int, str, str], None]
+
+
+class Connection(Protocol):
+    """What is used of ``asyncpg.Connection``; its methods are awaited in asyncio."""
+
+    def fetch(self, sql: str, *arguments: object) -> Awaitable[Sequence[Any]]:
+        """Answer every row."""
+
+    def fetchrow(self, sql: str, *arguments: object) -> Awaitable[Any]:
+        """Answer the first row, or None."""
+
+    def execute(self, sql: str, *arguments: object) -> Awaitable[str]:
+        """Answer the tag of the command. Without arguments, there may be many statements."""
+
+    def executemany(self, sql: str, rows: Any) -> Awaitable[None]:  # noqa: ANN401
+        """Execute for each row."""
+
+    def add_listener(self, channel: str, notified: Notified) -> Awaitable[None]:
+        """LISTEN."""
+
+    def add_termination_listener(self, ended: Callable[[object], None]) -> None:
+        """Call ``ended`` when the connection is gone."""
+
+    def is_closed(self) -> bool:
+        """Whether it is gone."""
+
+    def terminate(self) -> None:
+        """Drop it at once."""
+
+    def close(self, *, timeout: float | None = None) -> Awaitable[None]:
+        """Say goodbye."""
+
+
+async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> Connection:
+    """Open a connection; in asyncio. Raises what asyncpg raises.
+
+    ``statement_seconds`` is how long a statement may take, 0 for as long as it wants.
+    """
+    connection = await asyncpg.connect(
+        url,
+        timeout=CONNECT_SECONDS,
+        server_settings={
+            "application_name": "octavo",
+            "default_transaction_isolation": "serializable",
+            "statement_timeout": str(int(statement_seconds * 1000)),
+            "idle_in_transaction_session_timeout": str(int(IDLE_SECONDS * 1000)),
+            "timezone": "UTC",
+        },
+    )
+    return cast(Connection, connection)
+
+
+class Connections:
+    """Those that are idle. How many there are, whoever takes them bounds."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._idle: list[Connection] = []
+
+    async def take(self) -> tuple[Connection, bool]:
+        """Answer a connection, and whether it was used before; in asyncio."""
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.is_closed():
+                return connection, True
+        return await connect(self._url), False
+
+    def give_back(self, connection: Connection) -> None:
+        """Keep a connection that is in no transaction."""
+        if not connection.is_closed():
+            self._idle.append(connection)
+
+    async def close(self, seconds: float) -> None:
+        """Close those that are idle, for at most ``seconds`` each; in asyncio."""
+        while self._idle:
+            connection = self._idle.pop()
+            try:
+                await connection.close(timeout=seconds)
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                connection.terminate()

@@ -1,0 +1,156 @@
+"""Notifications between processes: PostgreSQL's LISTEN and NOTIFY."""
+
+import enum
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+import trio
+
+from octavo.store.errors import StoreUnavailable
+from octavo.store.postgres.bridge import Bridge
+from octavo.store.postgres.connection import Connection, connect
+from octavo.store.postgres.failures import FAILURES, opening_failure
+from octavo.store.postgres.ungrouped import ungrouped
+
+MOST_WAITING = 10_000
+# A connection whose other end has vanished without a word is found out so.
+PING_EVERY = 20.0
+PING_SECONDS = 10.0
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+
+
+class Gap(enum.Enum):
+    """What a listener hears in place of messages that it missed: it has to read again."""
+
+    GAP = "gap"
+
+
+class Messages(AsyncIterator[str | Gap]):
+    """What was heard and not taken yet, in order; for one task to iterate over.
+
+    A reader that falls behind by too many is told of a gap instead.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[str | Gap] = deque()
+        self._some = trio.Event()
+
+    def put(self, message: str | Gap) -> None:
+        """Add a message."""
+        if len(self._waiting) >= MOST_WAITING:
+            self._waiting.clear()
+            message = Gap.GAP
+        self._waiting.append(message)
+        self._some.set()
+
+    async def __anext__(self) -> str | Gap:
+        while not self._waiting:
+            self._some = trio.Event()
+            await self._some.wait()
+        await trio.lowlevel.checkpoint()
+        return self._waiting.popleft()
+
+
+@asynccontextmanager
+async def listening(
+    bridge: Bridge, url: str, channel: str, random: Callable[[], float]
+) -> AsyncIterator[Messages]:
+    """Listen on ``channel`` within the block, on a connection of its own.
+
+    Gives the payload of each notification of a transaction that committed after the block began.
+    A lost connection is made anew for as long as it takes; then comes `Gap.GAP` first.
+
+    Raises:
+        StoreUnavailable: the server can't be reached at the beginning.
+    """
+    messages = Messages()
+    with ungrouped():
+        async with trio.open_nursery() as nursery:
+            await nursery.start(partial(_listen, bridge, url, channel, random, messages))
+            yield messages
+            nursery.cancel_scope.cancel("nobody listens any more")
+
+
+async def _listen(
+    bridge: Bridge,
+    url: str,
+    channel: str,
+    random: Callable[[], float],
+    messages: Messages,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    ear = _Ear(url, channel, messages)
+    await bridge.run(ear.open())
+    task_status.started()
+    pause = FIRST_PAUSE
+    try:
+        while True:
+            await ear.lost(bridge)
+            while True:
+                try:
+                    await bridge.run(ear.open())
+                except StoreUnavailable:
+                    await trio.sleep(pause * (0.5 + random()))
+                    pause = min(2 * pause, LONGEST_PAUSE)
+                else:
+                    break
+            messages.put(Gap.GAP)
+            pause = FIRST_PAUSE
+    finally:
+        ear.close()
+
+
+class _Ear:
+    """The connection that listens, one after the other."""
+
+    def __init__(self, url: str, channel: str, messages: Messages) -> None:
+        self._url = url
+        self._channel = channel
+        self._messages = messages
+        self._connection: Connection | None = None
+        self._gone = trio.Event()
+
+    async def open(self) -> None:
+        """Connect and listen; in asyncio. Raises `StoreError`."""
+        connection = None
+        try:
+            connection = await connect(self._url)
+            self._gone = gone = trio.Event()
+            connection.add_termination_listener(lambda _: gone.set())
+            await connection.add_listener(self._channel, self._hear)
+        except FAILURES as error:
+            if connection is not None:
+                connection.terminate()
+            raise opening_failure(error) from error
+        self._connection = connection
+
+    def _hear(self, _connection: object, _process: int, _channel: str, payload: str) -> None:
+        self._messages.put(payload)
+
+    async def lost(self, bridge: Bridge) -> None:
+        """Wait until the connection is lost."""
+        while not self._gone.is_set():
+            with trio.move_on_after(PING_EVERY):
+                await self._gone.wait()
+                return
+            with trio.move_on_after(PING_SECONDS) as ping:
+                await bridge.run(self._ping())
+            if ping.cancelled_caught:
+                self.close()
+                return
+
+    async def _ping(self) -> None:
+        if self._connection is not None:
+            try:
+                await self._connection.execute("SELECT 1")
+            except FAILURES:
+                self.close()
+
+    def close(self) -> None:
+        """Drop the connection."""
+        if self._connection is not None:
+            self._connection.terminate()
+            self._gone.set()

@@ -1,0 +1,69 @@
+"""Migrations on PostgreSQL."""
+
+import re
+from collections.abc import Sequence
+
+from octavo.store.errors import StoreError
+from octavo.store.migrations import APPLIED, RECORD, RECORD_ONE, Migration, pending
+from octavo.store.postgres.connection import Connection
+from octavo.store.postgres.failures import FAILURES, opening_failure
+
+# Any number that nobody else takes: "octavo" in ASCII.
+LOCK = int.from_bytes(b"octavo")
+
+_TEXT = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\bTEXT\b")
+
+
+def collated(sql: str) -> str:
+    """Answer DDL whose columns of text sort by bytes, as those of SQLite do."""
+    return _TEXT.sub(lambda found: 'TEXT COLLATE "C"' if found[0] == "TEXT" else found[0], sql)
+
+
+async def migrate(connection: Connection, known: Sequence[Migration]) -> int:
+    """Bring the database to the newest version, and answer that; in asyncio.
+
+    Each migration is a transaction of its own. A lock is held meanwhile: of two processes that
+    start at once, one waits for the other and finds nothing left to do. A database that lacks none
+    is not locked.
+
+    Raises:
+        StoreUnusable: the database is newer than ``known``, a migration was changed, or the user
+            may not create tables.
+        StoreUnavailable: the connection was lost.
+    """
+    try:
+        if await _has_record(connection) and not pending(known, await _applied(connection)):
+            return len(known)
+        await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
+        try:
+            if not await _has_record(connection):
+                await connection.execute(collated(RECORD))
+            for migration in pending(known, await _applied(connection)):
+                await _apply(connection, migration)
+        finally:
+            if not connection.is_closed():
+                await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)
+    except FAILURES as error:
+        raise opening_failure(error) from error
+    return len(known)
+
+
+async def _has_record(connection: Connection) -> bool:
+    row = await connection.fetchrow("SELECT to_regclass('migrations') IS NOT NULL")
+    return bool(row[0])
+
+
+async def _applied(connection: Connection) -> dict[int, str]:
+    return dict([tuple(row) for row in await connection.fetch(APPLIED)])
+
+
+async def _apply(connection: Connection, migration: Migration) -> None:
+    await connection.execute("BEGIN")
+    try:
+        await connection.execute(collated(migration.sql))
+        await connection.execute(RECORD_ONE, migration.version, migration.name, migration.digest)
+        await connection.execute("COMMIT")
+    except (*FAILURES, StoreError):
+        if not connection.is_closed():
+            await connection.execute("ROLLBACK")
+        raise

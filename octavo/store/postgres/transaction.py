@@ -1,0 +1,76 @@
+"""Transaction scripts on a connection of PostgreSQL, run in asyncio."""
+
+from collections.abc import Iterable, Sequence
+
+from octavo.store.errors import StoreError
+from octavo.store.postgres.connection import Connection
+from octavo.store.postgres.failures import FAILURES, failure
+from octavo.store.transaction import Row, Value
+
+_CHANGING = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
+
+
+def changed_rows(tag: str) -> int:
+    """Answer how many rows a statement changed, by the tag of its answer: ``INSERT 0 1``."""
+    words = tag.split()
+    return int(words[-1]) if words and words[0] in _CHANGING else 0
+
+
+class PostgresTransaction:
+    """The statements of one script. Whoever makes it begins and ends the transaction.
+
+    Attributes:
+        failure: what ended the transaction before its time; its statements raise it from then on.
+    """
+
+    __slots__ = ("_connection", "_reading", "failure")
+
+    def __init__(self, connection: Connection, *, reading: bool) -> None:
+        self._connection = connection
+        self._reading = reading
+        self.failure: StoreError | None = None
+
+    async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
+        """Answer the first row; None when there is none."""
+        self._require_going()
+        try:
+            row = await self._connection.fetchrow(sql, *arguments)
+        except FAILURES as error:
+            raise self._failed(error) from error
+        return None if row is None else tuple(row)
+
+    async def fetch_all(self, sql: str, *arguments: Value) -> Sequence[Row]:
+        """Answer every row."""
+        self._require_going()
+        try:
+            return [tuple(row) for row in await self._connection.fetch(sql, *arguments)]
+        except FAILURES as error:
+            raise self._failed(error) from error
+
+    async def execute(self, sql: str, *arguments: Value) -> int:
+        """Execute, and answer how many rows were inserted, changed or deleted."""
+        self._require_going()
+        try:
+            return changed_rows(await self._connection.execute(sql, *arguments))
+        except FAILURES as error:
+            raise self._failed(error) from error
+
+    async def notify(self, channel: str, payload: str) -> None:
+        """Tell ``payload`` to whoever listens on ``channel``, once this is committed."""
+        await self.fetch_one("SELECT pg_notify($1, $2)", channel, payload)
+
+    async def execute_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> None:
+        """Execute once for each row of arguments."""
+        self._require_going()
+        try:
+            await self._connection.executemany(sql, rows)
+        except FAILURES as error:
+            raise self._failed(error) from error
+
+    def _require_going(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    def _failed(self, error: BaseException) -> StoreError:
+        self.failure = failure(error, reading=self._reading)
+        return self.failure

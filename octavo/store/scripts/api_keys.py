@@ -1,0 +1,95 @@
+"""API keys: make, find, list and revoke them."""
+
+from dataclasses import dataclass
+
+from octavo.model.account import Account
+from octavo.model.api_key import MOST_KEYS, ApiKey, KeyId
+from octavo.model.identity import AccountId
+from octavo.model.identity_refusal import AccountGone, TooManyKeys
+from octavo.store.scripts import accounts
+from octavo.store.transaction import Row, Script, Transaction
+
+_COLUMNS = (
+    "api_keys.id, api_keys.account_id, api_keys.name, api_keys.created_at, api_keys.expires_at, "
+    "api_keys.used_at"
+)
+_COUNT = 6
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOfAccount:
+    """A key and its account, whatever the state of either."""
+
+    key: ApiKey
+    account: Account
+
+
+def create(key: ApiKey, digest: bytes) -> Script[None]:
+    """Keep a key whose secret has ``digest``.
+
+    Raises `TooManyKeys` and `AccountGone`.
+    """
+
+    async def script(transaction: Transaction) -> None:
+        if not await accounts.is_open(transaction, key.account_id):
+            raise AccountGone
+        row = await transaction.fetch_one(
+            "SELECT COUNT(*) FROM api_keys WHERE account_id = $1", key.account_id
+        )
+        if row is not None and row[0] >= MOST_KEYS:
+            raise TooManyKeys
+        await transaction.execute(
+            "INSERT INTO api_keys (id, account_id, name, created_at, expires_at, used_at, digest) "
+            "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            key.key_id,
+            key.account_id,
+            key.name,
+            key.created_at,
+            key.expires_at,
+            key.used_at,
+            digest,
+        )
+
+    return script
+
+
+def by_digest(digest: bytes) -> Script[KeyOfAccount | None]:
+    """Answer the key whose secret has this digest, expired or not; None for none."""
+
+    async def script(transaction: Transaction) -> KeyOfAccount | None:
+        row = await transaction.fetch_one(
+            f"SELECT {_COLUMNS}, {accounts.COLUMNS} FROM api_keys "
+            "JOIN accounts ON accounts.id = api_keys.account_id WHERE api_keys.digest = $1",
+            digest,
+        )
+        return None if row is None else KeyOfAccount(_key(row), accounts.account_of(row[_COUNT:]))
+
+    return script
+
+
+def list_of(account_id: AccountId) -> Script[list[ApiKey]]:
+    """Answer every key of the account, the newest first; there are `MOST_KEYS` at most."""
+
+    async def script(transaction: Transaction) -> list[ApiKey]:
+        rows = await transaction.fetch_all(
+            f"SELECT {_COLUMNS} FROM api_keys WHERE account_id = $1 ORDER BY id DESC", account_id
+        )
+        return [_key(row) for row in rows]
+
+    return script
+
+
+def revoke(account_id: AccountId, key_id: KeyId) -> Script[bool]:
+    """Revoke a key of the account; False when it has none of this id."""
+
+    async def script(transaction: Transaction) -> bool:
+        revoked = await transaction.execute(
+            "DELETE FROM api_keys WHERE id = $1 AND account_id = $2", key_id, account_id
+        )
+        return revoked == 1
+
+    return script
+
+
+def _key(row: Row) -> ApiKey:
+    return ApiKey(*row[:_COUNT])

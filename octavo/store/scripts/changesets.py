@@ -1,0 +1,137 @@
+"""Keep accepted changesets, in the one place of the order that they were planned for."""
+
+import json
+from collections.abc import Sequence
+
+from octavo.model.identity import MutationId, Position, WorkspaceId
+from octavo.model.plan import Plan
+from octavo.store.scripts.announcing import announce
+from octavo.store.scripts.rows import COLUMNS, values_of
+from octavo.store.transaction import Script, Transaction, Value
+
+_FILE = ", ".join(f"${number}" for number in range(2, 15))
+_KEEP_HEAD = f"""
+    INSERT INTO files (workspace_id, {COLUMNS}) VALUES ($1, {_FILE})
+    ON CONFLICT (workspace_id, file_id) DO UPDATE SET
+        state = excluded.state, kind = excluded.kind, path = excluded.path,
+        revision_id = excluded.revision_id, position = excluded.position,
+        content_id = excluded.content_id, digest = excluded.digest, size = excluded.size,
+        media_type = excluded.media_type, author = excluded.author,
+        mutation_id = excluded.mutation_id, changed_at = excluded.changed_at
+"""
+_KEEP_REVISION = f"INSERT INTO revisions (workspace_id, {COLUMNS}) VALUES ($1, {_FILE})"
+_KEEP_CONTENT = """
+    INSERT INTO contents (workspace_id, content_id, text) VALUES ($1, $2, $3)
+"""
+_KEEP_RECEIPT = """
+    INSERT INTO receipts (workspace_id, mutation_id, fingerprint, position, changes, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+"""
+_FORGET_CONTENTS = """
+    DELETE FROM contents WHERE workspace_id = $1 AND content_id IN
+        (SELECT content_id FROM revisions WHERE workspace_id = $1 AND file_id = $2)
+"""
+_FORGET_REVISIONS = """
+    UPDATE revisions SET path = '', content_id = '', digest = '', size = 0, media_type = ''
+    WHERE workspace_id = $1 AND file_id = $2
+"""
+
+
+class PositionMoved(Exception):
+    """Somebody else changed the workspace since it was read: read it again, and plan anew."""
+
+
+class WorkspaceGone(Exception):
+    """The workspace is not there any more."""
+
+
+class Repeated(Exception):
+    """Some of the changesets were kept before; ``mutation_ids`` are theirs. None was kept now."""
+
+    def __init__(self, mutation_ids: Sequence[MutationId]) -> None:
+        super().__init__(mutation_ids)
+        self.mutation_ids = tuple(mutation_ids)
+
+
+def keep(
+    workspace_id: WorkspaceId, planned_at: Position, plans: Sequence[Plan], now: int
+) -> Script[None]:
+    """Keep ``plans``, which were planned one after the other from position ``planned_at`` on.
+
+    ``now`` is in milliseconds. All are kept or none: raises `PositionMoved`, `WorkspaceGone` or
+    `Repeated`.
+    """
+
+    async def script(transaction: Transaction) -> None:
+        await _fence(transaction, workspace_id, planned_at, plans[-1].position)
+        await _keep_receipts(transaction, workspace_id, plans, now)
+        heads: dict[str, tuple[Value, ...]] = {}
+        revisions: list[tuple[Value, ...]] = []
+        contents: list[tuple[Value, ...]] = []
+        purged: list[str] = []
+        for plan in plans:
+            for change in plan.changed:
+                row = (workspace_id, *values_of(change.head))
+                heads[change.head.file_id] = row
+                revisions.append(row)
+                if change.content is not None:
+                    contents.append((workspace_id, change.head.content_id, change.content.text))
+                if change.outcome == "purged":
+                    purged.append(change.head.file_id)
+        if revisions:
+            await announce(transaction, workspace_id, plans[-1].position)
+        await _each(transaction, _KEEP_HEAD, [*heads.values()])
+        await _each(transaction, _KEEP_REVISION, revisions)
+        await _each(transaction, _KEEP_CONTENT, contents)
+        for file_id in purged:
+            await transaction.execute(_FORGET_CONTENTS, workspace_id, file_id)
+            await transaction.execute(_FORGET_REVISIONS, workspace_id, file_id)
+
+    return script
+
+
+async def _fence(
+    transaction: Transaction, workspace_id: WorkspaceId, planned_at: Position, position: Position
+) -> None:
+    moved = await transaction.execute(
+        "UPDATE workspaces SET position = $3 WHERE id = $1 AND position = $2",
+        workspace_id,
+        planned_at,
+        position,
+    )
+    if not moved:
+        found = await transaction.fetch_one(
+            "SELECT position FROM workspaces WHERE id = $1", workspace_id
+        )
+        raise WorkspaceGone if found is None else PositionMoved
+
+
+async def _keep_receipts(
+    transaction: Transaction, workspace_id: WorkspaceId, plans: Sequence[Plan], now: int
+) -> None:
+    repeated: list[MutationId] = []
+    for plan in plans:
+        told = json.dumps(
+            [[change.outcome, change.head.revision_id] for change in plan.changes],
+            separators=(",", ":"),
+        )
+        kept = await transaction.execute(
+            _KEEP_RECEIPT,
+            workspace_id,
+            plan.changeset.mutation_id,
+            plan.changeset.fingerprint,
+            plan.position,
+            told,
+            now,
+        )
+        if not kept:
+            repeated.append(plan.changeset.mutation_id)
+    if repeated:
+        raise Repeated(repeated)
+
+
+async def _each(transaction: Transaction, sql: str, rows: Sequence[tuple[Value, ...]]) -> None:
+    if len(rows) == 1:
+        await transaction.execute(sql, *rows[0])
+    elif rows:
+        await transaction.execute_many(sql, rows)

@@ -1,0 +1,82 @@
+"""Invitations: make, find and use them."""
+
+from dataclasses import replace
+
+from octavo.model.account import Account
+from octavo.model.identity_refusal import AddressTaken, InvitationUnusable
+from octavo.model.invitation import Invitation
+from octavo.model.session import Session
+from octavo.store.scripts import accounts, sessions
+from octavo.store.transaction import Row, Script, Transaction
+
+_COLUMNS = "id, address, role, created_at, expires_at, used_at, revoked_at"
+
+
+def create(invitation: Invitation, digest: bytes) -> Script[None]:
+    """Keep an invitation whose token has ``digest``."""
+
+    async def script(transaction: Transaction) -> None:
+        await transaction.execute(
+            f"INSERT INTO invitations ({_COLUMNS}, digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            invitation.invitation_id,
+            invitation.address,
+            invitation.role,
+            invitation.created_at,
+            invitation.expires_at,
+            invitation.used_at,
+            invitation.revoked_at,
+            digest,
+        )
+
+    return script
+
+
+def by_digest(digest: bytes) -> Script[Invitation | None]:
+    """Answer the invitation whose token has this digest, open or not; None for none."""
+
+    async def script(transaction: Transaction) -> Invitation | None:
+        return await _by_digest(transaction, digest)
+
+    return script
+
+
+def use(
+    digest: bytes, account: Account, encoded: str, session: Session, token: bytes
+) -> Script[Account]:
+    """Make an account from an invitation, with its first session; answer it.
+
+    ``encoded`` is its password, ``token`` the digest of the session's token. Its role becomes
+    that of the invitation. Raises `InvitationUnusable`, or `AddressTaken`, and then the
+    invitation can still be used.
+    """
+
+    async def script(transaction: Transaction) -> Account:
+        now = account.created_at
+        found = await _by_digest(transaction, digest)
+        if found is None or not found.admits(account.address, now):
+            raise InvitationUnusable
+        used = await transaction.execute(
+            "UPDATE invitations SET used_at = $2 WHERE id = $1 AND used_at IS NULL",
+            found.invitation_id,
+            now,
+        )
+        if used != 1:
+            raise InvitationUnusable
+        made = replace(account, role=found.role)
+        if not await accounts.insert(transaction, made, encoded):
+            raise AddressTaken
+        await sessions.insert(transaction, session, token)
+        return made
+
+    return script
+
+
+async def _by_digest(transaction: Transaction, digest: bytes) -> Invitation | None:
+    row = await transaction.fetch_one(
+        f"SELECT {_COLUMNS} FROM invitations WHERE digest = $1", digest
+    )
+    return None if row is None else _invitation(row)
+
+
+def _invitation(row: Row) -> Invitation:
+    return Invitation(*row)

@@ -1,0 +1,6 @@
+"""SQLite: one file, a thread that writes, batches of writes; also inline, for tests."""
+
+from octavo.store.sqlite.inline import InlineStore, open_inline
+from octavo.store.sqlite.store import SqliteStore, open_sqlite
+
+__all__ = ["InlineStore", "SqliteStore", "open_inline", "open_sqlite"]

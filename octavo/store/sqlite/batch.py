@@ -1,0 +1,136 @@
+"""Many writes in one transaction of SQLite: one fsync serves them all."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from outcome import Error, Outcome, Value
+
+from octavo.store.errors import StoreError, StoreUnavailable
+from octavo.store.sqlite.failures import STATEMENT_ERRORS, commit_failure, failure
+from octavo.store.sqlite.placeholders import Translations
+from octavo.store.sqlite.transaction import SqliteTransaction
+from octavo.store.transaction import Script
+
+Outcomes = list[Outcome[Any]]
+
+
+def perform(
+    connection: sqlite3.Connection, translations: Translations, scripts: Sequence[Script[Any]]
+) -> Outcomes:
+    """Begin a transaction and run each script in it; answer what each returned or raised.
+
+    A script that raises leaves nothing behind; one that raised after a change makes all of them
+    run once more. The transaction stays open, for `commit` or `roll_back`, unless this raises.
+
+    Raises:
+        StoreUnavailable: the database failed under one of them, or is locked; nothing is kept.
+    """
+    try:
+        outcomes = _run_bare(connection, translations, scripts)
+        if outcomes is None:
+            roll_back(connection)
+            _begin(connection)
+            outcomes = [_run_in_savepoint(connection, translations, script) for script in scripts]
+    except BaseException:
+        roll_back(connection)
+        raise
+    return outcomes
+
+
+def _run_bare(
+    connection: sqlite3.Connection, translations: Translations, scripts: Sequence[Script[Any]]
+) -> Outcomes | None:
+    """Run them without savepoints, which cost a third more; None when one has to be undone.
+
+    Most scripts that raise do so on what they read, and have changed nothing. A single one needs
+    no savepoint: with it, the transaction is rolled back.
+    """
+    _begin(connection)
+    outcomes: Outcomes = []
+    for script in scripts:
+        changes = connection.total_changes
+        outcome = _run(connection, translations, script)
+        undone = connection.total_changes == changes or len(scripts) == 1
+        if isinstance(outcome, Error) and not undone:
+            return None
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.Error as error:
+        raise failure(error) from error
+
+
+def _run_in_savepoint(
+    connection: sqlite3.Connection, translations: Translations, script: Script[Any]
+) -> Outcome[Any]:
+    try:
+        connection.execute("SAVEPOINT script")
+        outcome = _run(connection, translations, script)
+        if isinstance(outcome, Error):
+            connection.execute("ROLLBACK TO script")
+        connection.execute("RELEASE script")
+    except STATEMENT_ERRORS as error:
+        raise _unavailable(failure(error)) from error
+    return outcome
+
+
+def _run(
+    connection: sqlite3.Connection, translations: Translations, script: Script[Any]
+) -> Outcome[Any]:
+    transaction = SqliteTransaction(connection, translations)
+    try:
+        result = transaction.drive(script)
+    except Exception as error:
+        if isinstance(transaction.failure, StoreUnavailable):
+            raise transaction.failure from None
+        if not connection.in_transaction:
+            raise StoreUnavailable("the database rolled the transaction back") from error
+        return Error(error)
+    return Value(result)
+
+
+def _unavailable(error: StoreError) -> StoreUnavailable:
+    if isinstance(error, StoreUnavailable):
+        return error
+    return StoreUnavailable(f"the database failed: {error}")
+
+
+def commit(connection: sqlite3.Connection) -> None:
+    """Commit the open transaction; when this returns, it has been fsynced.
+
+    Raises:
+        StoreError: it was not committed, or, with ``outcome_unknown``, perhaps it was. The
+            connection must not be used for another transaction then.
+    """
+    try:
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise commit_failure(error) from error
+
+
+def roll_back(connection: sqlite3.Connection) -> None:
+    """End the transaction, if one is open, keeping nothing of it.
+
+    An error of the rollback is dropped: SQLite then rolls back when the connection is closed.
+    """
+    if connection.in_transaction:
+        try:
+            connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            return
+
+
+def all_failed(error: StoreError, count: int) -> Outcomes:
+    """Answer ``count`` failures that say what ``error`` says, one for each script of a batch."""
+    outcomes: Outcomes = []
+    for _ in range(count):
+        # Each is raised in another task, which ties its traceback to it.
+        single = type(error)(str(error), outcome_unknown=error.outcome_unknown)
+        single.__cause__ = error.__cause__
+        outcomes.append(Error(single))
+    return outcomes

@@ -1,0 +1,86 @@
+"""Migrations on SQLite."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+from octavo.store.errors import StoreError
+from octavo.store.migrations import APPLIED, NEWEST, RECORD, RECORD_ONE, Migration, pending
+from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
+from octavo.store.sqlite.placeholders import translated
+
+
+def statements(sql: str) -> Iterator[str]:
+    """Split a text at the semicolons that end its statements."""
+    *ended, rest = sql.split(";")
+    begun = ""
+    for part in ended:
+        begun += part
+        if sqlite3.complete_statement(begun + ";"):
+            yield begun
+            begun = ""
+        else:
+            begun += ";"
+    if (begun + rest).strip():
+        yield begun + rest
+
+
+def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> int:
+    """Bring the database to the newest version, and answer that.
+
+    Each migration is a transaction of its own, under SQLite's exclusive lock: of two processes
+    that start at once, one waits for the other and finds nothing left to do. A database that lacks
+    none is not locked.
+
+    Raises:
+        StoreUnusable: the database is newer than ``known``, or a migration was changed.
+        StoreUnavailable: it can't be written to, or is locked for too long.
+    """
+    try:
+        if _has_record(connection) and not pending(known, _applied(connection)):
+            return len(known)
+        while _apply_next(connection, known):
+            pass
+    except STATEMENT_ERRORS as error:
+        raise failure(error) from error
+    return len(known)
+
+
+def _has_record(connection: sqlite3.Connection) -> bool:
+    return (
+        connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
+        is not None
+    )
+
+
+def _applied(connection: sqlite3.Connection) -> dict[int, str]:
+    return dict(connection.execute(APPLIED).fetchall())
+
+
+def _apply_next(connection: sqlite3.Connection, known: Sequence[Migration]) -> bool:
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        connection.execute(RECORD)
+        missing = pending(known, _applied(connection))
+        if missing:
+            migration = missing[0]
+            for statement in statements(migration.sql):
+                connection.execute(statement)
+            connection.execute(
+                translated(RECORD_ONE), (migration.version, migration.name, migration.digest)
+            )
+        connection.execute("COMMIT")
+    except (*STATEMENT_ERRORS, StoreError):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return len(missing) > 1
+
+
+def applied_version(connection: sqlite3.Connection) -> int:
+    """Answer the version of the schema in the database, which has been migrated."""
+    try:
+        found = connection.execute(NEWEST).fetchone()
+    except sqlite3.Error as error:
+        raise failure(error, reading=True) from error
+    version: int = found[0]
+    return version

@@ -1,0 +1,142 @@
+"""The connections that read."""
+
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+
+import trio
+from outcome import capture
+
+from octavo.store.errors import StoreUnavailable
+from octavo.store.sqlite.batch import roll_back
+from octavo.store.sqlite.failures import failure
+from octavo.store.sqlite.placeholders import Translations
+from octavo.store.sqlite.transaction import SqliteTransaction
+from octavo.store.transaction import Script, T
+
+# How often a cancelled read is told to end: an interrupt that falls between two statements is lost.
+INTERRUPT_EVERY = 0.01
+INTERRUPT_FOR = 60.0
+
+
+class Reader:
+    """A connection that reads, for one thread at a time.
+
+    Attributes:
+        failed: whether the database failed under it; it is to be closed then.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        try:
+            self._connection = connect()
+        except sqlite3.Error as error:
+            raise failure(error, reading=True) from error
+        self._translations = Translations()
+        self._transaction: SqliteTransaction | None = None
+        self.failed = False
+
+    def run(self, script: Script[T]) -> T:
+        """Run a script on a snapshot of the newest commit; what it raises comes out."""
+        connection = self._connection
+        try:
+            connection.execute("BEGIN")
+        except sqlite3.Error as error:
+            self.failed = True
+            raise failure(error, reading=True) from error
+        self._transaction = transaction = SqliteTransaction(
+            connection, self._translations, reading=True
+        )
+        try:
+            return transaction.drive(script)
+        finally:
+            self._transaction = None
+            self.failed = isinstance(transaction.failure, StoreUnavailable)
+            roll_back(connection)
+
+    def interrupt(self) -> None:
+        """End the statement under way, from another thread, and let no other one begin."""
+        transaction = self._transaction
+        if transaction is not None:
+            transaction.failure = StoreUnavailable("the read was cancelled")
+            self._connection.interrupt()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+class _Call:
+    """What became of one read in a thread."""
+
+    def __init__(self, reader: Reader | None) -> None:
+        self.reader = reader
+        self.finished = False
+        self.interrupted = False
+
+
+class ReaderPool:
+    """Readers for worker threads, opened when they are first needed.
+
+    Args:
+        connect: opens a connection that reads; called in the thread.
+        size: how many reads may be under way at once; more wait their turn.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], size: int) -> None:
+        self._connect = connect
+        self._turn = trio.Semaphore(size)
+        self._threads = trio.CapacityLimiter(size)
+        self._idle: list[Reader] = []
+
+    async def run(self, script: Script[T]) -> T:
+        """Run a script in a thread; what it raises comes out.
+
+        When cancelled, the statement under way is interrupted, and this returns when the thread
+        has let go of it.
+        """
+        async with self._turn:
+            # A reader changes hands in the loop alone: an interrupt never meets another's read.
+            call = _Call(self._idle.pop() if self._idle else None)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_interrupt_when_cancelled, call)
+                try:
+                    outcome = await trio.to_thread.run_sync(
+                        partial(capture, self._run, call, script), limiter=self._threads
+                    )
+                finally:
+                    call.finished = True
+                    self._give_back(call)
+                nursery.cancel_scope.cancel("the read has ended")
+            await trio.lowlevel.checkpoint_if_cancelled()
+            return outcome.unwrap()
+
+    def _run(self, call: _Call, script: Script[T]) -> T:
+        if call.reader is None:
+            call.reader = Reader(self._connect)
+        return call.reader.run(script)
+
+    def _give_back(self, call: _Call) -> None:
+        if call.reader is None:
+            return
+        if call.interrupted or call.reader.failed:
+            call.reader.close()
+        else:
+            self._idle.append(call.reader)
+
+    def close(self) -> None:
+        """Close the connections of readers that are idle; there must be no others."""
+        while self._idle:
+            self._idle.pop().close()
+
+
+async def _interrupt_when_cancelled(call: _Call) -> None:
+    try:
+        await trio.sleep_forever()
+    except trio.Cancelled:
+        with trio.move_on_after(INTERRUPT_FOR, shield=True):
+            while not call.finished:
+                call.interrupted = True
+                if call.reader is not None:
+                    call.reader.interrupt()
+                await trio.sleep(INTERRUPT_EVERY)
+        raise

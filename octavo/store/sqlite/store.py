@@ -1,0 +1,160 @@
+"""The SQLite store of a server: a thread that writes, connections that read."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from octavo.store.errors import StoreUnavailable, StoreUnusable
+from octavo.store.migrations import shipped
+from octavo.store.sqlite.batch import Outcomes
+from octavo.store.sqlite.connection import connect, require_sqlite
+from octavo.store.sqlite.failures import failure
+from octavo.store.sqlite.folder import prepare, served
+from octavo.store.sqlite.migrating import applied_version, migrate
+from octavo.store.sqlite.readers import Reader, ReaderPool
+from octavo.store.sqlite.writer import Writer
+from octavo.store.transaction import Script, T
+
+READ_THREADS = 4
+CLOSE_SECONDS = 60.0
+# A short read that meets a lock holds up the whole loop, so it doesn't wait for long.
+SHORT_READ_BUSY_SECONDS = 0.05
+
+
+class SqliteStore:
+    """A `Store` on one file; writes that come at once are best put together by whoever calls.
+
+    Made by `open_sqlite`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writer = Writer(partial(connect, path))
+        self._reader: Reader | None = None
+        self._readers = ReaderPool(partial(connect, path, reading=True), READ_THREADS)
+        self._closed = False
+
+    async def read(self, script: Script[T]) -> T:
+        """As of `Store`: a checkpoint, then all at once on the thread of the loop."""
+        await trio.lowlevel.checkpoint()
+        self._require_open()
+        reader = self._reader
+        if reader is None:
+            reader = self._reader = Reader(
+                partial(connect, self._path, reading=True, busy_seconds=SHORT_READ_BUSY_SECONDS)
+            )
+        try:
+            return reader.run(script)
+        finally:
+            if reader.failed:
+                self._reader = None
+                reader.close()
+
+    async def read_much(self, script: Script[T]) -> T:
+        """As of `Store`: in a thread; when cancelled, it ends within some 10 ms."""
+        self._require_open()
+        return await self._readers.run(script)
+
+    async def write(self, script: Script[T]) -> T:
+        """As of `Store`."""
+        [outcome] = await self.write_batch([script])
+        result: T = outcome.unwrap()
+        return result
+
+    async def write_batch(self, scripts: Sequence[Script[Any]]) -> Outcomes:
+        """Run scripts in one transaction; answer what each returned or raised, in order.
+
+        When this returns, what succeeded is durable. A script that raises leaves nothing behind.
+        When the database fails, all of them do, with a `StoreUnavailable` each. Cancellation waits
+        until the batch is done.
+        """
+        self._require_open()
+        return await self._writer.write_batch(scripts)
+
+    async def applied_version(self) -> int:
+        """Answer the version of the schema in the database; raises `StoreUnavailable`."""
+        return await trio.to_thread.run_sync(_version_at, self._path)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreUnavailable("the database was closed")
+
+    async def close(self) -> None:
+        """Finish what is under way and close every connection; cancellation waits for that."""
+        self._closed = True
+        try:
+            await self._writer.close()
+        finally:
+            if self._reader is not None:
+                self._reader.close()
+            self._readers.close()
+
+
+@asynccontextmanager
+async def open_sqlite(
+    folder: Path, *, serving: bool = True, check: bool = True
+) -> AsyncIterator[SqliteStore]:
+    """Open the database in ``folder``, with the newest schema, for the block.
+
+    Args:
+        folder: made if it isn't there, for this user alone.
+        serving: be the one process that serves it. A command that works beside a server has False.
+        check: read through the database first, and refuse it when it is damaged.
+
+    Raises:
+        StoreUnusable: another process serves the folder, it can't be used, the database is damaged
+            or newer than this version of Octavo, or SQLite is too old.
+        StoreUnavailable: it is locked for long, or has no room.
+
+    Cancelling at the opening waits for the check. The end of the block finishes what is under way.
+    """
+    path = await trio.to_thread.run_sync(prepare, folder)
+    with served(folder) if serving else nullcontext():
+        await trio.to_thread.run_sync(_make_ready, path, check)
+        store = SqliteStore(path)
+        try:
+            yield store
+        finally:
+            with trio.move_on_after(CLOSE_SECONDS, shield=True):
+                await store.close()
+
+
+def _make_ready(path: Path, check: bool) -> None:
+    require_sqlite()
+    with _opened(path) as connection:
+        if check:
+            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found != "ok":
+                raise _damaged(path, " ".join(found.split()))
+        migrate(connection, shipped())
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(connect(path)) as connection:
+            yield connection
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+            sqlite3.SQLITE_CORRUPT,
+            sqlite3.SQLITE_NOTADB,
+        ):
+            raise _damaged(path, error) from error
+        raise failure(error) from error
+
+
+def _damaged(path: Path, detail: object) -> StoreUnusable:
+    return StoreUnusable(
+        f"the database {path} is damaged ({detail}): restore it from a backup, or let the command"
+        " sqlite3 with .recover save what it can"
+    )
+
+
+def _version_at(path: Path) -> int:
+    with _opened(path) as connection:
+        return applied_version(connection)

@@ -1,0 +1,127 @@
+"""The one connection that writes, on a thread of its own.
+
+A thread that is always there costs one wake-up a batch in each direction, where a thread of a pool
+costs several. It is handed batches in a queue, and hands the outcomes back through trio's entry
+queue. Whoever waits for a batch can't leave before it is done, so somebody is there to take them.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+import trio
+from outcome import Outcome, Value, capture
+
+from octavo.store.errors import StoreError, StoreUnavailable
+from octavo.store.sqlite.batch import Outcomes, all_failed, commit, perform, roll_back
+from octavo.store.sqlite.failures import failure
+from octavo.store.sqlite.placeholders import Translations
+from octavo.store.transaction import Script
+
+
+class _Job:
+    """A batch on its way to the thread and back."""
+
+    __slots__ = ("_task", "_token", "outcome", "scripts")
+
+    def __init__(self, scripts: Sequence[Script[Any]]) -> None:
+        self.scripts = scripts
+        self.outcome: Outcome[Outcomes]
+        self._task = trio.lowlevel.current_task()
+        self._token = trio.lowlevel.current_trio_token()
+
+    def hand_back(self) -> None:
+        # The run is over only if trio itself has failed: then nobody waits.
+        with suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._wake)
+
+    def _wake(self) -> None:
+        trio.lowlevel.reschedule(self._task, self.outcome)
+
+
+class Writer:
+    """Commits batches, one after the other.
+
+    Args:
+        connect: opens a connection that writes; called in the thread, again after each failure.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._connection: sqlite3.Connection | None = None
+        self._translations = Translations()
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._closed = False
+        self._thread = Thread(target=self._serve, name="octavo-writer")
+        self._thread.start()
+
+    async def write_batch(self, scripts: Sequence[Script[Any]]) -> Outcomes:
+        """Run scripts in one transaction; answer what each returned or raised, in order.
+
+        When this returns, what succeeded is durable. A script that raises leaves nothing behind.
+        When the database fails, all of them do, with a `StoreUnavailable` each. Cancellation that
+        comes later than the call waits until the batch is done. Raises `StoreUnavailable` after
+        `close`.
+        """
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if self._closed:
+            raise StoreUnavailable("the database was closed")
+        self._jobs.put(_Job(scripts))
+        outcomes: Outcomes = await trio.lowlevel.wait_task_rescheduled(_stay)
+        return outcomes
+
+    async def close(self) -> None:
+        """Finish what is under way, close the connection, and end the thread.
+
+        Takes as long as the batches that wait; cancellation does not shorten it.
+        """
+        self.end()
+        await trio.to_thread.run_sync(self._thread.join)
+
+    def end(self) -> None:
+        """Take no more batches; the thread ends after those that wait."""
+        if not self._closed:
+            self._closed = True
+            self._jobs.put(None)
+
+    def _serve(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job.outcome = capture(self._write, job.scripts)
+            job.hand_back()
+            # Not until the next batch comes: it may hold much.
+            del job
+        self._disconnect()
+
+    def _write(self, scripts: Sequence[Script[Any]]) -> Outcomes:
+        try:
+            if self._connection is None:
+                self._connection = self._open()
+            outcomes = perform(self._connection, self._translations, scripts)
+            if any(isinstance(outcome, Value) for outcome in outcomes):
+                commit(self._connection)
+            else:
+                roll_back(self._connection)
+        except StoreError as error:
+            # A connection that has failed may hold a state that differs from the file's.
+            self._disconnect()
+            return all_failed(error, len(scripts))
+        return outcomes
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return self._connect()
+        except sqlite3.Error as error:
+            raise failure(error) from error
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            roll_back(connection)
+            connection.close()
+
+
+def _stay(_raise_cancel: object) -> trio.lowlevel.Abort:
+    return trio.lowlevel.Abort.FAILED

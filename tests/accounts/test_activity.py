@@ -1,0 +1,81 @@
+"""Writing down activity behind the requests."""
+
+import logging
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from octavo.accounts.activity import Activity
+from octavo.model.api_key import KeyId
+from octavo.model.session import SessionId
+from tests.accounts.house import START, House
+
+LATER = int(START + 120) * 1000
+
+
+async def active_at(home: House) -> int:
+    [[found]] = await home.rows("SELECT active_at FROM sessions")
+    return int(found)
+
+
+async def test_activity_noted_is_written_down_without_being_waited_for(
+    home: House, autojump_clock: MockClock
+) -> None:
+    made = await home.account()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(home.activity.run)
+        home.activity.session_active(made.session.session_id, LATER)
+        await trio.sleep(1)
+        assert await active_at(home) == LATER
+        nursery.cancel_scope.cancel(reason="the test is over")
+
+
+async def test_activity_of_an_interval_is_one_write(home: House, autojump_clock: MockClock) -> None:
+    await home.account()
+    writes = home.store.writes
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(home.activity.run)
+        for number in range(50):
+            home.activity.session_active(SessionId(str(number)), LATER)
+            home.activity.key_used(KeyId(str(number)), LATER)
+            await trio.sleep(0.1)
+        nursery.cancel_scope.cancel(reason="the test is over")
+    assert home.store.writes - writes == 1
+
+
+async def test_activity_written_late_moves_no_time_back(home: House) -> None:
+    made = await home.account()
+    home.activity.session_active(made.session.session_id, LATER)
+    await home.activity.write_down()
+    home.activity.session_active(made.session.session_id, LATER - 60_000)
+    await home.activity.write_down()
+    assert await active_at(home) == LATER
+
+
+async def test_activity_of_nobody_writes_nothing(home: House) -> None:
+    writes = home.store.writes
+    await home.activity.write_down()
+    assert home.store.writes == writes
+
+
+async def test_activity_that_cannot_be_kept_is_a_line_in_the_log(
+    home: House, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    home.store.away = True
+    activity = Activity(home.store)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(activity.run)
+        for _ in range(3):
+            activity.session_active(SessionId("s"), LATER)
+            await trio.sleep(5)
+        nursery.cancel_scope.cancel(reason="the test is over")
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 3
+
+
+async def test_activity_noted_between_two_writes_is_bounded(home: House) -> None:
+    activity = Activity(home.store, most=3)
+    for number in range(100):
+        activity.session_active(SessionId(str(number)), LATER)
+        activity.key_used(KeyId(str(number)), LATER)
+    assert (len(activity._sessions), len(activity._keys)) == (3, 3)

@@ -1,0 +1,92 @@
+"""Counting tries in bounded memory."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from octavo.accounts.attempts import Attempts, RouteRates
+from octavo.model.address import Address
+from octavo.model.attempts import Rate
+from octavo.model.identity_refusal import TooManyAttempts
+
+ANN = Address("ann@example.org")
+RATES = {
+    "a": RouteRates(client=Rate(2, 60.0), account=Rate(1, 60.0)),
+    "b": RouteRates(client=Rate(2, 60.0)),
+}
+
+
+def tries(attempts: Attempts, *clients: str) -> list[str]:
+    """The clients that pass, of those that try the route ``a``."""
+    found = []
+    for client in clients:
+        try:
+            attempts.admit_client("a", client)
+        except TooManyAttempts:
+            continue
+        found.append(client)
+    return found
+
+
+async def test_client_is_refused_beyond_its_rate_and_told_when_to_come_back() -> None:
+    attempts = Attempts(RATES)
+    assert tries(attempts, "192.0.2.1", "192.0.2.1", "192.0.2.2") == [
+        "192.0.2.1",
+        "192.0.2.1",
+        "192.0.2.2",
+    ]
+    with pytest.raises(TooManyAttempts) as refused:
+        attempts.admit_client("a", "192.0.2.1")
+    assert refused.value.retry_after == 30
+
+
+async def test_client_that_waited_as_it_was_told_passes(autojump_clock: MockClock) -> None:
+    attempts = Attempts(RATES)
+    tries(attempts, "192.0.2.1", "192.0.2.1")
+    with pytest.raises(TooManyAttempts) as refused:
+        attempts.admit_client("a", "192.0.2.1")
+    await trio.sleep(refused.value.retry_after)
+    attempts.admit_client("a", "192.0.2.1")
+
+
+async def test_routes_are_counted_each_for_itself() -> None:
+    attempts = Attempts(RATES)
+    tries(attempts, "192.0.2.1", "192.0.2.1")
+    attempts.admit_client("b", "192.0.2.1")
+    attempts.admit_client("b", "192.0.2.1")
+    for _ in range(100):
+        attempts.admit_account("b", ANN)
+
+
+async def test_account_is_counted_whoever_tries() -> None:
+    attempts = Attempts(RATES)
+    attempts.admit_account("a", ANN)
+    with pytest.raises(TooManyAttempts):
+        attempts.admit_account("a", ANN)
+    attempts.admit_account("a", Address("bob@example.org"))
+
+
+async def test_clients_of_one_network_of_ipv6_are_counted_as_one() -> None:
+    attempts = Attempts(RATES)
+    clients = [f"2001:db8::{number:x}" for number in range(1, 9)]
+    assert tries(attempts, *clients) == clients[:2]
+
+
+async def test_clients_in_mind_are_bounded_and_those_that_tried_last_stay() -> None:
+    attempts = Attempts(RATES, most=3)
+    tries(attempts, "1.1.1.1", "1.1.1.1", "2.2.2.2", "3.3.3.3", "1.1.1.1", "4.4.4.4")
+    assert len(attempts._clients) == 3
+    assert tries(attempts, "1.1.1.1", "2.2.2.2", "2.2.2.2") == ["2.2.2.2", "2.2.2.2"]
+
+
+async def test_clients_push_no_account_out_of_mind() -> None:
+    attempts = Attempts(RATES, most=3)
+    attempts.admit_account("a", ANN)
+    tries(attempts, *(f"192.0.2.{number}" for number in range(100)))
+    with pytest.raises(TooManyAttempts):
+        attempts.admit_account("a", ANN)
+
+
+async def test_route_without_a_rate_is_a_mistake() -> None:
+    with pytest.raises(KeyError):
+        Attempts(RATES).admit_client("c", "192.0.2.1")

@@ -1,0 +1,179 @@
+"""Finding out who calls, remembering it, forgetting it."""
+
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from octavo.accounts.caller import Caller
+from octavo.accounts.credentials import Credentials
+from octavo.accounts.remembered import Entry, Remembered
+from octavo.model.identity import AccountId
+from octavo.store import Store
+from octavo.store.transaction import Script, T
+from tests.accounts.house import LIFE, START, House
+
+ANN, BOB = AccountId("ann"), AccountId("bob")
+
+
+async def secret_of(home: House, account_id: AccountId) -> bytes:
+    _, secret = await home.own_keys.create(account_id, "a", None)
+    return secret.encode()
+
+
+async def test_caller_by_session_is_the_account_with_its_session(home: House) -> None:
+    made = await home.account(role="administrator")
+    assert await home.credentials.of_session(made.token.encode()) == Caller(
+        made.account.account_id,
+        "administrator",
+        locked=False,
+        session_id=made.session.session_id,
+    )
+
+
+async def test_caller_by_key_is_the_account_with_its_key(home: House) -> None:
+    made = await home.account()
+    key, secret = await home.own_keys.create(made.account.account_id, "a", None)
+    assert await home.credentials.of_key(secret.encode()) == Caller(
+        made.account.account_id, "member", locked=False, key_id=key.key_id
+    )
+
+
+async def test_caller_seen_a_moment_ago_asks_no_store(home: House) -> None:
+    made = await home.account()
+    secret = await secret_of(home, made.account.account_id)
+    before = home.store.reads
+    for _ in range(5):
+        assert await home.credentials.of_session(made.token.encode())
+        assert await home.credentials.of_key(secret)
+    assert home.store.reads == before + 2
+
+
+async def test_caller_is_looked_up_again_after_some_seconds(
+    home: House, autojump_clock: MockClock
+) -> None:
+    made = await home.account()
+    secret = await secret_of(home, made.account.account_id)
+    assert await home.credentials.of_session(made.token.encode())
+    assert await home.credentials.of_key(secret)
+    await home.execute("DELETE FROM sessions")
+    await home.execute("DELETE FROM api_keys")
+    await trio.sleep(4.9)
+    assert await home.credentials.of_session(made.token.encode())
+    assert await home.credentials.of_key(secret)
+    await trio.sleep(0.1)
+    assert await home.credentials.of_session(made.token.encode()) is None
+    assert await home.credentials.of_key(secret) is None
+
+
+async def test_caller_forgotten_is_looked_up_at_once(home: House) -> None:
+    made = await home.account()
+    secret = await secret_of(home, made.account.account_id)
+    assert await home.credentials.of_session(made.token.encode())
+    assert await home.credentials.of_key(secret)
+    await home.execute("UPDATE accounts SET state = 'disabled'")
+    home.credentials.forget(made.account.account_id)
+    assert await home.credentials.of_session(made.token.encode()) is None
+    assert await home.credentials.of_key(secret) is None
+
+
+class Delayed:
+    """A store whose reads answer when they are let go."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.go = trio.Event()
+
+    async def read(self, script: Script[T]) -> T:
+        found = await self._store.read(script)
+        await self.go.wait()
+        return found
+
+    async def read_much(self, script: Script[T]) -> T:
+        return await self.read(script)
+
+    async def write(self, script: Script[T]) -> T:
+        return await self._store.write(script)
+
+
+async def test_caller_read_before_it_was_forgotten_is_not_remembered(home: House) -> None:
+    made = await home.account()
+    secret = await secret_of(home, made.account.account_id)
+    slow = Delayed(home.store)
+    credentials = Credentials(slow, home.activity, now=home.chance.now, life=LIFE)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(credentials.of_session, made.token.encode())
+        nursery.start_soon(credentials.of_key, secret)
+        await wait_all_tasks_blocked()
+        await home.execute("UPDATE accounts SET state = 'disabled'")
+        credentials.forget(made.account.account_id)
+        slow.go.set()
+    assert await credentials.of_session(made.token.encode()) is None
+    assert await credentials.of_key(secret) is None
+
+
+async def test_caller_in_activity_keeps_the_session_to_its_absolute_end(home: House) -> None:
+    made = await home.account()
+    day = 86_400.0
+    for days in range(10, 90, 10):
+        home.chance.time = START + days * day
+        home.credentials.forget(made.account.account_id)
+        assert await home.credentials.of_session(made.token.encode())
+        await home.activity.write_down()
+    home.chance.time = START + 90 * day
+    assert await home.credentials.of_session(made.token.encode()) is None
+
+
+async def test_activity_is_written_down_once_a_minute(home: House) -> None:
+    made = await home.account()
+    secret = await secret_of(home, made.account.account_id)
+    writes = home.store.writes
+    for second in range(181):
+        home.chance.time = START + second
+        if second % 7 == 0:
+            home.credentials.forget(made.account.account_id)
+        assert await home.credentials.of_session(made.token.encode())
+        assert await home.credentials.of_key(secret)
+        await home.activity.write_down()
+    # The key is used first at 0; the session began then.
+    assert home.store.writes - writes == 4
+    rows = await home.rows("SELECT active_at, used_at FROM sessions, api_keys")
+    assert rows == [((START + 180) * 1000, (START + 180) * 1000)]
+
+
+def entry(account_id: AccountId) -> Entry:
+    return Entry(Caller(account_id, "member", locked=False), 0.0, 0.0, 0.0)
+
+
+def test_remembered_are_bounded_and_the_oldest_make_room() -> None:
+    remembered = Remembered(2)
+    for digest in (b"1", b"2", b"3"):
+        remembered.keep(digest, entry(ANN), 0)
+    assert len(remembered) == 2
+    assert remembered.find(b"1") is None
+    assert remembered.find(b"3") is not None
+
+
+def test_remembered_of_one_account_are_forgotten_and_no_others() -> None:
+    remembered = Remembered(10)
+    for digest, account_id in ((b"1", ANN), (b"2", BOB), (b"3", ANN)):
+        remembered.keep(digest, entry(account_id), 0)
+    remembered.forget(ANN)
+    assert remembered.find(b"1") is None
+    assert remembered.find(b"2") is not None
+    assert remembered.find(b"3") is None
+
+
+def test_remembered_again_is_remembered_once() -> None:
+    remembered = Remembered(10)
+    remembered.keep(b"1", entry(ANN), 0)
+    remembered.keep(b"1", entry(BOB), 0)
+    remembered.forget(ANN)
+    assert remembered.find(b"1") is not None
+    remembered.forget(BOB)
+    assert len(remembered) == 0
+
+
+def test_remembered_leaves_nothing_behind_of_those_that_made_room() -> None:
+    remembered = Remembered(3)
+    for number in range(100):
+        remembered.keep(b"%d" % number, entry(AccountId(str(number))), 0)
+    assert len(remembered._digests) == 3

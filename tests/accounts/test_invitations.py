@@ -1,0 +1,46 @@
+"""Inviting from a command, and the first start."""
+
+import pytest
+
+from octavo.accounts.invitations import FIRST_INVITATION_LASTS, has_accounts, invite
+from octavo.model.address import Address
+from octavo.model.identity_refusal import InvitationUnusable
+from tests.accounts.house import PASSWORD, START, House
+
+
+async def test_installation_without_accounts_has_none_until_one_is_made(home: House) -> None:
+    assert not await has_accounts(home.store)
+    await home.account()
+    assert await has_accounts(home.store)
+
+
+async def test_invitation_of_the_first_start_makes_an_administrator(home: House) -> None:
+    chance = home.chance
+    token = await invite(
+        home.store,
+        now=chance.now,
+        new_id=chance.new_id,
+        new_token=chance.new_entropy,
+        role="administrator",
+        address=None,
+        expires_in=FIRST_INVITATION_LASTS,
+    )
+    home.chance.time = START + 3_599.9
+    made = await home.registration.register(
+        token, Address("ann@example.org"), PASSWORD, "Ann", "", None
+    )
+    assert (made.account.role, made.account.state) == ("administrator", "enabled")
+
+
+async def test_invitation_of_the_first_start_lasts_an_hour(home: House) -> None:
+    token = await home.invite(role="administrator", expires_in=FIRST_INVITATION_LASTS)
+    home.chance.time = START + 3_600
+    with pytest.raises(InvitationUnusable):
+        await home.registration.register(
+            token, Address("ann@example.org"), PASSWORD, "Ann", "", None
+        )
+
+
+async def test_invitation_is_kept_without_its_token(home: House) -> None:
+    token = await home.invite()
+    assert token not in repr(await home.rows("SELECT * FROM invitations"))

@@ -1,0 +1,161 @@
+"""Hashing and verifying passwords."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import trio
+import trio.testing
+from argon2 import PasswordHasher, extract_parameters
+from argon2.profiles import RFC_9106_LOW_MEMORY
+
+from octavo.accounts.passwords import Argon2, Passwords
+from octavo.model.identity_refusal import TooManyAttempts
+from tests.accounts.house import CHEAP, PASSWORD, Chance, House
+
+
+def passwords(cost: Argon2 = CHEAP, at_once: int = 2, waiting: int = 32) -> Passwords:
+    return Passwords(new_entropy=Chance().new_entropy, cost=cost, at_once=at_once, waiting=waiting)
+
+
+async def test_password_hashed_is_verified_and_no_other_is() -> None:
+    kept = passwords()
+    encoded = await kept.hash(PASSWORD)
+    assert await kept.verify(PASSWORD, encoded)
+    assert not await kept.verify(f"{PASSWORD}!", encoded)
+    assert not await kept.verify("", encoded)
+
+
+async def test_password_is_verified_however_its_characters_are_composed() -> None:
+    kept = passwords()
+    assert await kept.verify("a\u0308 tulip moon", await kept.hash("\u00e4 tulip moon"))
+
+
+async def test_password_is_hashed_with_a_salt_of_its_own() -> None:
+    kept = passwords()
+    assert await kept.hash(PASSWORD) != await kept.hash(PASSWORD)
+
+
+async def test_password_hashed_as_other_programs_do_is_verified() -> None:
+    encoded = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1).hash(PASSWORD)
+    assert await passwords().verify(PASSWORD, encoded)
+
+
+def test_cost_by_default_is_the_second_recommended_profile() -> None:
+    cost, profile = Argon2(), RFC_9106_LOW_MEMORY
+    assert (cost.passes, cost.memory, cost.lanes) == (
+        profile.time_cost,
+        profile.memory_cost,
+        profile.parallelism,
+    )
+
+
+async def test_hash_has_the_cost_that_was_asked_for() -> None:
+    encoded = await passwords(Argon2(passes=2, memory=24, lanes=3)).hash(PASSWORD)
+    found = extract_parameters(encoded)
+    assert encoded.startswith("$argon2id$")
+    assert (found.time_cost, found.memory_cost, found.parallelism) == (2, 24, 3)
+    assert (found.salt_len, found.hash_len) == (16, 32)
+
+
+@pytest.mark.parametrize(
+    ("cost", "outdated"),
+    [(CHEAP, False), (Argon2(2, 8, 1), True), (Argon2(1, 16, 1), True), (Argon2(1, 16, 2), True)],
+)
+async def test_hash_of_another_cost_is_outdated(cost: Argon2, outdated: bool) -> None:
+    encoded = await passwords().hash(PASSWORD)
+    assert passwords(cost).outdated(encoded) is outdated
+
+
+@pytest.mark.parametrize("cost", [CHEAP, Argon2(2, 24, 3)])
+async def test_nobodys_password_is_verified_at_the_cost_of_anybodys(cost: Argon2) -> None:
+    kept = passwords(cost)
+    assert not await kept.verify(PASSWORD, None)
+    # An encoding that argon2 can't read would be refused at once, and tell that nobody is there.
+    assert not kept.outdated(kept._nobodys)
+    assert extract_parameters(kept._nobodys) == extract_parameters(await kept.hash(PASSWORD))
+
+
+@pytest.mark.parametrize("encoded", ["", "!", "$2b$12$abc"])
+async def test_password_is_never_verified_by_what_is_no_hash(encoded: str) -> None:
+    assert not await passwords().verify(PASSWORD, encoded)
+
+
+async def test_password_too_long_is_refused_without_a_hash() -> None:
+    kept = passwords(at_once=1, waiting=0)
+    with occupied(kept):
+        assert not await kept.verify("x" * 10_000_000, None)
+
+
+@contextmanager
+def occupied(kept: Passwords) -> Iterator[None]:
+    """All places in which hashes run are taken by somebody else."""
+    limiter = kept._limiter
+    owners = [object() for _ in range(int(limiter.total_tokens))]
+    for owner in owners:
+        limiter.acquire_on_behalf_of_nowait(owner)
+    try:
+        yield
+    finally:
+        for owner in owners:
+            limiter.release_on_behalf_of(owner)
+
+
+async def test_hashes_beyond_those_that_may_wait_are_told_to_come_back() -> None:
+    kept = passwords(at_once=1, waiting=2)
+    async with trio.open_nursery() as nursery:
+        with occupied(kept):
+            for _ in range(3):
+                nursery.start_soon(kept.hash, PASSWORD)
+            await trio.testing.wait_all_tasks_blocked()
+            with pytest.raises(TooManyAttempts) as refused:
+                await kept.verify(PASSWORD, None)
+            assert refused.value.retry_after >= 1
+    assert not await kept.verify(PASSWORD, None)
+
+
+async def test_hash_cancelled_while_it_waits_gives_its_place_back() -> None:
+    kept = passwords(at_once=1, waiting=0)
+    for _ in range(3):
+        with occupied(kept), trio.move_on_after(0) as scope:
+            await kept.hash(PASSWORD)
+        assert scope.cancelled_caught
+    assert await kept.hash(PASSWORD)
+
+
+async def test_hashes_run_in_threads_and_no_more_at_once_than_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    running, most, lock = 0, 0, threading.Lock()
+    both = threading.Barrier(2, timeout=30)
+    hash_once = PasswordHasher.hash
+
+    def counted(self: PasswordHasher, password: str, *, salt: bytes) -> str:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        both.wait()
+        encoded = hash_once(self, password, salt=salt)
+        with lock:
+            running -= 1
+        return encoded
+
+    monkeypatch.setattr(PasswordHasher, "hash", counted)
+    kept = passwords(at_once=2)
+    async with trio.open_nursery() as nursery:
+        for _ in range(8):
+            nursery.start_soon(kept.hash, PASSWORD)
+    assert most == 2
+
+
+async def test_sign_in_after_a_change_of_the_cost_hashes_anew(home: House) -> None:
+    made = await home.account()
+    [[before]] = await home.rows("SELECT password FROM accounts")
+    home.signing_in._passwords = passwords(Argon2(2, 16, 1))
+    await home.signing_in.sign_in(made.account.address, PASSWORD, "", None)
+    [[after]] = await home.rows("SELECT password FROM accounts")
+    assert ("t=1" in before, "t=2" in after) == (True, True)
+    await home.signing_in.sign_in(made.account.address, PASSWORD, "", None)
+    assert await home.rows("SELECT password FROM accounts") == [(after,)]

@@ -1,0 +1,93 @@
+"""Identity over PostgreSQL: its statements there, and what happens at once."""
+
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+import pytest
+import trio
+
+from octavo.model.address import Address
+from octavo.model.identity_refusal import InvitationUnusable, TooManyKeys
+from octavo.model.refusal import Refusal
+from octavo.store.postgres import open_postgres
+from tests.accounts.house import PASSWORD, START, House
+from tests.postgres import running_server
+
+ANN = Address("ann@example.org")
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with running_server() as server:
+        yield server.url()
+
+
+@pytest.fixture
+async def home(url: str) -> AsyncIterator[House]:
+    async with open_postgres(url, random=random.Random(1).random) as store:
+        made = House(store)
+        for table in ("accounts", "invitations"):
+            await made.execute(f"DELETE FROM {table}")
+        yield made
+
+
+async def refusals(*tasks: Callable[[], Awaitable[object]]) -> list[type[Refusal]]:
+    """What those of the ``tasks`` that are refused raise, all run at once."""
+    found: list[type[Refusal]] = []
+
+    async def run(task: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await task()
+        except Refusal as refusal:
+            found.append(type(refusal))
+
+    async with trio.open_nursery() as nursery:
+        for task in tasks:
+            nursery.start_soon(run, task)
+    return found
+
+
+async def test_account_lives_from_its_invitation_to_its_last_session(home: House) -> None:
+    made = await home.account()
+    account_id = made.account.account_id
+    assert await home.own_account.read(account_id) == made.account
+    home.chance.time = START + 90
+    later = await home.signing_in.sign_in(ANN, PASSWORD, "Safari", None)
+    key, secret = await home.own_keys.create(account_id, "a", None)
+    assert await home.own_keys.list(account_id) == [key]
+    assert await home.credentials.of_key(secret.encode())
+    assert await home.credentials.of_session(made.token.encode())
+    await home.activity.write_down()
+    [used] = await home.own_keys.list(account_id)
+    assert used.used_at == (START + 90) * 1000
+    newest, oldest = await home.own_sessions.list(account_id, None, 10)
+    assert (newest, oldest.active_at) == (later.session, (START + 90) * 1000)
+    assert await home.own_sessions.list(account_id, newest.session_id, 10) == [oldest]
+    assert await home.own_sessions.end_others(account_id, newest.session_id) == 1
+    await home.signing_in.sign_out(later.token.encode())
+    await home.own_keys.revoke(account_id, key.key_id)
+    assert await home.credentials.of_key(secret.encode()) is None
+    assert await home.credentials.of_session(later.token.encode()) is None
+
+
+async def test_registrations_at_once_with_one_invitation_make_one_account(home: House) -> None:
+    invitation = await home.invite()
+
+    def register(number: int) -> Callable[[], Awaitable[object]]:
+        address = Address(f"a{number}@example.org")
+        return lambda: home.registration.register(invitation, address, PASSWORD, "A", "", None)
+
+    assert await refusals(*map(register, range(4))) == [InvitationUnusable] * 3
+    assert await home.rows("SELECT COUNT(*) FROM accounts") == [(1,)]
+
+
+async def test_keys_made_at_once_are_twenty_five_at_most(home: House) -> None:
+    account_id = (await home.account()).account.account_id
+    for _ in range(23):
+        await home.own_keys.create(account_id, "a", None)
+
+    def create() -> Awaitable[object]:
+        return home.own_keys.create(account_id, "a", None)
+
+    assert await refusals(*[create] * 4) == [TooManyKeys] * 2
+    assert await home.rows("SELECT COUNT(*) FROM api_keys") == [(25,)]

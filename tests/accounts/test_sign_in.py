@@ -1,0 +1,94 @@
+"""Signing in beside changes of the account."""
+
+import pytest
+import trio
+
+from octavo.model.address import Address
+from octavo.model.identity_refusal import CredentialRefused, TooManyAttempts
+from tests.accounts.house import PASSWORD, House, house
+
+ANN = Address("ann@example.org")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE accounts SET password = 'another'",
+        "UPDATE accounts SET state = 'disabled'",
+        "DELETE FROM accounts",
+    ],
+)
+async def test_sign_in_while_the_account_changes_is_refused(home: House, change: str) -> None:
+    await home.account()
+    await home.execute("DELETE FROM sessions")
+    verify = home.passwords.verify
+
+    async def change_behind(password: str, encoded: str | None) -> bool:
+        matches = await verify(password, encoded)
+        await home.execute(change)
+        return matches
+
+    home.passwords.verify = change_behind  # type: ignore[method-assign]
+    with pytest.raises(CredentialRefused):
+        await home.signing_in.sign_in(ANN, PASSWORD, "", None)
+    assert await home.rows("SELECT 1 FROM sessions") == []
+
+
+async def test_sign_in_counts_tries_for_an_address_that_nobody_has(home: House) -> None:
+    for _ in range(10):
+        with pytest.raises(CredentialRefused):
+            await home.signing_in.sign_in(ANN, PASSWORD, "", None)
+    with pytest.raises(TooManyAttempts):
+        await home.signing_in.sign_in(ANN, PASSWORD, "", None)
+
+
+async def test_sign_in_to_an_address_that_nobody_has_verifies_a_password_all_the_same(
+    home: House,
+) -> None:
+    asked: list[str | None] = []
+    verify = home.passwords.verify
+
+    async def listened(password: str, encoded: str | None) -> bool:
+        asked.append(encoded)
+        return await verify(password, encoded)
+
+    home.passwords.verify = listened  # type: ignore[method-assign]
+    with pytest.raises(CredentialRefused):
+        await home.signing_in.sign_in(ANN, PASSWORD, "", None)
+    assert asked == [None]
+
+
+async def test_sign_in_cancelled_before_its_commit_began_no_session() -> None:
+    async def wait(point: str) -> None:
+        if point == "store.before_commit" and signing_in.is_set():
+            reached.set()
+            await trio.sleep_forever()
+
+    signing_in, reached = trio.Event(), trio.Event()
+    with house(wait) as home:
+        await home.account()
+        signing_in.set()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(home.signing_in.sign_in, ANN, PASSWORD, "", None)
+            await reached.wait()
+            nursery.cancel_scope.cancel(reason="the client left")
+        assert len(await home.rows("SELECT 1 FROM sessions")) == 1
+
+
+async def test_session_ended_whose_answer_was_lost_is_looked_up_anew() -> None:
+    async def wait(point: str) -> None:
+        if point == "store.after_commit" and ending.is_set():
+            reached.set()
+            await trio.sleep_forever()
+
+    ending, reached = trio.Event(), trio.Event()
+    with house(wait) as home:
+        made = await home.account()
+        token = made.token.encode()
+        assert await home.credentials.of_session(token)
+        ending.set()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(home.signing_in.sign_out, token)
+            await reached.wait()
+            nursery.cancel_scope.cancel(reason="the client left")
+        assert await home.credentials.of_session(token) is None

@@ -1,0 +1,29 @@
+"""A control socket that gives one answer, in place of a server."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from octavo.control.folder import holding
+from octavo.control.listening import control_listener
+
+
+@contextmanager
+def answering(folder: Path, answer: bytes) -> Iterator[Callable[[], bytes]]:
+    """Answer one caller; gives what answers, afterwards, what it asked."""
+    asked: list[bytes] = []
+
+    def serve(listener: socket.socket) -> None:
+        stream, _ = listener.accept()
+        with stream:
+            asked.append(stream.recv(1000))
+            stream.sendall(answer)
+
+    with holding(folder), control_listener(folder) as listener:
+        listener.settimeout(30)
+        thread = threading.Thread(target=serve, args=[listener])
+        thread.start()
+        yield lambda: asked[0]
+        thread.join()

@@ -1,0 +1,67 @@
+"""The lines that go over a control socket."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.control.lines import (
+    BadLine,
+    error_line,
+    read_answer,
+    read_request,
+    request_line,
+    result_line,
+)
+
+TEXT = st.text(st.characters(codec="utf-8"))
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1))
+def test_request_is_one_line_and_is_read_as_it_was_written(command: str) -> None:
+    line = request_line(command)
+    assert (line.count(b"\n"), line[-1:], read_request(line)) == (1, b"\n", command)
+
+
+@given(TEXT)
+def test_answer_is_one_line_and_is_read_as_it_was_written(text: str) -> None:
+    assert read_answer(result_line(text)) == (text, None)
+    assert read_answer(error_line(text)) == (None, text)
+    assert result_line(text).count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"\n",
+        b"actors\n",
+        b"[]\n",
+        b"{}\n",
+        b'{"command": ""}\n',
+        b'{"command": 1}\n',
+        b'{"command": "actors", "more": 1}\n',
+        b'{"command": "\xff"}\n',
+        b'{"command": "actors"',
+        b"[" * 1000,
+    ],
+)
+def test_request_of_another_form_is_refused_with_what_is_expected(line: bytes) -> None:
+    with pytest.raises(BadLine, match="send one line such as"):
+        read_request(line)
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"{}", b"nonsense", b'{"result": "a", "error": "b"}', b'{"result": 1}']
+)
+def test_answer_of_another_form_is_refused(line: bytes) -> None:
+    with pytest.raises(BadLine, match="the answer is"):
+        read_answer(line)
+
+
+@given(st.binary(max_size=100))
+def test_request_of_any_bytes_is_read_or_refused(line: bytes) -> None:
+    try:
+        command = read_request(line)
+    except BadLine:
+        return
+    assert command

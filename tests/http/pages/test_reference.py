@@ -1,0 +1,104 @@
+"""The page of the contract, as it is made from the document."""
+
+import pytest
+
+from octavo.http.contract import contract_of
+from octavo.http.openapi import document
+from octavo.http.operation import Operation
+from octavo.http.operations.service import ServiceOperations
+from octavo.http.pages.reference import OperationEntry, Reference, Refusal, Span, reference, spans
+from octavo.http.pages.schema_text import Part
+from octavo.http.possible import possible_problems
+from tests.http.shelf import ShelfOperations
+
+GROUPS = [ServiceOperations, ShelfOperations]
+
+
+def made() -> Reference:
+    return reference(document(GROUPS, title="Octavo", version="0.1.0"))
+
+
+def entry(operation_id: str) -> OperationEntry:
+    [found] = [each for tag in made().tags.values() for each in tag if each.id == operation_id]
+    return found
+
+
+def test_reference_has_every_operation_once_below_its_tag() -> None:
+    found = {(tag, each.id) for tag, entries in made().tags.items() for each in entries}
+    declared = contract_of(GROUPS)
+    assert found == {(each.tag, each.id) for each in declared}
+    assert sum(map(len, made().tags.values())) == len(declared)
+
+
+def test_operation_tells_how_it_is_called() -> None:
+    found = entry("putNote")
+    assert (found.method, found.path) == ("PUT", "/api/shelves/{shelfId}/pages/{page}")
+    assert found.callers == "session or personal API key"
+    assert (found.kept_when_locked, found.rate) == (False, "writes")
+    places = [(each.name, each.place, each.required) for each in found.parameters]
+    assert places == [
+        ("shelfId", "path", True),
+        ("page", "path", True),
+        ("if-match", "header", True),
+    ]
+
+
+def test_operation_that_anybody_may_call_says_so() -> None:
+    assert entry("getHealth").callers == "anybody"
+    assert entry("getShelf").kept_when_locked
+
+
+def test_operation_tells_body_and_answers_with_their_members() -> None:
+    found = entry("putNote")
+    assert found.body is not None
+    assert found.body.media_types == ("application/json",)
+    assert found.body.type == (Part("NoteInput", shape=True),)
+    assert [each.name for each in found.body.members] == ["text"]
+    assert "100 bytes" in found.body.description
+    shown = [(each.status, [m.name for m in each.members]) for each in found.answers]
+    assert shown == [("201", ["text", "by"])]
+
+
+def test_answer_without_a_schema_tells_its_media_type() -> None:
+    [answer] = entry("stream").answers
+    assert (answer.media_types, answer.type, answer.members) == (("text/plain",), (), ())
+
+
+@pytest.mark.parametrize("declared", contract_of(GROUPS), ids=lambda each: each.id)
+def test_operation_lists_its_refusals(declared: Operation) -> None:
+    told = {code for refusal in entry(declared.id).refusals for code in refusal.codes}
+    assert told == {problem.code for problem in possible_problems(declared)}
+
+
+def test_refusals_of_one_status_stand_together() -> None:
+    assert Refusal("401", ("key_refused", "not_signed_in")) in entry("getShelf").refusals
+
+
+def test_shapes_are_those_of_the_document_in_order() -> None:
+    names = [each.name for each in made().shapes]
+    assert names == sorted(names)
+    assert {"NoteInput", "Problem", "Shelf"} <= set(names)
+    [shelf] = [each for each in made().shapes if each.name == "Shelf"]
+    assert [each.name for each in shelf.members] == ["shelfId", "noteCount"]
+
+
+def test_shape_that_is_no_object_has_its_type() -> None:
+    described = document(GROUPS, title="Octavo", version="0.1.0")
+    components = {"schemas": {"Colour": {"enum": ["red"]}}}
+    [shape] = reference({**described, "components": components, "paths": {}}).shapes
+    assert (shape.type, shape.members) == ((Part('"red"'),), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("words", [Span("words", False)]),
+        ("`code`", [Span("code", True)]),
+        ("``full`` says", [Span("full", True), Span(" says", False)]),
+        ("a `b` c", [Span("a ", False), Span("b", True), Span(" c", False)]),
+        ("one ` alone", [Span("one ` alone", False)]),
+    ],
+)
+def test_words_between_backticks_are_code(text: str, expected: list[Span]) -> None:
+    assert list(spans(text)) == expected

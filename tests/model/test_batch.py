@@ -1,0 +1,120 @@
+"""Batches of changesets over one tree: each sees those before, and all can be taken back."""
+
+from itertools import count
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.model.batch import Batch
+from octavo.model.changeset import Changeset, Delete, Operation, fingerprint, first_repeated
+from octavo.model.identity import FileId, MutationId, Position
+from octavo.model.path import path_key
+from octavo.model.refusal import PathConflict, Refusal
+from octavo.model.tree import Tree
+from tests.model.making import AUTHOR, Vault
+
+FILES = ["a", "b", "c"]
+PATHS = ["a.md", "A.md", "b.md", "b.md/c.md", "d/e.md"]
+STEP = st.tuples(
+    st.sampled_from(["create", "update", "move", "delete", "restore", "purge"]),
+    st.sampled_from(FILES),
+    st.sampled_from(PATHS),
+)
+
+
+def changeset(*operations: Operation) -> Changeset:
+    return Changeset(MutationId("m"), fingerprint(operations), AUTHOR, operations)
+
+
+def operation(vault: Vault, step: tuple[str, str, str]) -> Operation:
+    name, file, path = step
+    match name:
+        case "create":
+            return vault.create(file, path, path)
+        case "update":
+            return vault.update(file, text=path)
+        case "move":
+            return vault.update(file, path=path)
+        case "delete":
+            return vault.delete(file)
+        case "restore":
+            return vault.restore(file, path)
+        case _:
+            return vault.purge(file)
+
+
+def places(tree: Tree) -> dict[str, str]:
+    """What the tree refuses to let a new file stand at, by probing it."""
+    taken = {}
+    for path in PATHS:
+        probe = Vault()
+        probe.tree = tree
+        try:
+            probe.plan(probe.create("probe", path))
+        except Refusal as refusal:
+            taken[path] = refusal.code
+    return taken
+
+
+@given(st.lists(STEP, max_size=8), st.lists(STEP, max_size=8))
+def test_batch_that_is_taken_back_leaves_the_tree_as_it_was(
+    before: list[tuple[str, str, str]], steps: list[tuple[str, str, str]]
+) -> None:
+    vault = Vault()
+    for step in before:
+        try:
+            vault.push(operation(vault, step))
+        except Refusal:
+            continue
+    heads, taken = dict(vault.tree.heads), places(vault.tree)
+    ids = count()
+    batch = Batch(vault.tree, vault.position, 0, lambda: f"n{next(ids)}")
+    for step in steps:
+        try:
+            batch.add(changeset(operation(vault, step)))
+        except Refusal:
+            continue
+    live = [path_key(h.path) for h in vault.tree.heads.values() if h.state == "live"]
+    assert len(live) == len(set(live))
+    positions = [plan.position for plan in batch.plans if plan.changed]
+    assert positions == list(range(vault.position + 1, batch.position + 1))
+    batch.take_back()
+    assert vault.tree.heads == heads
+    assert places(vault.tree) == taken
+
+
+def test_later_changeset_sees_the_earlier_one() -> None:
+    vault = Vault()
+    batch = Batch(vault.tree, Position(0), 0, lambda: "n")
+    batch.add(changeset(vault.create("a", "a.md")))
+    with pytest.raises(PathConflict):
+        batch.add(changeset(vault.create("b", "a.md")))
+    assert (len(batch.plans), batch.position) == (1, 1)
+
+
+def test_fingerprint_tells_other_content_and_not_the_order_of_tags() -> None:
+    vault = Vault()
+    one = Delete(FileId("a"), frozenset({"x", "y"}))
+    assert fingerprint([one]) == fingerprint([Delete(FileId("a"), frozenset({"y", "x"}))])
+    others: list[Operation] = [
+        vault.create("a", "a.md"),
+        vault.create("a", "a.md", "text"),
+        vault.create("a", "b.md"),
+        vault.update("a", text="text"),
+        vault.update("a", path="b.md"),
+        vault.restore("a"),
+        vault.restore("a", "b.md"),
+        vault.purge("a"),
+        one,
+    ]
+    told = {fingerprint([each]) for each in others}
+    assert len(told) == len(others)
+    assert fingerprint(others[:2]) not in told
+
+
+def test_second_operation_on_a_file_is_found() -> None:
+    vault = Vault()
+    a, b = vault.create("a", "a.md"), vault.create("b", "b.md")
+    assert first_repeated([a, b]) is None
+    assert first_repeated([a, b, vault.purge("b"), vault.purge("a")]) == 2

