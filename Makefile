@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm fuzz lint check bench lock clean dev
+.PHONY: help install run test storm fuzz lint check demo bench lock clean dev
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -37,6 +37,9 @@ lint: dev ## check style, format, types, and who imports whom
 	@$(BIN)/lint-imports --no-logo
 
 check: lint test ## lint and test: what must pass before a change lands
+
+demo: dev ## let two devices edit a vault of real Markdown at once
+	@$(BIN)/python -m demo $(ARGS)
 
 bench: dev ## run each benchmark
 	@for script in $(wildcard benchmarks/*.py); do $(BIN)/python "$$script" $(ARGS) || exit; done
