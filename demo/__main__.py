@@ -42,9 +42,8 @@ async def demonstrate(url: str, invitation: str, seconds: float) -> None:
         kept, position = await desk.snapshot()
     equal = desk.notes == kept and phone.notes == kept
     show([desk, phone], took)
-    say(
-        f"Position {position}; both devices are byte-equal to the server: {'yes' if equal else 'NO'}."
-    )
+    told = "yes" if equal else "NO"
+    say(f"Position {position}; both devices are byte-equal to the server: {told}.")
     if not equal or desk.position != position:
         raise SystemExit("the devices are out of step")
 

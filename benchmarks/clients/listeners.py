@@ -1,0 +1,57 @@
+"""Many WebSockets in one thread that listen to notices, and note when each arrived."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import time
+
+
+class Listeners:
+    """Sockets that are subscribed to one workspace."""
+
+    def __init__(self, port: int, key: str, workspace: str, count: int) -> None:
+        self._poller = select.epoll()
+        self._sockets: dict[int, socket.socket] = {}
+        self.arrivals: list[tuple[float, int]] = []
+        message = json.dumps({"type": "subscribe", "workspaceId": workspace}).encode()
+        mask = b"\0\0\0\0"
+        frame = bytes([0x81, 0x80 | len(message)]) + mask + message
+        request = (
+            b"GET /api/sync/notices HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n"
+            b"upgrade: websocket\r\nsec-websocket-version: 13\r\n"
+            b"sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+            b"sec-websocket-protocol: octavo.notices.v1\r\n"
+            b"authorization: Bearer " + key.encode() + b"\r\n\r\n"
+        )
+        for _ in range(count):
+            client = socket.create_connection(("127.0.0.1", port))
+            client.sendall(request)
+            told = b""
+            while b'"hello"' not in told:
+                told += client.recv(4096)
+            client.sendall(frame)
+            while b'"subscribed"' not in told:
+                told += client.recv(4096)
+            client.setblocking(False)
+            self._sockets[client.fileno()] = client
+            self._poller.register(client.fileno(), select.EPOLLIN)
+
+    def listen(self, seconds: float, enough: int = 1 << 62) -> int:
+        """Listen for some seconds, or until ``enough`` notices came; answer how many did."""
+        deadline = time.perf_counter() + seconds
+        count = 0
+        while count < enough and (left := deadline - time.perf_counter()) > 0:
+            for descriptor, _ in self._poller.poll(left):
+                data = self._sockets[descriptor].recv(65536)
+                now = time.perf_counter()
+                notices = data.count(b'"changed"')
+                count += notices
+                self.arrivals.append((now, notices))
+        return count
+
+    def close(self) -> None:
+        for client in self._sockets.values():
+            client.close()
+        self._poller.close()

@@ -1,0 +1,106 @@
+"""Many connections in one thread, each sending its next request when the answer is there.
+
+No framework, no objects for requests: bytes out, bytes in. What it can do at most shows a server
+that answers the same bytes to everybody (``python -m benchmarks.clients.canned``).
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+_END = b"\r\n\r\n"
+_LENGTH = b"content-length: "
+_ETAG = b"etag: "
+
+NextRequest = Callable[[int, bytes], bytes]
+"""Makes a request from status and entity tag of the answer before; 0 and nothing at first."""
+
+
+@dataclass
+class Found:
+    """What a load found: when answers came, how long each took, and their statuses."""
+
+    seconds: float
+    latencies: list[float] = field(default_factory=list)
+    statuses: dict[int, int] = field(default_factory=dict)
+
+    def rate(self, status: int) -> float:
+        """Answers of a status a second."""
+        return self.statuses.get(status, 0) / self.seconds
+
+    def percentile(self, percent: int) -> float:
+        """Milliseconds that so many percent of the answers did not pass."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * 1000
+
+
+class _Connection:
+    __slots__ = ("buffer", "next_request", "sent_at", "socket")
+
+    def __init__(self, port: int, next_request: NextRequest) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.setblocking(False)
+        self.next_request = next_request
+        self.buffer = b""
+        self.sent_at = 0.0
+
+    def send(self, request: bytes) -> None:
+        self.sent_at = time.perf_counter()
+        sent = self.socket.send(request)
+        if sent != len(request):
+            raise SystemExit("a request did not fit into the socket")
+
+    def receive(self) -> tuple[int, bytes] | None:
+        """Status and entity tag of a whole answer; None as long as it is not there."""
+        self.buffer += self.socket.recv(65536)
+        head = self.buffer.find(_END)
+        if head < 0:
+            return None
+        at = self.buffer.find(_LENGTH, 0, head)
+        length = 0 if at < 0 else int(self.buffer[at + 16 : self.buffer.index(b"\r", at)])
+        if len(self.buffer) < head + 4 + length:
+            return None
+        at = self.buffer.find(_ETAG, 0, head + 2)
+        tag = b"" if at < 0 else self.buffer[at + 6 : self.buffer.index(b"\r", at)]
+        status = int(self.buffer[9:12])
+        self.buffer = b""
+        return status, tag
+
+
+def load(port: int, requests: list[NextRequest], seconds: float) -> Found:
+    """Send requests for some seconds, one connection for each of ``requests``."""
+    connections = [_Connection(port, each) for each in requests]
+    poller = select.epoll()
+    by_descriptor = {each.socket.fileno(): each for each in connections}
+    for descriptor in by_descriptor:
+        poller.register(descriptor, select.EPOLLIN)
+    began = time.perf_counter()
+    found = Found(seconds)
+    for connection in connections:
+        connection.send(connection.next_request(0, b""))
+    waiting = len(connections)
+    while waiting:
+        for descriptor, _ in poller.poll():
+            connection = by_descriptor[descriptor]
+            answer = connection.receive()
+            if answer is None:
+                continue
+            now = time.perf_counter()
+            found.latencies.append(now - connection.sent_at)
+            status, tag = answer
+            found.statuses[status] = found.statuses.get(status, 0) + 1
+            if now - began < seconds:
+                connection.send(connection.next_request(status, tag))
+            else:
+                waiting -= 1
+                poller.unregister(descriptor)
+    found.seconds = time.perf_counter() - began
+    for connection in connections:
+        connection.socket.close()
+    poller.close()
+    return found

@@ -1,0 +1,338 @@
+"""The whole service over HTTP: durable saves, reads, contention, notices, memory.
+
+Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The server has one core, the
+clients another. SQLite writes with ``synchronous=FULL``: a save that was answered is on the disk.
+The first figures show what the client does alone, against a server that does nothing.
+
+    python benchmarks/http.py [--quick]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+# Where this script stands, its name would hide the package http of the standard library.
+sys.path[0] = str(ROOT)
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import re  # noqa: E402
+import socket  # noqa: E402
+import subprocess  # noqa: E402
+import tempfile  # noqa: E402
+import threading  # noqa: E402
+import time  # noqa: E402
+import urllib.request  # noqa: E402
+import uuid  # noqa: E402
+from collections.abc import Iterator  # noqa: E402
+from contextlib import contextmanager  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from typing import Any  # noqa: E402
+
+from benchmarks.clients.listeners import Listeners  # noqa: E402
+from benchmarks.clients.raw import Found, NextRequest, load  # noqa: E402
+
+ORIGIN = "http://localhost"
+TEXT = "A line of a note, as people write them, about so long.\n" * 36
+
+
+def report(name: str, value: float, unit: str) -> None:
+    print(json.dumps({"name": name, "value": round(value, 3), "unit": unit}), flush=True)
+
+
+def pinned(core: int) -> list[str]:
+    return ["taskset", "-c", str(core)]
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running server, and an account of it."""
+
+    port: int
+    pid: int
+    key: str
+
+    def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"authorization": f"Bearer {self.key}", "content-type": "application/json"}
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}", data, headers, method=method
+        )
+        with urllib.request.urlopen(request) as answer:
+            return dict(json.load(answer))
+
+    def workspace(self) -> str:
+        return str(self.ask("POST", "/api/workspaces", {"name": "Bench"})["id"])
+
+    def note(self, workspace: str, name: str) -> tuple[str, str]:
+        """Make a note; answer its id and its revision."""
+        body = {"path": f"{name}.md", "text": TEXT}
+        made = self.ask("POST", f"/api/workspaces/{workspace}/files", body)
+        return str(made["fileId"]), str(made["revision"]["id"])
+
+    def memory(self) -> float:
+        """Resident megabytes."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        [kilobytes] = re.findall(r"VmRSS:\s+([0-9]+) kB", status)
+        return int(kilobytes) / 1024
+
+
+@contextmanager
+def service(core: int) -> Iterator[Service]:
+    """Serve on one core, with a data folder on the disk of the system's temporary folder."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        command = [*pinned(core), sys.executable, "-m", "octavo", "serve", "--bind"]
+        command += ["127.0.0.1:0", "--data-dir", str(folder / "data"), "--public-url", ORIGIN]
+        command += ["--connections-per-client", "5000", "--log-format", "json"]
+        command += ["--requests-per-connection", "1000000000"]
+        with (folder / "log").open("wb") as log, (folder / "out").open("wb") as out:
+            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+            process = subprocess.Popen(command, cwd=folder, stderr=log, stdout=out, env=environment)
+        try:
+            port = int(told(process, folder / "log", r"listens on http://127\.0\.0\.1:([0-9]+)"))
+            invitation = told(process, folder / "out", r"invitation=(\S+)")
+            yield Service(port, process.pid, make_key(port, invitation))
+        finally:
+            process.kill()
+            process.wait()
+
+
+def told(process: subprocess.Popen[bytes], file: Path, pattern: str) -> str:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        found = re.search(pattern, file.read_text())
+        if found is not None:
+            return found[1]
+        time.sleep(0.05)
+    raise SystemExit(f"the server did not start:\n{file.read_text()}")
+
+
+def make_key(port: int, invitation: str) -> str:
+    def post(path: str, body: object, cookie: str) -> Any:  # noqa: ANN401  # an answer of urllib
+        headers = {"origin": ORIGIN, "content-type": "application/json", "cookie": cookie}
+        data = json.dumps(body).encode()
+        url = f"http://127.0.0.1:{port}{path}"
+        return urllib.request.urlopen(urllib.request.Request(url, data, headers))
+
+    account = {"invitation": invitation, "address": "bench@example.org", "displayName": "Bench"}
+    with post("/api/registrations", {**account, "password": "orange lanterns at dusk"}, "") as made:
+        cookie = made.headers["set-cookie"].partition(";")[0]
+    with post("/api/account/keys", {"name": "bench"}, cookie) as answer:
+        return str(json.load(answer)["secret"])
+
+
+def request(method: str, path: str, key: str, *headers: bytes, body: bytes = b"") -> bytes:
+    lines = [
+        f"{method} {path} HTTP/1.1".encode(),
+        b"host: localhost",
+        b"authorization: Bearer " + key.encode(),
+        *headers,
+    ]
+    if body:
+        lines += [b"content-type: application/json", b"content-length: %d" % len(body)]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def saving(served: Service, workspace: str, file_id: str, revision: str) -> NextRequest:
+    """Save one note again and again, each time on the head of the save before."""
+    path = f"/api/workspaces/{workspace}/files/{file_id}"
+    count = 0
+
+    def following(status: int, tag: bytes) -> bytes:
+        nonlocal count
+        if status not in (0, 200):
+            raise SystemExit(f"a save was answered with {status}")
+        count += 1
+        body = json.dumps({"text": f"{count}\n{TEXT}"}).encode()
+        return request(
+            "PUT", path, served.key, b"if-match: " + (tag or b'"%b"' % revision.encode()), body=body
+        )
+
+    return following
+
+
+def contending(served: Service, workspace: str, file_id: str) -> NextRequest:
+    """Read the head and save on it; when another was first, read again."""
+    path = f"/api/workspaces/{workspace}/files/{file_id}"
+    name = uuid.uuid4().hex
+    reading = request("GET", f"{path}?content=text", served.key)
+    turn, count = "read", 0
+
+    def following(status: int, tag: bytes) -> bytes:
+        nonlocal turn, count
+        if status not in (0, 200, 412):
+            raise SystemExit(f"answered with {status}")
+        if turn == "read" and status:
+            turn, count = "save", count + 1
+            body = json.dumps({"text": f"{name} {count}\n{TEXT}"}).encode()
+            return request("PUT", path, served.key, b"if-match: " + tag, body=body)
+        turn = "read"
+        return reading
+
+    return following
+
+
+def tell(name: str, found: Found, status: int, unit: str) -> None:
+    report(f"{name}/rate", found.rate(status), unit)
+    report(f"{name}/p50", found.percentile(50), "ms")
+    report(f"{name}/p99", found.percentile(99), "ms")
+
+
+def client_alone(server_core: int, seconds: float) -> None:
+    """Show what the client can do, so that it is known not to be the limit."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    command = [*pinned(server_core), sys.executable, "-m", "benchmarks.clients.canned", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        nobody = Service(port, process.pid, "none")
+        for count in (1, 16, 64):
+            writers = [saving(nobody, "w", "f", "r") for _ in range(count)]
+            tell(f"client/saves/{count}", load(port, writers, seconds), 200, "answers/s")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def saves(served: Service, counts: tuple[int, ...], seconds: float) -> None:
+    for count in counts:
+        workspace = served.workspace()
+        notes = [served.note(workspace, str(number)) for number in range(count)]
+        writers = [saving(served, workspace, *note) for note in notes]
+        tell(f"saves/one workspace/{count}", load(served.port, writers, seconds), 200, "saves/s")
+    writers = []
+    for _ in range(64):
+        workspace = served.workspace()
+        writers.append(saving(served, workspace, *served.note(workspace, "note")))
+    tell("saves/64 workspaces/64", load(served.port, writers, seconds), 200, "saves/s")
+
+
+def reads(served: Service, seconds: float) -> None:
+    workspace = served.workspace()
+    file_id, revision = served.note(workspace, "note")
+    path = f"/api/workspaces/{workspace}/files/{file_id}?content=text"
+    known = request("GET", path, served.key, b'if-none-match: "%b"' % revision.encode())
+    whole = request("GET", path, served.key)
+    for name, status, sent in (("304", 304, known), ("2 KB", 200, whole)):
+        for count in (16, 64):
+            found = load(served.port, [repeating(sent)] * count, seconds)
+            tell(f"reads/{name}/{count}", found, status, "reads/s")
+
+
+def repeating(sent: bytes) -> NextRequest:
+    return lambda status, tag: sent
+
+
+def contention(served: Service, seconds: float) -> None:
+    workspace = served.workspace()
+    file_id, _ = served.note(workspace, "note")
+    before = position(served, workspace)
+    writers = [contending(served, workspace, file_id) for _ in range(16)]
+    found = load(served.port, writers, seconds)
+    accepted = position(served, workspace) - before
+    report("contended/16/accepted", accepted / found.seconds, "saves/s")
+    report("contended/16/refused", found.rate(412), "saves/s")
+    revisions = 0
+    after: str | None = ""
+    while after is not None:
+        page = served.ask(
+            "GET",
+            f"/api/workspaces/{workspace}/files/{file_id}/revisions?limit=500"
+            + (f"&after={after}" if after else ""),
+        )
+        revisions += len(page["items"])
+        after = page["next"]
+    report("contended/16/lost", accepted + 1 - revisions, "saves")
+
+
+def position(served: Service, workspace: str) -> int:
+    return int(served.ask("GET", f"/api/workspaces/{workspace}/feed")["position"])
+
+
+def notices(served: Service, count: int, seconds: float) -> None:
+    workspace = served.workspace()
+    file_id, revision = served.note(workspace, "note")
+    before = served.memory()
+    listeners = Listeners(served.port, served.key, workspace, count)
+    grown = (served.memory() - before) * 1024 * 1024 / count
+    report(f"notices/{count}/memory", grown, "bytes/subscriber")
+    # Paced: a change twice a second, each of which reaches everybody.
+    path = f"/api/workspaces/{workspace}/files/{file_id}"
+    late: list[float] = []
+    for number in range(int(seconds * 2)):
+        began = time.perf_counter()
+        sender = threading.Thread(target=save_once, args=(served, path, revision, number))
+        sender.start()
+        listeners.arrivals.clear()
+        heard = listeners.listen(5, enough=count)
+        sender.join()
+        if heard != count:
+            raise SystemExit(f"{heard} of {count} heard of a change")
+        late += [at - began for at, _ in listeners.arrivals]
+        revision = str(served.ask("GET", path)["head"]["id"])
+        time.sleep(max(0.0, began + 0.5 - time.perf_counter()))
+    late.sort()
+    report(f"notices/{count}/paced/p50", late[len(late) // 2] * 1000, "ms from the save's start")
+    report(
+        f"notices/{count}/paced/p99", late[len(late) * 99 // 100] * 1000, "ms from the save's start"
+    )
+    # As fast as it goes: one writer saves without pause.
+    writer = threading.Thread(
+        target=load, args=(served.port, [saving(served, workspace, file_id, revision)], seconds)
+    )
+    writer.start()
+    began = time.perf_counter()
+    heard = listeners.listen(seconds)
+    report(f"notices/{count}/rate", heard / (time.perf_counter() - began), "notices/s")
+    writer.join()
+    listeners.close()
+
+
+def save_once(served: Service, path: str, revision: str, number: int) -> None:
+    body = json.dumps({"text": f"{number}\n{TEXT}"}).encode()
+    sent = request("PUT", path, served.key, b'if-match: "%b"' % revision.encode(), body=body)
+    with socket.create_connection(("127.0.0.1", served.port)) as client:
+        client.sendall(sent)
+        client.recv(65536)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a second a figure, fewer figures")
+    parser.add_argument("--only", default="", help="one group: client, saves, reads, ...")
+    arguments = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[-1]})
+    seconds = 1.0 if arguments.quick else 4.0
+
+    def wanted(group: str) -> bool:
+        return arguments.only in ("", group)
+
+    if wanted("client"):
+        client_alone(cores[0], seconds)
+    with service(cores[0]) as served:
+        report("memory/started", served.memory(), "MB")
+        if wanted("saves"):
+            saves(served, (16,) if arguments.quick else (1, 16, 64), seconds)
+        if wanted("reads"):
+            reads(served, seconds)
+        if wanted("contention"):
+            contention(served, seconds)
+        if wanted("notices"):
+            for count in (100,) if arguments.quick else (100, 1000):
+                notices(served, count, seconds)
+        report("memory/after", served.memory(), "MB")
+
+
+if __name__ == "__main__":
+    main()
