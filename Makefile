@@ -6,11 +6,11 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm fuzz lint check demo bench lock clean dev
+.PHONY: help install run test storm simulate fuzz lint check demo bench lock clean dev
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
-	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, fuzz, bench or lock."
+	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, bench or lock."
 
 install: ## install Octavo with what it needs to run, from requirements.lock
 	@tools/venv.sh runtime '$(PYTHON)' $(VENV)
@@ -26,6 +26,9 @@ test: dev ## run every test
 
 storm: dev ## run the storms of the core under 50,000 schedules each
 	@OCTAVO_STORM_SCHEDULES=50000 $(BIN)/pytest -q tests/actors/core/test_storms.py $(ARGS)
+
+simulate: dev ## run the simulation of the whole service under 5,000 schedules
+	@OCTAVO_SIMULATION_SEEDS=5000 $(BIN)/pytest -q tests/simulation $(ARGS)
 
 fuzz: dev ## send a million mutated requests to the wire
 	@OCTAVO_FUZZ_CASES=1000000 $(BIN)/pytest -q tests/wire/test_fuzz.py $(ARGS)

@@ -155,23 +155,20 @@ def saving(served: Service, workspace: str, file_id: str, revision: str) -> Next
     return following
 
 
-def contending(served: Service, workspace: str, file_id: str) -> NextRequest:
-    """Read the head and save on it; when another was first, read again."""
+def contending(served: Service, workspace: str, file_id: str, revision: str) -> NextRequest:
+    """Save one note that others save, too; when another was first, on the head that it made."""
     path = f"/api/workspaces/{workspace}/files/{file_id}"
     name = uuid.uuid4().hex
-    reading = request("GET", f"{path}?content=text", served.key)
-    turn, count = "read", 0
+    count = 0
 
     def following(status: int, tag: bytes) -> bytes:
-        nonlocal turn, count
+        nonlocal count
         if status not in (0, 200, 412):
             raise SystemExit(f"answered with {status}")
-        if turn == "read" and status:
-            turn, count = "save", count + 1
-            body = json.dumps({"text": f"{name} {count}\n{TEXT}"}).encode()
-            return request("PUT", path, served.key, b"if-match: " + tag, body=body)
-        turn = "read"
-        return reading
+        count += 1
+        body = json.dumps({"text": f"{name} {count}\n{TEXT}"}).encode()
+        match = b"if-match: " + (tag or b'"%b"' % revision.encode())
+        return request("PUT", path, served.key, match, body=body)
 
     return following
 
@@ -235,9 +232,9 @@ def repeating(sent: bytes) -> NextRequest:
 
 def contention(served: Service, seconds: float) -> None:
     workspace = served.workspace()
-    file_id, _ = served.note(workspace, "note")
+    file_id, revision = served.note(workspace, "note")
     before = position(served, workspace)
-    writers = [contending(served, workspace, file_id) for _ in range(16)]
+    writers = [contending(served, workspace, file_id, revision) for _ in range(16)]
     found = load(served.port, writers, seconds)
     accepted = position(served, workspace) - before
     report("contended/16/accepted", accepted / found.seconds, "saves/s")

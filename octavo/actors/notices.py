@@ -97,14 +97,17 @@ class NoticeHub(Generic[F]):
         while True:
             await self._wake.wait()
             self._wake = trio.Event()
-            due, self._due = self._due, {}
-            for workspace_id, position in due.items():
-                await self._tell(workspace_id, position)
+            while self._due:
+                # The one that waits longest; announced again meanwhile, it waits behind the others.
+                workspace_id = next(iter(self._due))
+                await self._tell(workspace_id, self._due.pop(workspace_id))
 
     async def _tell(self, workspace_id: WorkspaceId, position: Position) -> None:
         frame = self._encode(workspace_id, position)
         for count, listener in enumerate(list(self._listeners.get(workspace_id, ())), start=1):
-            listener.changed(workspace_id, position, frame)
+            # It may have left while others had their turn.
+            if listener in self._listeners.get(workspace_id, ()):
+                listener.changed(workspace_id, position, frame)
             if count % TURN == 0:
                 await trio.lowlevel.checkpoint()
         await trio.lowlevel.checkpoint()

@@ -114,7 +114,8 @@ class Workspace(Actor[Push | HeadOf]):
         store: where it is kept.
         now: the time, in seconds of Unix time.
         new_id: makes the ids of revisions.
-        announce: told of each new position, once it is durable; must not wait.
+        announce: told of each new position, once it is durable, and of the newest one when the
+            store was read; must not wait.
         shared: True when other processes change the store, so that it is looked up whether
             they did before anything is answered.
     """
@@ -162,15 +163,21 @@ class Workspace(Actor[Push | HeadOf]):
                 envelope.refuse(NotKept(error))
 
     async def _refresh(self) -> _Known:
-        """Bring what is known up to the store; raises `WorkspaceGone` and `StoreUnavailable`."""
+        """Bring what is known up to the store; raises `WorkspaceGone` and `StoreUnavailable`.
+
+        What was kept without an answer, by this actor or the one before it, is announced now.
+        """
         known = self._known or _Known(Tree(), Position(0))
         found = await self._store.read_much(heads_after(self._id, known.position))
         if found is None:
             raise WorkspaceGone
         for head in found.heads:
             known.tree.put(head)
+        moved = known.position != found.position
         known.position = found.position
         self._known = known
+        if moved:
+            self._announce(self._id, known.position)
         return known
 
     async def _accept(self, known: _Known, waiting: list[_Waiting]) -> None:
@@ -216,7 +223,7 @@ class Workspace(Actor[Push | HeadOf]):
         self, waiting: Sequence[_Waiting], mutation_ids: Sequence[MutationId]
     ) -> list[_Waiting]:
         """Answer what was accepted before; give back the others."""
-        known = await self._store.read(receipts(self._id, mutation_ids))
+        known = await self._store.read_much(receipts(self._id, mutation_ids))
         rest: list[_Waiting] = []
         for sender in waiting:
             receipt = known.get(sender.push.changeset.mutation_id)

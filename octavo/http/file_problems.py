@@ -1,13 +1,15 @@
 """The problems of changing and reading files, and those that refusals become."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from octavo.actors.core import ActorQuarantined, NotExecuted, OutcomeUnknown
+from octavo.actors.core import ActorCrashed, ActorQuarantined, NotExecuted, OutcomeUnknown
 from octavo.actors.workspace import NotAccepted, NotKept, NoWorkspace
-from octavo.http.problems import NotFound, Problem
-from octavo.http.store_problems import WorkspaceBusy, store_problem
+from octavo.http.problems import Header, NotFound, Problem
+from octavo.http.store_problems import DOUBT, WorkspaceBusy, store_problem
 from octavo.model import refusal as refused
+from octavo.model.etag import entity_tag
+from octavo.model.identity import FileId, RevisionId
 
 
 class InvalidPath(Problem):
@@ -157,14 +159,26 @@ def refusals_as_problems() -> Iterator[None]:
         raise WorkspaceBusy(retry_after=error.retry_after) from None
     except NotExecuted:
         raise WorkspaceBusy(retry_after=1) from None
+    except ActorCrashed:
+        # A mistake of ours, which the log shows and no repetition cures.
+        raise
     except OutcomeUnknown:
-        raise WorkspaceBusy(
-            "The change may have been made: send it again with the same mutationId to find out.",
-            retry_after=1,
-        ) from None
+        raise WorkspaceBusy(DOUBT, retry_after=1) from None
 
 
 def _problem(refusal: refused.Refusal) -> Problem:
     if isinstance(refusal, refused.HeadMoved):
-        return HeadMoved(refusal.detail, members={"fileIds": list(refusal.file_ids)})
+        return HeadMoved(
+            refusal.detail,
+            members={"fileIds": list(refusal.file_ids)},
+            headers=_etag(refusal.heads),
+        )
     return _PROBLEMS[type(refusal)](refusal.detail)
+
+
+def _etag(heads: Mapping[FileId, RevisionId]) -> tuple[Header, ...]:
+    """Answer the entity tag of the one head, so that it can be matched without another request."""
+    if len(heads) != 1:
+        return ()
+    [head] = heads.values()
+    return ((b"etag", entity_tag(head)),)

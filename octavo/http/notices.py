@@ -12,7 +12,7 @@ from octavo.http.call import Call
 from octavo.http.operation import Locked, Security, operation
 from octavo.http.outgoing import OF_WEBSOCKET, outgoing_problem
 from octavo.http.passage import Passage
-from octavo.http.problems import InternalError, InvalidRequest, Problem
+from octavo.http.problems import InternalError, InvalidRequest, Problem, WrongOrigin
 from octavo.http.request_log import RequestLog
 from octavo.http.store_problems import store_problem
 from octavo.http.wire.asgi import Receive, Scope, Send
@@ -75,11 +75,12 @@ class NoticeOperations:
         summary="Be told when workspaces change, over a WebSocket",
         description="Ask for the subprotocol `octavo.notices.v1`. The server sends `hello`, "
         "`subscribed`, `changed` and `gone`; the client sends `{type: subscribe, workspaceId}` and "
-        "`{type: unsubscribe, workspaceId}`.",
+        "`{type: unsubscribe, workspaceId}`. With the cookie of a session, the header `origin` has "
+        "to name this installation.",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
         status=101,
-        problems=(NoticesUnavailable,),
+        problems=(WrongOrigin, NoticesUnavailable),
     )
     async def open_sync_notices(self, call: Call) -> None:
         """Refuse whoever does not ask for a WebSocket."""

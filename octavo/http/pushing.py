@@ -38,8 +38,13 @@ class Pushing(NamedTuple):
         workspace_id: str,
         operations: tuple[Operation, ...],
         mutation_id: str | MISSING = MISSING,
+        *,
+        asked: tuple[Operation, ...] | None = None,
     ) -> Receipt:
         """Have ``operations`` accepted by the workspace, for an editor of it.
+
+        ``asked`` is what the client sent, where the server added to it: by this a repetition is
+        told from another change.
 
         Raises the problems of `octavo.http.file_problems`. Cancelled before the actor took it,
         the change is not made; later it may be, which its mutation tells.
@@ -48,7 +53,7 @@ class Pushing(NamedTuple):
         caller = await self.access.require(call, workspace, "write")
         changeset = Changeset(
             MutationId(self.new_id() if mutation_id is MISSING else mutation_id),
-            fingerprint(operations),
+            fingerprint(operations if asked is None else asked),
             caller.account_id,
             operations,
         )

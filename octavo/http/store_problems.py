@@ -5,7 +5,10 @@ import math
 from octavo.http.problems import Problem
 from octavo.store import StoreFull, StoreUnavailable
 
-_DOUBT = "It may have been done: send it again with the same mutationId to find out."
+DOUBT = (
+    "It may have been done. With the same mutationId it can be sent again, and has one effect; "
+    "sent without one, read first what there is now."
+)
 
 
 class _ForNow(Problem):
@@ -54,4 +57,4 @@ def store_problem(error: StoreUnavailable) -> Problem:
     """Answer the problem for a failure of the store, which says whether it may have been done."""
     if isinstance(error, StoreFull):
         return StorageFull(retry_after=30)
-    return StorageUnavailable(_DOUBT if error.outcome_unknown else None, retry_after=1)
+    return StorageUnavailable(DOUBT if error.outcome_unknown else None, retry_after=1)

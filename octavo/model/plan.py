@@ -79,7 +79,7 @@ def plan(
             check(tree, operation)
     moved = [each.file_id for each in operations if not _expected(tree, each)]
     if moved:
-        raise HeadMoved(moved)
+        raise HeadMoved({file_id: tree.heads[file_id].revision_id for file_id in moved})
     following = Position(position + 1)
     making = _Making(changeset, following, now, new_revision_id)
     changes = tuple(making.change(tree.heads, operation) for operation in operations)
@@ -181,20 +181,18 @@ class _Making:
             return (
                 Change("unchanged", old) if moved is old else Change("updated", self._next(moved))
             )
-        new = self._next(moved)
-        new = replace(
-            new,
-            content_id=ContentId(new.revision_id),
-            digest=content.digest,
-            size=content.size,
-        )
-        return Change("updated", new, content)
+        return Change("updated", self._next(moved, content), content)
 
-    def _next(self, old: Revision) -> Revision:
+    def _next(self, old: Revision, content: NoteText | None = None) -> Revision:
+        """Answer the revision behind ``old``, which keeps its content where there is none."""
+        revision_id = RevisionId(self.new_revision_id())
         return replace(
             old,
-            revision_id=RevisionId(self.new_revision_id()),
+            revision_id=revision_id,
             position=self.position,
+            content_id=old.content_id if content is None else ContentId(revision_id),
+            digest=old.digest if content is None else content.digest,
+            size=old.size if content is None else content.size,
             author=self.changeset.author,
             mutation_id=self.changeset.mutation_id,
             created_at=self.now,

@@ -19,8 +19,10 @@ A refusal is an answer, not a failure: nothing was changed, and the caller is to
      └ MutationReused     the identity of another change
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import ClassVar
+
+from octavo.model.identity import FileId, RevisionId
 
 
 class Refusal(Exception):
@@ -108,14 +110,20 @@ class HeadMoved(Refusal):
     """At least one head is not the expected one.
 
     Attributes:
-        file_ids: every file that moved on, in the order of the changeset.
+        heads: every file that moved on, in the order of the changeset, with the revision that is
+            its head now.
     """
 
     code = "head_moved"
 
-    def __init__(self, file_ids: Iterable[str]) -> None:
+    def __init__(self, heads: Mapping[FileId, RevisionId]) -> None:
         super().__init__(
             "The files named in fileIds have changed since they were read. Read them again, "
             "then send the change anew."
         )
-        self.file_ids = tuple(file_ids)
+        self.heads = dict(heads)
+
+    @property
+    def file_ids(self) -> tuple[FileId, ...]:
+        """The files, in the order of the changeset."""
+        return tuple(self.heads)

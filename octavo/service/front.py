@@ -1,6 +1,6 @@
 """The front of the service: every operation, page and stream, wired to the parts behind them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -16,6 +16,7 @@ from octavo.actors.notices import NoticeHub
 from octavo.http.application import Application
 from octavo.http.attempt_limit import AttemptLimiter
 from octavo.http.authentication import SessionOrKey
+from octavo.http.identity_problems import refusals_as_problems
 from octavo.http.notices import PATH as NOTICES
 from octavo.http.notices import Listening, NoticeOperations, NoticeSocket
 from octavo.http.operation import Security
@@ -32,6 +33,7 @@ from octavo.http.operations.sessions import SessionOperations
 from octavo.http.operations.sync import SyncOperations
 from octavo.http.operations.workspaces import WorkspaceOperations
 from octavo.http.pages import API_REFERENCE, pages
+from octavo.http.problems import Header
 from octavo.http.pushing import Pushing
 from octavo.http.request_log import RequestLog
 from octavo.http.served import contract_document, explained_problems
@@ -58,6 +60,15 @@ def front(
     store = parts.store
     authenticator = SessionOrKey(parts.credentials, origin=public_url)
     described = contract_document()
+    registrations, identity = _identity(parts, public_url)
+
+    async def register(
+        form: Mapping[str, str], headers: Sequence[Header], client: str | None
+    ) -> Header:
+        with refusals_as_problems():
+            parts.attempts.admit_client("registration", client)
+        return await registrations.register_by_form(form, headers, client)
+
     pushing = Pushing(parts.workspaces, parts.access, new_id)
     stream = NoticeSocket(
         authenticator,
@@ -73,7 +84,7 @@ def front(
         [
             ServiceOperations(readiness),
             ContractOperations(described),
-            *_identity(parts, public_url),
+            *identity,
             WorkspaceOperations(
                 store, parts.access, now=now, new_id=new_id, gone=parts.hub.announce_gone
             ),
@@ -96,6 +107,7 @@ def front(
                 contract=described,
                 problems=explained_problems(),
                 public_url=public_url,
+                register=register,
             ),
         ),
         fallback_below_api=(API_REFERENCE,),
@@ -103,7 +115,7 @@ def front(
     )
 
 
-def _identity(parts: Parts, origin: str) -> list[object]:
+def _identity(parts: Parts, origin: str) -> tuple[RegistrationOperations, list[object]]:
     store, life, credentials = parts.store, parts.life, parts.credentials
     passwords = Passwords(new_entropy=new_entropy)
     maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
@@ -111,9 +123,10 @@ def _identity(parts: Parts, origin: str) -> list[object]:
     registration = Registration(store, passwords, parts.attempts, maker, now=now, new_id=new_id)
     own_keys = OwnKeys(store, credentials, now=now, new_id=new_id, new_entropy=new_entropy)
     own_sessions = OwnSessions(store, credentials, now=now, life=life)
-    return [
+    registrations = RegistrationOperations(registration, now=now, life=life, origin=origin)
+    return registrations, [
         AuthOperations(signing_in, life=life, origin=origin),
-        RegistrationOperations(registration, now=now, life=life, origin=origin),
+        registrations,
         AccountOperations(OwnAccount(store), now=now),
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),

@@ -158,7 +158,10 @@ class NoticeStream:
             await self._connection.close(TRY_LATER, "The workspace can't be looked up now.")
             return False
         told = self._told.get(workspace_id)
-        if found is None or told is None:
+        if told is None:
+            # It went meanwhile, and whoever dropped it says so.
+            return True
+        if found is None:
             self._drop(workspace_id)
             await self._say(type="gone", workspaceId=workspace_id, reason="not_found")
             return True
@@ -195,7 +198,7 @@ class NoticeStream:
 
     async def _leave_what_is_hidden(self) -> None:
         for workspace_id in list(self._told):
-            if await self._position_of(workspace_id) is None:
+            if await self._position_of(workspace_id) is None and workspace_id in self._told:
                 self._drop(workspace_id)
                 await self._say(type="gone", workspaceId=workspace_id, reason="not_found")
 
@@ -205,4 +208,5 @@ class NoticeStream:
         self._hub.unsubscribe(workspace_id, self)
 
     async def _say(self, **message: object) -> None:
-        await self._connection.send(json.dumps(message, separators=(",", ":")))
+        # As a frame: between here and the socket nothing else is offered to it.
+        await self._connection.send_frame(message_frame(json.dumps(message, separators=(",", ":"))))

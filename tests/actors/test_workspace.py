@@ -193,6 +193,20 @@ async def test_failing_store_is_read_again_before_anything_else_is_said(kept: bo
     flaky.inner.close()
 
 
+async def test_position_kept_without_an_answer_is_announced_when_the_store_is_read() -> None:
+    flaky = Flaky()
+    await found_vault(flaky)
+    async with serving(flaky) as rig:
+        flaky.fail, flaky.keep = StoreUnavailable("gone", outcome_unknown=True), True
+        with pytest.raises(NotKept):
+            await rig.push(note("a", "a.md"))
+        assert rig.announced == []
+        await rig.head("a")
+        await rig.head("a")
+        assert rig.announced == [1]
+    flaky.inner.close()
+
+
 async def test_deleted_workspace_is_told_and_a_new_one_of_the_id_starts_empty() -> None:
     async with serving() as rig:
         await rig.push(note("a", "a.md"))

@@ -125,6 +125,13 @@ class ChangesetOperations:
                 f"The changeset has {len(body.operations)} operations: {MOST_OPERATIONS} are taken "
                 "at most."
             )
+        idle = [
+            (f"/operations/{index}", "Give text, path, or both.")
+            for index, each in enumerate(body.operations)
+            if isinstance(each, UpdateOperation) and each.text is MISSING and each.path is MISSING
+        ]
+        if idle:
+            raise InvalidRequest(errors=idle)
         operations = tuple(map(_operation, body.operations))
         repeated = first_repeated(operations)
         if repeated is not None:
@@ -152,7 +159,7 @@ class ChangesetOperations:
             MutationId(str(path.mutation_id)),
         )
         await self._pushing.access.require(call, workspace_id, "read")
-        found = await self._store.read(receipts(workspace_id, [mutation_id]))
+        found = await self._store.read_much(receipts(workspace_id, [mutation_id]))
         if mutation_id not in found:
             raise NotFound
         return changeset_result(found[mutation_id])

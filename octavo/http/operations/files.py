@@ -25,6 +25,8 @@ LONGEST_CHANGE = 8 * 1024 * 1024
 """Bytes of a body that holds text."""
 ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
 _SHORT_BODY = 16_384
+_ANY = FileId("")
+"""Stands for the id that a client leaves to the server."""
 
 
 class FilePath(WorkspacePath):
@@ -96,9 +98,13 @@ class FileOperations:
         self, call: Call, path: WorkspacePath, body: CreateFileInput
     ) -> Reply[FileChange]:
         """Make a note."""
-        file_id = self._pushing.new_id() if body.file_id is MISSING else body.file_id
-        create = Create(FileId(file_id), body.path, text_of(body.text))
-        return await self._push(call, path, create, body.mutation_id)
+        content = text_of(body.text)
+        if body.file_id is not MISSING:
+            create = Create(FileId(body.file_id), body.path, content)
+            return await self._push(call, path, create, body.mutation_id)
+        create = Create(FileId(self._pushing.new_id()), body.path, content)
+        asked = Create(_ANY, body.path, content)
+        return await self._push(call, path, create, body.mutation_id, asked)
 
     @operation(
         id="updateFile",
@@ -180,9 +186,20 @@ class FileOperations:
         return await self._push(call, path, Purge(FileId(str(path.file_id))), body.mutation_id)
 
     async def _push(
-        self, call: Call, path: WorkspacePath, change: Change, mutation_id: str | MISSING
+        self,
+        call: Call,
+        path: WorkspacePath,
+        change: Change,
+        mutation_id: str | MISSING,
+        asked: Change | None = None,
     ) -> Reply[FileChange]:
-        receipt = await self._pushing.push(call, str(path.workspace_id), (change,), mutation_id)
+        receipt = await self._pushing.push(
+            call,
+            str(path.workspace_id),
+            (change,),
+            mutation_id,
+            asked=(change if asked is None else asked,),
+        )
         [outcome] = receipt.outcomes
         tag = (b"etag", entity_tag(outcome.head.revision_id))
         return Reply(file_change(outcome), headers=(tag,))

@@ -242,8 +242,6 @@ class ReadingOperations:
         )
         with refusals_as_problems():
             heads, revisions = await self._store.read_much(script)
-        heads = [each for each in heads if each.revision.state == "live"]
-        revisions = [each for each in revisions if each.revision.path]
         found = {each.revision.file_id for each in heads}
         known = {each.revision.revision_id for each in revisions}
         missing = [each for each in body.file_ids if each not in found]

@@ -1,17 +1,21 @@
 """Make an account from an invitation."""
 
-from pydantic import Field
+from collections.abc import Mapping, Sequence
+
+from pydantic import Field, ValidationError
 
 from octavo.accounts.injected import Clock
 from octavo.accounts.registration import Registration
+from octavo.accounts.sign_in import SignedIn
 from octavo.http.account_document import Account, account_document
 from octavo.http.authentication import require_origin
 from octavo.http.bodies import json_body
+from octavo.http.bodies.faults import invalid_request
 from octavo.http.call import Call
 from octavo.http.contract_model import ContractModel
 from octavo.http.identity_problems import AddressTaken, refusals_as_problems
 from octavo.http.operation import Security, operation
-from octavo.http.problems import InvalidRequest, NotFound, WrongOrigin
+from octavo.http.problems import Header, InvalidRequest, NotFound, WrongOrigin
 from octavo.http.reply import Reply
 from octavo.http.session_cookie import SET_COOKIE, session_cookie
 from octavo.http.store_problems import OF_STORE
@@ -73,19 +77,39 @@ class RegistrationOperations:
     )
     async def register(self, call: Call, body: RegistrationInput) -> Reply[Account]:
         """Make the account, and begin its first session."""
-        require_origin(call.headers, self._origin)
+        made = await self._make(body, call.headers, call.client)
+        cookie = session_cookie(made.token, int(self._life.absolute))
+        return Reply(account_document(made.account, self._now()), (cookie,))
+
+    async def register_by_form(
+        self, form: Mapping[str, str], headers: Sequence[Header], client: str | None
+    ) -> Header:
+        """Make the account as a page asks for it, by the members of `RegistrationInput`.
+
+        Answers the header that sets the cookie. Raises as the operation.
+        """
+        try:
+            body = RegistrationInput.model_validate(form, by_alias=True, by_name=False)
+        except ValidationError as error:
+            raise invalid_request(error, dict(form), "The form") from None
+        made = await self._make(body, headers, client)
+        return session_cookie(made.token, int(self._life.absolute))
+
+    async def _make(
+        self, body: RegistrationInput, headers: Sequence[Header], client: str | None
+    ) -> SignedIn:
+        require_origin(headers, self._origin)
         address, display_name = _checked(body)
+        agent = next((value for name, value in headers if name == b"user-agent"), None)
         with refusals_as_problems():
-            made = await self._registration.register(
+            return await self._registration.register(
                 body.invitation,
                 address,
                 body.password,
                 display_name,
-                device_of(call.header(b"user-agent")),
-                call.client,
+                device_of(agent),
+                client,
             )
-        cookie = session_cookie(made.token, int(self._life.absolute))
-        return Reply(account_document(made.account, self._now()), (cookie,))
 
 
 def _checked(body: RegistrationInput) -> tuple[Address, str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from octavo.model.identity import MutationId, Position, WorkspaceId
 from octavo.model.plan import Plan
 from octavo.store.scripts.announcing import announce
+from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.rows import COLUMNS, values_of
 from octavo.store.transaction import Script, Transaction, Value
 
@@ -26,6 +27,9 @@ _KEEP_CONTENT = """
 _KEEP_RECEIPT = """
     INSERT INTO receipts (workspace_id, mutation_id, fingerprint, position, changes, created_at)
     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+"""
+_REPEATED = """
+    SELECT mutation_id FROM receipts WHERE workspace_id = $1 AND mutation_id IN ($names)
 """
 _FORGET_CONTENTS = """
     DELETE FROM contents WHERE workspace_id = $1 AND content_id IN
@@ -68,7 +72,7 @@ def keep(
         heads: dict[str, tuple[Value, ...]] = {}
         revisions: list[tuple[Value, ...]] = []
         contents: list[tuple[Value, ...]] = []
-        purged: list[str] = []
+        purged: list[tuple[Value, ...]] = []
         for plan in plans:
             for change in plan.changed:
                 row = (workspace_id, *values_of(change.head))
@@ -77,15 +81,14 @@ def keep(
                 if change.content is not None:
                     contents.append((workspace_id, change.head.content_id, change.content.text))
                 if change.outcome == "purged":
-                    purged.append(change.head.file_id)
+                    purged.append((workspace_id, change.head.file_id))
         if revisions:
             await announce(transaction, workspace_id, plans[-1].position)
         await _each(transaction, _KEEP_HEAD, [*heads.values()])
         await _each(transaction, _KEEP_REVISION, revisions)
         await _each(transaction, _KEEP_CONTENT, contents)
-        for file_id in purged:
-            await transaction.execute(_FORGET_CONTENTS, workspace_id, file_id)
-            await transaction.execute(_FORGET_REVISIONS, workspace_id, file_id)
+        await _each(transaction, _FORGET_CONTENTS, purged)
+        await _each(transaction, _FORGET_REVISIONS, purged)
 
     return script
 
@@ -109,25 +112,29 @@ async def _fence(
 async def _keep_receipts(
     transaction: Transaction, workspace_id: WorkspaceId, plans: Sequence[Plan], now: int
 ) -> None:
-    repeated: list[MutationId] = []
-    for plan in plans:
-        told = json.dumps(
-            [[change.outcome, change.head.revision_id] for change in plan.changes],
-            separators=(",", ":"),
-        )
-        kept = await transaction.execute(
-            _KEEP_RECEIPT,
-            workspace_id,
-            plan.changeset.mutation_id,
-            plan.changeset.fingerprint,
-            plan.position,
-            told,
-            now,
-        )
-        if not kept:
-            repeated.append(plan.changeset.mutation_id)
-    if repeated:
-        raise Repeated(repeated)
+    rows = [_receipt_row(workspace_id, plan, now) for plan in plans]
+    if len(rows) == 1:
+        if not await transaction.execute(_KEEP_RECEIPT, *rows[0]):
+            raise Repeated([plans[0].changeset.mutation_id])
+        return
+    mutation_ids = [plan.changeset.mutation_id for plan in plans]
+    found = await fetch_named(transaction, _REPEATED, workspace_id, mutation_ids)
+    if found:
+        raise Repeated([row[0] for row in found])
+    # Nobody has added one meanwhile: whoever wants to waits behind the fence.
+    await transaction.execute_many(_KEEP_RECEIPT, rows)
+
+
+def _receipt_row(workspace_id: WorkspaceId, plan: Plan, now: int) -> tuple[Value, ...]:
+    told = [[change.outcome, change.head.revision_id] for change in plan.changes]
+    return (
+        workspace_id,
+        plan.changeset.mutation_id,
+        plan.changeset.fingerprint,
+        plan.position,
+        json.dumps(told, separators=(",", ":")),
+        now,
+    )
 
 
 async def _each(transaction: Transaction, sql: str, rows: Sequence[tuple[Value, ...]]) -> None:

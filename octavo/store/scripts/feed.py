@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from octavo.model.feed import page_end
 from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.rows import COUNT, columns_of, revision_of
 from octavo.store.transaction import Script, Transaction
@@ -11,6 +12,14 @@ from octavo.store.transaction import Script, Transaction
 _TEXT = """
     LEFT JOIN contents ON contents.workspace_id = {table}.workspace_id
     AND contents.content_id = {table}.content_id
+"""
+# The revision that a file had at the position $2.
+_AS_OF = """
+    revisions.workspace_id = files.workspace_id AND revisions.file_id = files.file_id
+    AND revisions.position =
+        (SELECT MAX(older.position) FROM revisions AS older
+        WHERE older.workspace_id = files.workspace_id
+        AND older.file_id = files.file_id AND older.position <= $2)
 """
 
 
@@ -33,7 +42,8 @@ def feed(
 ) -> Script[FeedPage | None]:
     """Answer the heads that changed after a position, each file once, with their texts or not.
 
-    ``limit`` and ``most_bytes`` are those of `page_end`. None: there is no such workspace.
+    ``limit`` and ``most_bytes`` are those of `page_end`; without texts the bytes don't count.
+    None: there is no such workspace.
     """
 
     async def script(transaction: Transaction) -> FeedPage | None:
@@ -50,7 +60,8 @@ def feed(
             after,
             limit + 1,
         )
-        end = page_end([(row[0], row[1]) for row in sizes], limit, most_bytes)
+        counted = [(row[0], row[1] if texts else 0) for row in sizes]
+        end = page_end(counted, limit, most_bytes)
         following = position if end is None else end
         joined = _TEXT.format(table="files") if texts else ""
         rows = await transaction.fetch_all(
@@ -86,14 +97,23 @@ def live_at(
 
     ``after`` is the id to go on behind; at most ``limit`` files are looked at, and about
     ``most_bytes`` of text. Beside the files stands the last id that was looked at, None when
-    there are no more. A file that was purged since is left out.
+    there are no more. A file that was purged since is left out. Raises `WorkspaceGone`.
     """
 
     async def script(transaction: Transaction) -> tuple[list[StoredFile], FileId | None]:
+        if (
+            await transaction.fetch_one("SELECT 1 FROM workspaces WHERE id = $1", workspace_id)
+            is None
+        ):
+            raise WorkspaceGone
         ids = await transaction.fetch_all(
-            "SELECT file_id, size FROM files WHERE workspace_id = $1 AND file_id > $2"
-            " ORDER BY file_id LIMIT $3",
+            f"""
+            SELECT files.file_id, COALESCE(revisions.size, 0)
+            FROM files LEFT JOIN revisions ON {_AS_OF}
+            WHERE files.workspace_id = $1 AND files.file_id > $3 ORDER BY files.file_id LIMIT $4
+            """,
             workspace_id,
+            position,
             after,
             limit + 1,
         )
@@ -103,12 +123,7 @@ def live_at(
         rows = await transaction.fetch_all(
             f"""
             SELECT {columns_of("revisions")}, contents.text
-            FROM files JOIN revisions ON revisions.workspace_id = files.workspace_id
-            AND revisions.file_id = files.file_id AND revisions.position =
-                (SELECT MAX(older.position) FROM revisions AS older
-                WHERE older.workspace_id = files.workspace_id
-                AND older.file_id = files.file_id AND older.position <= $2)
-            {_TEXT.format(table="revisions")}
+            FROM files JOIN revisions ON {_AS_OF} {_TEXT.format(table="revisions")}
             WHERE files.workspace_id = $1 AND files.file_id > $3 AND files.file_id <= $4
             AND files.state <> 'purged' AND revisions.state = 'live' ORDER BY files.file_id
             """,

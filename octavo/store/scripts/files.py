@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import TooManyFiles
 from octavo.model.revision import Revision
+from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.rows import COUNT, columns_of, revision_of
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -27,7 +28,18 @@ def _select(table: str) -> str:
 
 
 _HEAD = f"{_select('files')} WHERE files.workspace_id = $1 AND files.file_id = $2"
-_REVISION = f"{_select('revisions')} WHERE revisions.workspace_id = $1"
+_REVISION = f"""
+    {_select("revisions")} WHERE revisions.workspace_id = $1
+    AND revisions.revision_id = $2 AND revisions.file_id = $3
+"""
+_OF_HEADS = "files.workspace_id = $1 AND files.state = 'live' AND files.file_id IN ($names)"
+_OF_REVISIONS = """
+    revisions.workspace_id = $1 AND revisions.path <> '' AND revisions.revision_id IN ($names)
+"""
+_SIZES_OF_HEADS = f"SELECT file_id, size FROM files WHERE {_OF_HEADS}"
+_SIZES_OF_REVISIONS = f"SELECT revision_id, size FROM revisions WHERE {_OF_REVISIONS}"
+_HEADS = f"{_select('files')} WHERE {_OF_HEADS}"
+_REVISIONS = f"{_select('revisions')} WHERE {_OF_REVISIONS}"
 
 
 def file(workspace_id: WorkspaceId, file_id: FileId) -> Script[StoredFile | None]:
@@ -46,31 +58,35 @@ def files(
     revision_ids: Sequence[RevisionId],
     most_bytes: int,
 ) -> Script[tuple[list[StoredFile], list[StoredFile]]]:
-    """Answer those of the heads, and those of the revisions, that there are, in the order asked.
+    """Answer those of the files that are live, and those of the revisions that there are.
 
-    Raises `TooManyFiles` when their texts have more than ``most_bytes``.
+    Each in the order asked. Purged ones are left out. Raises `TooManyFiles`, before any text is
+    read, when they have more than ``most_bytes``.
     """
 
     async def script(transaction: Transaction) -> tuple[list[StoredFile], list[StoredFile]]:
         total = 0
-
-        async def found(sql: str, names: Sequence[str]) -> list[StoredFile]:
-            nonlocal total
-            stored: list[StoredFile] = []
-            for name in names:
-                row = await transaction.fetch_one(sql, workspace_id, name)
-                if row is not None:
-                    stored.append(_stored(row))
-                    total += stored[-1].revision.size
-                    if total > most_bytes:
-                        raise TooManyFiles(
-                            f"These files have more than {most_bytes >> 20} MiB of text: ask for "
-                            "fewer at once."
-                        )
-            return stored
-
-        heads = await found(_HEAD, file_ids)
-        return heads, await found(f"{_REVISION} AND revisions.revision_id = $2", revision_ids)
+        for sql, names in ((_SIZES_OF_HEADS, file_ids), (_SIZES_OF_REVISIONS, revision_ids)):
+            rows = await fetch_named(transaction, sql, workspace_id, names)
+            sizes = {row[0]: row[1] for row in rows}
+            total += sum(sizes.get(name, 0) for name in names)
+        if total > most_bytes:
+            raise TooManyFiles(
+                f"These files have more than {most_bytes >> 20} MiB of text: ask for fewer at once."
+            )
+        heads = [
+            _stored(row) for row in await fetch_named(transaction, _HEADS, workspace_id, file_ids)
+        ]
+        revisions = [
+            _stored(row)
+            for row in await fetch_named(transaction, _REVISIONS, workspace_id, revision_ids)
+        ]
+        by_file = {each.revision.file_id: each for each in heads}
+        by_revision = {each.revision.revision_id: each for each in revisions}
+        return (
+            [by_file[name] for name in file_ids if name in by_file],
+            [by_revision[name] for name in revision_ids if name in by_revision],
+        )
 
     return script
 
@@ -82,21 +98,22 @@ def list_of(
 
     ``after`` is path and id of the last one had; deleted files may have one path.
     """
+    end = _behind(prefix)
 
     async def script(transaction: Transaction) -> list[Revision]:
         rows = await transaction.fetch_all(
             f"""
             SELECT {columns_of("files")} FROM files
-            WHERE workspace_id = $1 AND state = $2 AND path >= $3 AND path < $4
-            AND (path, file_id) > ($5, $6) ORDER BY path, file_id LIMIT $7
+            WHERE workspace_id = $1 AND state = $2 AND path >= $3
+            AND (path, file_id) > ($4, $5) {"" if end is None else "AND path < $7"}
+            ORDER BY path, file_id LIMIT $6
             """,
             workspace_id,
             state,
-            prefix,
-            # Greater than every path with the prefix: no path holds this character.
-            prefix + "\U0010ffff",
+            max(prefix, after[0]),
             *after,
             limit,
+            *(() if end is None else (end,)),
         )
         return [revision_of(row) for row in rows]
 
@@ -131,12 +148,7 @@ def revision(
     """Answer one revision of a file with its text; None when the file has no such."""
 
     async def script(transaction: Transaction) -> StoredFile | None:
-        row = await transaction.fetch_one(
-            f"{_REVISION} AND revisions.revision_id = $2 AND revisions.file_id = $3",
-            workspace_id,
-            revision_id,
-            file_id,
-        )
+        row = await transaction.fetch_one(_REVISION, workspace_id, revision_id, file_id)
         return None if row is None else _stored(row)
 
     return script
@@ -144,3 +156,16 @@ def revision(
 
 def _stored(row: Row) -> StoredFile:
     return StoredFile(revision_of(row), row[COUNT])
+
+
+def _behind(prefix: str) -> str | None:
+    """Answer the first text behind all those that begin with ``prefix``; None when there is none.
+
+    Texts are in the order of their code points, as both engines keep them.
+    """
+    rest = prefix.rstrip("\U0010ffff")
+    if not rest:
+        return None
+    following = ord(rest[-1]) + 1
+    # The surrogates in between are no text.
+    return rest[:-1] + chr(0xE000 if following == 0xD800 else following)

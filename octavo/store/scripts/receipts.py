@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from octavo.model.changeset import Outcome
 from octavo.model.identity import Digest, MutationId, Position, WorkspaceId
 from octavo.model.receipt import FileOutcome, Receipt
+from octavo.model.revision import Revision
+from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.rows import COLUMNS, revision_of
 from octavo.store.transaction import Script, Transaction
 
-_REVISION = f"SELECT {COLUMNS} FROM revisions WHERE workspace_id = $1 AND revision_id = $2"
+_RECEIPTS = """
+    SELECT mutation_id, fingerprint, position, changes FROM receipts
+    WHERE workspace_id = $1 AND mutation_id IN ($names)
+"""
+_REVISIONS = f"SELECT {COLUMNS} FROM revisions WHERE workspace_id = $1 AND revision_id IN ($names)"
 
 
 def receipts(
@@ -18,29 +24,19 @@ def receipts(
     """Answer the receipts that are kept for ``mutation_ids``, by these."""
 
     async def script(transaction: Transaction) -> dict[MutationId, Receipt]:
-        found: dict[MutationId, Receipt] = {}
-        for mutation_id in mutation_ids:
-            row = await transaction.fetch_one(
-                "SELECT fingerprint, position, changes FROM receipts"
-                " WHERE workspace_id = $1 AND mutation_id = $2",
-                workspace_id,
-                mutation_id,
+        rows = await fetch_named(transaction, _RECEIPTS, workspace_id, mutation_ids)
+        told: list[list[tuple[Outcome, str]]] = [json.loads(row[3]) for row in rows]
+        names = [revision_id for changes in told for _, revision_id in changes]
+        found = map(revision_of, await fetch_named(transaction, _REVISIONS, workspace_id, names))
+        heads: dict[str, Revision] = {head.revision_id: head for head in found}
+        return {
+            row[0]: Receipt(
+                row[0],
+                Digest(row[1]),
+                Position(row[2]),
+                tuple(FileOutcome(outcome, heads[name]) for outcome, name in changes),
             )
-            if row is not None:
-                position = Position(row[1])
-                outcomes = await _outcomes(transaction, workspace_id, json.loads(row[2]))
-                found[mutation_id] = Receipt(mutation_id, Digest(row[0]), position, outcomes)
-        return found
+            for row, changes in zip(rows, told, strict=True)
+        }
 
     return script
-
-
-async def _outcomes(
-    transaction: Transaction, workspace_id: WorkspaceId, told: list[tuple[Outcome, str]]
-) -> tuple[FileOutcome, ...]:
-    outcomes: list[FileOutcome] = []
-    for outcome, revision_id in told:
-        row = await transaction.fetch_one(_REVISION, workspace_id, revision_id)
-        if row is not None:
-            outcomes.append(FileOutcome(outcome, revision_of(row)))
-    return tuple(outcomes)

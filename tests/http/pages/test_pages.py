@@ -119,7 +119,7 @@ async def test_index_says_where_the_api_document_is(running: Running) -> None:
 
 async def test_index_promises_no_more_than_there_is(running: Running) -> None:
     _, _, text = await ask(running, "/")
-    assert "it keeps no notes yet" in text
+    assert "a notes backend that you host yourself" in text
 
 
 @pytest.mark.parametrize("path", ADDRESSES)

@@ -1,0 +1,58 @@
+"""The page of an invitation: a form that makes an account, without script."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from quart import Response, make_response, render_template, request
+from quart_trio import QuartTrio
+
+from octavo.http.problems import Header, InvalidRequest, Problem
+
+PATH = "/register"
+FIELDS = ("invitation", "address", "displayName", "password")
+
+Register = Callable[[Mapping[str, str], Sequence[Header], str | None], Awaitable[Header]]
+"""Makes an account of the fields of a form, the headers and the client; answers the cookie.
+
+Raises a `Problem`, whose ``errors`` point to fields.
+"""
+
+
+def add_register_page(app: QuartTrio, register: Register) -> None:
+    """Serve the page at `PATH`; ``register`` makes the account."""
+
+    @app.get(PATH)
+    async def show_form() -> str:
+        given = {"invitation": request.args.get("invitation", "")}
+        return await render_template("register.html", given=given, errors={}, refused="")
+
+    @app.post(PATH)
+    async def take_form() -> Response:
+        form = await request.form
+        given = {name: form.get(name, "") for name in FIELDS}
+        try:
+            name, cookie = await register(given, [*request.scope["headers"]], request.remote_addr)
+        except Problem as problem:
+            errors = _by_field(problem)
+            refused = "" if errors else problem.detail
+            page = await render_template(
+                "register.html", given=given, errors=errors, refused=refused
+            )
+            return _with_headers(await make_response(page, problem.status), problem.headers)
+        page = await render_template("registered.html", name=given["displayName"])
+        return _with_headers(await make_response(page, 201), [(name, cookie)])
+
+
+def _by_field(problem: Problem) -> dict[str, str]:
+    if not isinstance(problem, InvalidRequest):
+        return {}
+    errors = problem.members.get("errors")
+    found = errors if isinstance(errors, list) else []
+    return {each["pointer"].removeprefix("/"): each["message"] for each in found}
+
+
+def _with_headers(response: object, headers: Sequence[Header]) -> Response:
+    if not isinstance(response, Response):
+        raise TypeError(f"a page is a response, not {response!r}")
+    for name, value in headers:
+        response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
+    return response

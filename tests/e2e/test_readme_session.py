@@ -1,0 +1,52 @@
+"""The session that the README shows, typed by a shell into a real server."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.e2e.server import PATIENCE, start
+from tests.source import ROOT
+
+SESSION = re.compile(r"<!-- session -->\n```bash\n(.*?)```", re.DOTALL)
+
+
+def test_readme_session_does_what_it_says(tmp_path: Path) -> None:
+    [session] = SESSION.findall((ROOT / "README.md").read_text())
+    out = tmp_path / "out"
+    with (
+        out.open("wb") as told,
+        start("--bind", "127.0.0.1:0", folder=tmp_path, stdout=told.fileno()) as server,
+    ):
+        try:
+            assert server.stderr is not None
+            line = server.stderr.readline()
+            [port] = re.findall(r"listens on http://127\.0\.0\.1:([0-9]+)", line)
+            [token] = re.findall(r"invitation=(\S+)", out.read_text())
+            # The origin stays that of the settings' default; the address is where it listens.
+            session = session.replace("TOKEN=the-token-behind-invitation=", f"TOKEN={token}")
+            session = session.replace("api=http://localhost:8080", f"api=http://localhost:{port}")
+            session = session.replace("ws://localhost:8080", f"ws://localhost:{port}")
+            session = session.replace(".venv/bin/python", sys.executable)
+            done = subprocess.run(
+                ["bash", "-eu", "-c", session],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE,
+                env={**os.environ, "no_proxy": "localhost"},
+                check=False,
+            )
+        finally:
+            server.kill()
+    assert (done.returncode, done.stderr) == (0, "")
+    said = done.stdout
+    assert '"displayName":"Ann"' in said
+    assert '"emailVerified":false' in said
+    assert '"outcome":"updated"' in said
+    assert '"status":412' in said
+    assert '"text":"Black."' in said
+    assert '{"type":"hello"' in said
+    assert re.search(r'\{"type":"subscribed","workspaceId":"[0-9a-f-]{36}","position":2\}', said)
+    assert re.search(r'\{"type":"changed","workspaceId":"[0-9a-f-]{36}","position":3\}', said)
