@@ -1,0 +1,407 @@
+"""Changing one file: what each state of it takes, and what it refuses."""
+
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+
+import pytest
+
+from tests.http.asgi import Answer
+from tests.http.vault.front import NOBODYS, Front, Note, refusal, tag_of
+
+MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
+OTHER = "01900000-0000-7000-8000-dddddddddddd"
+START = "2027-01-15T08:00:00.000Z"
+STALE = f'"{NOBODYS}"'
+
+Change = Callable[[Front, Note, str | None], Awaitable[Answer]]
+
+
+def _headers(tag: str | None) -> dict[str, str]:
+    return {} if tag is None else {"if_match": tag}
+
+
+async def update(front: Front, note: Note, tag: str | None) -> Answer:
+    return await front.owner.put(note.place, {"text": "new"}, **_headers(tag))
+
+
+async def delete(front: Front, note: Note, tag: str | None) -> Answer:
+    return await front.owner.delete(note.place, **_headers(tag))
+
+
+async def restore(front: Front, note: Note, tag: str | None) -> Answer:
+    return await front.owner.post(f"{note.place}/restore", {}, **_headers(tag))
+
+
+async def purge(front: Front, note: Note, tag: str | None) -> Answer:
+    return await front.owner.post(f"{note.place}/purge", {}, **_headers(tag))
+
+
+async def test_note_is_made_with_all_that_is_known_of_it(front: Front) -> None:
+    text = "# Zoë 🦉\r\n"
+    answer = await front.owner.post(
+        front.files,
+        {"fileId": NOBODYS, "path": "a/b.md", "text": text, "mutationId": MUTATION},
+    )
+    document = answer.json()
+    revision = document["revision"]
+    assert answer.status == 201
+    assert answer.header("etag") == f'"{revision["id"]}"'
+    assert document == {
+        "fileId": NOBODYS,
+        "outcome": "created",
+        "position": 1,
+        "path": "a/b.md",
+        "revision": {
+            "id": revision["id"],
+            "fileId": NOBODYS,
+            "position": 1,
+            "kind": "note",
+            "path": "a/b.md",
+            "digest": sha256(text.encode()).hexdigest(),
+            "size": len(text.encode()),
+            "mediaType": "text/markdown; charset=utf-8",
+            "author": "owner",
+            "createdAt": START,
+            "mutationId": MUTATION,
+        },
+    }
+    assert (await front.owner.get(f"{front.files}/{NOBODYS}")).json()["text"] == text
+    assert front.announced == [(front.workspace_id, 1)]
+
+
+async def test_update_gives_text_path_or_both_and_keeps_the_rest(front: Front) -> None:
+    note = await front.note("a.md", "one")
+    assert (await note.update(text="two")).json()["path"] == "a.md"
+    moved = await note.update(path="b.md")
+    assert (moved.json()["path"], moved.json()["outcome"]) == ("b.md", "updated")
+    assert (await note.read()).json()["text"] == "two"
+    both = await note.update(path="c.md", text="three")
+    assert (both.json()["position"], "text" in both.json()["revision"]) == (4, False)
+    read = (await note.read()).json()
+    assert (read["path"], read["text"], read["head"]["id"]) == ("c.md", "three", note.revision)
+
+
+async def test_update_that_changes_nothing_takes_no_position(front: Front) -> None:
+    note = await front.note("a.md", "same")
+    before = note.tag
+    answer = await note.update(path="a.md", text="same")
+    assert (answer.json()["outcome"], answer.json()["position"]) == ("unchanged", 1)
+    assert note.tag == before
+    assert front.announced == [(front.workspace_id, 1)]
+
+
+async def test_update_of_nothing_is_refused(front: Front) -> None:
+    note = await front.note("a.md")
+    assert refusal(await note.update()) == (400, "invalid_request")
+
+
+async def test_file_lives_is_deleted_is_restored_and_purged(front: Front) -> None:
+    note = await front.note("a.md", "kept")
+    deleted = await note.delete()
+    assert (deleted.json()["outcome"], deleted.json()["path"]) == ("deleted", "a.md")
+    assert refusal(await note.read()) == (404, "not_found")
+    restored = await note.restore(path="b.md")
+    assert (restored.json()["outcome"], restored.json()["path"]) == ("restored", "b.md")
+    assert (await note.read()).json()["text"] == "kept"
+    await note.delete()
+    purged = await note.purge()
+    assert (purged.json()["outcome"], purged.json()["path"]) == ("purged", None)
+    revision = purged.json()["revision"]
+    assert (revision["digest"], revision["size"], revision["mediaType"]) == (None, 0, None)
+    assert refusal(await note.read()) == (410, "file_purged")
+
+
+@pytest.mark.parametrize(
+    ("state", "change", "refused"),
+    [
+        ("live", restore, (409, "file_live")),
+        ("live", purge, (409, "file_live")),
+        ("deleted", update, (404, "not_found")),
+        ("deleted", delete, (404, "not_found")),
+        ("purged", update, (410, "file_purged")),
+        ("purged", delete, (410, "file_purged")),
+        ("purged", restore, (410, "file_purged")),
+        ("purged", purge, (410, "file_purged")),
+        ("missing", update, (404, "not_found")),
+        ("missing", delete, (404, "not_found")),
+        ("missing", restore, (404, "not_found")),
+        ("missing", purge, (404, "not_found")),
+    ],
+)
+async def test_change_that_the_state_of_the_file_does_not_take_is_refused(
+    front: Front, state: str, change: Change, refused: tuple[int, str]
+) -> None:
+    note = await front.note("a.md")
+    if state in ("deleted", "purged"):
+        await note.delete()
+    if state == "purged":
+        await note.purge()
+    if state == "missing":
+        note.id = NOBODYS
+    before = len(front.announced)
+    assert refusal(await change(front, note, note.tag)) == refused
+    assert len(front.announced) == before
+
+
+@pytest.mark.parametrize("state", ["live", "deleted", "purged"])
+async def test_id_that_was_used_makes_no_second_file(front: Front, state: str) -> None:
+    note = await front.note("a.md")
+    if state != "live":
+        await note.delete()
+    if state == "purged":
+        await note.purge()
+    document = {"fileId": note.id, "path": "b.md", "text": ""}
+    answer = await front.owner.post(front.files, document)
+    expected = (410, "file_purged") if state == "purged" else (409, "file_exists")
+    assert refusal(answer) == expected
+
+
+@pytest.mark.parametrize("change", [update, delete, restore])
+@pytest.mark.parametrize(
+    ("tag", "refused"),
+    [
+        (None, (428, "if_match_required")),
+        ("*", (428, "if_match_required")),
+        (" * ", (428, "if_match_required")),
+        (STALE, (412, "head_moved")),
+        (f"{STALE}, {STALE}", (412, "head_moved")),
+        ("W/{tag}", (412, "head_moved")),
+        ('"*"', (412, "head_moved")),
+        ("{revision}", (400, "invalid_request")),
+        ("*, {tag}", (400, "invalid_request")),
+        ("", (400, "invalid_request")),
+        ('"', (400, "invalid_request")),
+    ],
+)
+async def test_tag_that_does_not_name_the_head_changes_nothing(
+    front: Front, change: Change, tag: str | None, refused: tuple[int, str]
+) -> None:
+    note = await front.note("a.md")
+    if change is restore:
+        await note.delete()
+    given = None if tag is None else tag.format(tag=note.tag, revision=note.revision)
+    before = len(front.announced)
+    answer = await change(front, note, given)
+    assert refusal(answer) == refused
+    assert len(front.announced) == before
+    if refused[0] == 412:
+        assert answer.json()["fileIds"] == [note.id]
+    if refused[0] == 400:
+        assert [each["pointer"] for each in answer.json()["errors"]] == ["/headers/if-match"]
+
+
+@pytest.mark.parametrize("change", [update, delete, restore])
+@pytest.mark.parametrize("tags", ["{tag}", " {tag} ", f"{STALE}, {{tag}}", ",W/{tag},,{tag} ,"])
+async def test_list_that_names_the_head_strongly_is_taken(
+    front: Front, change: Change, tags: str
+) -> None:
+    note = await front.note("a.md")
+    if change is restore:
+        await note.delete()
+    assert (await change(front, note, tags.format(tag=note.tag))).status == 200
+
+
+async def test_head_that_moved_is_refused_and_stays(front: Front) -> None:
+    note = await front.note("a.md", "one")
+    old = note.tag
+    await note.update(text="two")
+    answer = await update(front, note, old)
+    assert refusal(answer) == (412, "head_moved")
+    assert (await note.read()).json()["text"] == "two"
+
+
+# Paths and contents
+
+
+@pytest.mark.parametrize(
+    ("taken", "path", "refused"),
+    [
+        ("a.md", "a.md", (409, "path_conflict")),
+        ("a.md", "A.MD", (422, "invalid_path")),
+        ("a.md", "A.md", (409, "path_conflict")),
+        ("straße.md", "STRASSE.md", (409, "path_conflict")),
+        ("é.md", "É.md", (409, "path_conflict")),
+        ("a.md/b.md", "a.md", (422, "invalid_graph")),
+        ("a.md/b.md", "A.md", (422, "invalid_graph")),
+        ("a.md", "a.md/b.md", (422, "invalid_graph")),
+        ("a.md", "A.md/b/c.md", (422, "invalid_graph")),
+    ],
+)
+@pytest.mark.parametrize("way", ["create", "move", "restore"])
+async def test_place_that_is_taken_is_refused_whichever_way_a_file_gets_there(
+    front: Front, way: str, taken: str, path: str, refused: tuple[int, str]
+) -> None:
+    await front.note(taken)
+    if way == "create":
+        answer = await front.owner.post(front.files, {"path": path, "text": ""})
+    else:
+        note = await front.note("elsewhere.md")
+        if way == "restore":
+            await note.delete()
+        answer = await (note.update(path=path) if way == "move" else note.restore(path=path))
+    assert refusal(answer) == refused
+    paths = [each["path"] for each in await front.owner.pages(front.files, 9)]
+    assert paths.count(taken) == 1
+    assert path in (taken, *({path} - set(paths)))
+
+
+async def test_place_of_a_deleted_file_is_free_and_not_given_back(front: Front) -> None:
+    note = await front.note("a.md")
+    await note.delete()
+    await front.note("A.md")
+    assert refusal(await note.restore()) == (409, "path_conflict")
+    assert (await note.restore(path="b.md")).status == 200
+
+
+async def test_file_moves_to_another_writing_of_its_own_path(front: Front) -> None:
+    note = await front.note("a.md")
+    assert (await note.update(path="A.md")).json()["outcome"] == "updated"
+    assert (await note.update(path="a.md/a.md")).status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/a.md",
+        "a//b.md",
+        "./a.md",
+        "../a.md",
+        "a/../b.md",
+        "a/.",
+        "a",
+        "a.txt",
+        ".md",
+        "a/.md",
+        "attachments/a.png",
+        "a\\b.md",
+        "a:b.md",
+        "a*.md",
+        'a".md',
+        "a\tb.md",
+        "a\0.md",
+        "a\x7f.md",
+        "a./b.md",
+        "a /b.md",
+        "CON.md",
+        "lpt1.x.md",
+        "e\u0301.md",
+        "x" * 253 + ".md",
+        "x/" * 511 + "yy.md",
+    ],
+)
+async def test_path_that_some_system_cannot_hold_is_refused(front: Front, path: str) -> None:
+    answer = await front.owner.post(front.files, {"path": path, "text": ""})
+    assert refusal(answer) == (422, "invalid_path")
+    note = await front.note("b.md")
+    assert refusal(await note.update(path=path)) == (422, "invalid_path")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a.md", "x" * 252 + ".md", "x/" * 510 + "y.md", "…/ä 🦉.md", ".a/..b.md", "\U0010ffff.md"],
+)
+async def test_path_that_every_system_holds_is_taken(front: Front, path: str) -> None:
+    note = await front.note(path)
+    assert (await note.read()).json()["path"] == path
+    assert [each["path"] for each in await front.owner.pages(front.files, 5)] == [path]
+
+
+async def test_text_with_nul_is_refused(front: Front) -> None:
+    answer = await front.owner.post(front.files, {"path": "a.md", "text": "a\0b"})
+    assert refusal(answer) == (422, "invalid_content")
+    note = await front.note("a.md")
+    assert refusal(await note.update(text="\0")) == (422, "invalid_content")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        (b'{"path": "a.md", "text": "\\ud800"}', ""),
+        (b'{"path": "\\udfff.md", "text": ""}', ""),
+        (b'{"path": "a.md", "text": 1' + b"0" * 5000 + b"}", ""),
+        (b'{"path": "a.md", "text": 10000000000000000000000000}', "/text"),
+        (b'{"path": "a.md", "text": ' + b"[" * 100_000, ""),
+        (b'{"path": "a.md", "text": "", "text": "b"}', "/text"),
+        (b'{"path": "a.md", "text": null}', "/text"),
+        (b'{"path": "a.md"}', "/text"),
+        (b'{"path": "a.md", "text": "", "kind": "note"}', "/kind"),
+        (b'{"path": "a.md", "text": "", "fileId": "1"}', "/fileId"),
+        (b'{"path": "a.md", "text": "", "fileId": "' + NOBODYS.upper().encode() + b'"}', "/fileId"),
+        (b'{"path": "a.md", "text": "", "mutationId": null}', "/mutationId"),
+        (b'{"path": "a.md", "text": "\xff"}', ""),
+        (b"[]", ""),
+        (b"", ""),
+    ],
+)
+async def test_body_that_is_none_is_refused_where_it_is_wrong(
+    front: Front, body: bytes, pointer: str
+) -> None:
+    answer = await front.owner.post(front.files, body)
+    assert refusal(answer) == (400, "invalid_request")
+    assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
+    assert front.announced == []
+
+
+async def test_text_of_eight_mebibytes_fits_and_one_byte_more_does_not(front: Front) -> None:
+    frame = len(b'{"path":"a.md","text":""}')
+    text = b"x" * (8 * 1024 * 1024 - frame)
+    for more, status in ((b"x", 413), (b"", 201)):
+        body = b'{"path":"a.md","text":"' + text + more + b'"}'
+        assert (await front.owner.post(front.files, body)).status == status
+    [listed] = await front.owner.pages(front.files, 5)
+    assert listed["head"]["size"] == len(text)
+
+
+# The same change sent again
+
+
+async def test_change_sent_again_has_one_effect_and_one_answer(front: Front) -> None:
+    document = {"path": "a.md", "text": "one", "mutationId": MUTATION, "fileId": NOBODYS}
+    first = await front.owner.post(front.files, document)
+    again = await front.owner.post(front.files, document)
+    assert (again.status, again.body) == (first.status, first.body)
+    assert again.header("etag") == first.header("etag")
+    note = Note(front, NOBODYS, tag_of(first))
+    tag = note.tag
+    await note.update(text="two", mutationId=OTHER)
+    late = await front.owner.put(note.place, {"text": "two", "mutationId": OTHER}, if_match=tag)
+    assert (late.json()["outcome"], late.json()["position"]) == ("updated", 2)
+    assert len(front.announced) == 2
+
+
+async def test_file_made_under_an_id_of_the_server_is_made_once(front: Front) -> None:
+    document = {"path": "a.md", "text": "one", "mutationId": MUTATION}
+    first = await front.owner.post(front.files, document)
+    again = await front.owner.post(front.files, document)
+    assert (again.status, again.body) == (201, first.body)
+    assert len(await front.owner.pages(front.files, 5)) == 1
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"path": "b.md", "text": "one"},
+        {"path": "a.md", "text": "two"},
+        {"path": "a.md", "text": "one", "fileId": NOBODYS},
+    ],
+)
+async def test_mutation_of_another_change_is_refused(
+    front: Front, document: dict[str, str]
+) -> None:
+    await front.note("a.md", "one", mutationId=MUTATION)
+    answer = await front.owner.post(front.files, {**document, "mutationId": MUTATION})
+    assert refusal(answer) == (409, "mutation_reused")
+
+
+async def test_restore_and_purge_sent_again_get_their_first_answers(front: Front) -> None:
+    note = await front.note("a.md")
+    await note.delete()
+    tag = note.tag
+    first = await note.restore(mutationId=MUTATION)
+    document = {"mutationId": MUTATION}
+    again = await front.owner.post(f"{note.place}/restore", document, if_match=tag)
+    assert again.body == first.body
+    await note.delete()
+    purged = await note.purge(mutationId=OTHER)
+    assert (await note.purge(mutationId=OTHER)).body == purged.body

@@ -1,0 +1,130 @@
+"""Making, listing, renaming and deleting workspaces."""
+
+import pytest
+
+from octavo.store import Transaction
+from tests.http.vault.front import ROLES, Front, refusal
+
+WORKSPACES = "/api/workspaces"
+START = "2027-01-15T08:00:00.000Z"
+
+
+async def test_workspace_made_belongs_to_its_maker_alone(front: Front) -> None:
+    stranger = front.client("stranger")
+    made = await stranger.post(WORKSPACES, {"name": "  Mine "})
+    document = made.json()
+    assert made.status == 201
+    assert document.pop("id")
+    assert document == {"name": "Mine", "role": "owner", "createdAt": START}
+    assert (await stranger.get(WORKSPACES)).json()["items"] == [made.json()]
+    others = (await front.owner.get(WORKSPACES)).json()["items"]
+    assert [each["name"] for each in others] == ["Vault"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_workspace_is_listed_with_the_role_of_the_account_in_it(
+    front: Front, role: str
+) -> None:
+    page = (await front.client(role).get(WORKSPACES)).json()
+    assert [(each["id"], each["role"]) for each in page["items"]] == [(front.workspace_id, role)]
+    assert page["next"] is None
+
+
+async def test_workspaces_are_listed_page_by_page_while_others_come_and_go(front: Front) -> None:
+    names = [f"w{number}" for number in range(5)]
+    ids = []
+    for name in names:
+        made = await front.owner.post(WORKSPACES, {"name": name})
+        ids.append(made.json()["id"])
+    first = (await front.owner.get(f"{WORKSPACES}?limit=3")).json()
+    await front.owner.post(WORKSPACES, {"name": "late"})
+    await front.owner.delete(f"{WORKSPACES}/{ids[0]}")
+    rest = (await front.owner.get(f"{WORKSPACES}?limit=10&after={first['next']}")).json()
+    told = [each["name"] for each in (*first["items"], *rest["items"])]
+    assert told == ["Vault", *names, "late"]
+    assert rest["next"] is None
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 6, 7])
+async def test_pages_of_any_size_hold_every_workspace_once(front: Front, limit: int) -> None:
+    for number in range(5):
+        await front.owner.post(WORKSPACES, {"name": f"w{number}"})
+    listed = await front.owner.pages(WORKSPACES, limit)
+    assert [each["name"] for each in listed] == ["Vault", "w0", "w1", "w2", "w3", "w4"]
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("limit=0", "/query/limit"),
+        ("limit=501", "/query/limit"),
+        ("limit=ten", "/query/limit"),
+        ("after=", "/query/after"),
+        ("after=!!!", "/query/after"),
+        ("after=WyJhIiwiYiJd", "/query/after"),
+        ("after=WzFd", "/query/after"),
+        ("after=WyJcdTAwMDAiXQ", "/query/after"),
+        ("after=WyJcdWQ4MDAiXQ", "/query/after"),
+        ("order=name", "/query/order"),
+    ],
+)
+async def test_page_that_is_none_is_refused(front: Front, query: str, pointer: str) -> None:
+    answer = await front.owner.get(f"{WORKSPACES}?{query}")
+    assert refusal(answer) == (400, "invalid_request")
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+
+
+@pytest.mark.parametrize("role", ["owner", "administrator"])
+async def test_workspace_is_renamed_by_those_who_manage_it(front: Front, role: str) -> None:
+    answer = await front.client(role).put(front.place, {"name": "Anew"})
+    assert answer.status == 200
+    assert answer.json() == {
+        "id": front.workspace_id,
+        "name": "Anew",
+        "role": role,
+        "createdAt": START,
+    }
+    assert (await front.owner.get(WORKSPACES)).json()["items"][0]["name"] == "Anew"
+
+
+@pytest.mark.parametrize(
+    ("document", "pointer"),
+    [
+        ({}, "/name"),
+        ({"name": " "}, "/name"),
+        ({"name": "a\nb"}, "/name"),
+        ({"name": "a\0b"}, "/name"),
+        ({"name": "x" * 201}, "/name"),
+        ({"name": 1}, "/name"),
+        ({"name": None}, "/name"),
+        ({"name": "a", "role": "owner"}, "/role"),
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+async def test_name_that_is_none_is_refused(
+    front: Front, method: str, document: object, pointer: str
+) -> None:
+    place = WORKSPACES if method == "POST" else front.place
+    answer = await front.owner.ask(method, place, document)
+    assert refusal(answer) == (400, "invalid_request")
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+    assert [each["name"] for each in await front.owner.pages(WORKSPACES, 9)] == ["Vault"]
+
+
+async def test_workspace_deleted_goes_with_all_that_it_held_and_is_told(front: Front) -> None:
+    note = await front.note("a.md")
+    answer = await front.owner.delete(front.place)
+    assert (answer.status, answer.json()) == (200, {"removed": True})
+    assert front.gone == [front.workspace_id]
+    assert (await front.owner.get(WORKSPACES)).json()["items"] == []
+    assert refusal(await note.read()) == (404, "not_found")
+    assert refusal(await front.owner.delete(front.place)) == (404, "not_found")
+    for table in ("files", "revisions", "contents", "receipts", "members"):
+        assert await rows(front, f"SELECT 1 FROM {table}") == []
+
+
+async def rows(front: Front, sql: str) -> list[object]:
+    async def script(transaction: Transaction) -> list[object]:
+        return list(await transaction.fetch_all(sql))
+
+    return await front.store.read(script)

@@ -1,0 +1,292 @@
+"""The scripts of files on both engines: what they find, and with how many statements."""
+
+import random
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.model.changeset import Changeset, Create, Delete, Operation, Purge, fingerprint
+from octavo.model.content import note_text
+from octavo.model.identity import FileId, MutationId, Position, RevisionId, WorkspaceId
+from octavo.model.plan import Plan, plan
+from octavo.model.receipt import Receipt
+from octavo.model.refusal import TooManyFiles
+from octavo.model.tree import Tree
+from octavo.store import Row, Script, Store, Transaction, Value
+from octavo.store.postgres import open_postgres
+from octavo.store.scripts import feed, files
+from octavo.store.scripts.changesets import PositionMoved, Repeated, WorkspaceGone, keep
+from octavo.store.scripts.heads import heads_after
+from octavo.store.scripts.naming import fetch_named
+from octavo.store.scripts.receipts import receipts
+from octavo.store.sqlite import open_inline
+from octavo.store.transaction import T
+from tests.actors.workspace_rig import ANN, VAULT, found_vault, serving
+
+GONE = WorkspaceId("gone")
+ROOMY = 1 << 30
+
+
+class Counting:
+    """Counts statements; each is a round trip to a database elsewhere."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.statements = 0
+
+    async def read(self, script: Script[T]) -> T:
+        return await self._store.read(self._counted(script))
+
+    async def read_much(self, script: Script[T]) -> T:
+        return await self._store.read_much(self._counted(script))
+
+    async def write(self, script: Script[T]) -> T:
+        return await self._store.write(self._counted(script))
+
+    def _counted(self, script: Script[T]) -> Script[T]:
+        async def run(transaction: Transaction) -> T:
+            self.statements = 0
+            return await script(_Counted(transaction, self))
+
+        return run
+
+
+class _Counted:
+    def __init__(self, transaction: Transaction, counting: Counting) -> None:
+        self._transaction = transaction
+        self._counting = counting
+
+    async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
+        self._counting.statements += 1
+        return await self._transaction.fetch_one(sql, *arguments)
+
+    async def fetch_all(self, sql: str, *arguments: Value) -> Sequence[Row]:
+        self._counting.statements += 1
+        return await self._transaction.fetch_all(sql, *arguments)
+
+    async def execute(self, sql: str, *arguments: Value) -> int:
+        self._counting.statements += 1
+        return await self._transaction.execute(sql, *arguments)
+
+    async def execute_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> None:
+        self._counting.statements += 1
+        await self._transaction.execute_many(sql, rows)
+
+    async def notify(self, channel: str, payload: str) -> None:
+        self._counting.statements += 1
+        await self._transaction.notify(channel, payload)
+
+
+@asynccontextmanager
+async def on_sqlite() -> AsyncIterator[Store]:
+    store = open_inline()
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+Opened = Callable[[], AbstractAsyncContextManager[Store]]
+
+
+def creates(count: int, text: str = "text") -> list[Create]:
+    return [Create(FileId(f"f{n:04}"), f"{n}.md", note_text(f"{text} {n}")) for n in range(count)]
+
+
+def planned(tree: Tree, position: int, name: str, *operations: Operation) -> Plan:
+    numbers = iter(range(1000))
+    changeset = Changeset(MutationId(name), fingerprint(operations), ANN, operations)
+    made = plan(tree, Position(position), changeset, 0, lambda: f"{name}.{next(numbers)}")
+    for change in made.changed:
+        tree.put(change.head)
+    return made
+
+
+class Scripts:
+    """What holds on every engine; derived classes give the fixture ``opened``."""
+
+    @pytest.fixture
+    async def store(self, opened: Opened) -> AsyncIterator[Counting]:
+        """A store with a workspace in it."""
+        async with opened() as engine:
+            counting = Counting(engine)
+            await found_vault(counting)
+            yield counting
+
+    async def test_five_hundred_files_are_kept_and_read_with_few_statements(
+        self, store: Counting
+    ) -> None:
+        made = planned(Tree(), 0, "m", *creates(500))
+        await store.write(keep(VAULT, Position(0), [made], 7))
+        assert store.statements == 6
+        file_ids = [change.head.file_id for change in made.changes]
+        revision_ids = [change.head.revision_id for change in made.changes]
+        heads, revisions = await store.read_much(files.files(VAULT, file_ids, revision_ids, ROOMY))
+        assert store.statements == 20
+        assert [each.revision for each in heads] == [change.head for change in made.changes]
+        assert [each.text for each in revisions] == [f"text {n}" for n in range(500)]
+        found = await store.read_much(receipts(VAULT, [MutationId("m")]))
+        assert store.statements == 6
+        assert [each.head for each in found[MutationId("m")].outcomes] == [
+            change.head for change in made.changes
+        ]
+
+    async def test_many_changesets_are_kept_with_few_statements(self, store: Counting) -> None:
+        tree = Tree()
+        plans = [planned(tree, n, f"m{n}", each) for n, each in enumerate(creates(60))]
+        await store.write(keep(VAULT, Position(0), plans, 7))
+        assert store.statements == 7
+        names = [MutationId(f"m{n}") for n in range(60)]
+        found = await store.read_much(receipts(VAULT, [*names, MutationId("none")]))
+        assert store.statements == 2
+        assert [found[name].position for name in names] == list(range(1, 61))
+        assert len(found) == 60
+
+    async def test_many_files_are_purged_with_few_statements(self, store: Counting) -> None:
+        tree = Tree()
+        made = planned(tree, 0, "made", *creates(100))
+        gone = [
+            Delete(each.head.file_id, frozenset({each.head.revision_id})) for each in made.changes
+        ]
+        deleted = planned(tree, 1, "deleted", *gone)
+        purges = [Purge(each.head.file_id) for each in made.changes]
+        purged = planned(tree, 2, "purged", *purges)
+        await store.write(keep(VAULT, Position(0), [made, deleted], 7))
+        await store.write(keep(VAULT, Position(2), [purged], 7))
+        assert store.statements == 7
+        file_ids = [each.head.file_id for each in made.changes]
+        revision_ids = [each.head.revision_id for each in made.changes]
+        assert await store.read_much(files.files(VAULT, file_ids, revision_ids, ROOMY)) == ([], [])
+        found = await store.read(files.file(VAULT, file_ids[0]))
+        assert found is not None
+        assert (found.revision.state, found.text) == ("purged", None)
+        listed = await store.read_much(files.revisions_of(VAULT, file_ids[0], Position(9), 9))
+        assert [(each.position, each.path, each.digest) for each in listed] == [
+            (3, "", ""),
+            (2, "", ""),
+            (1, "", ""),
+        ]
+
+    @pytest.mark.parametrize("count", [1, 3])
+    async def test_changesets_kept_before_are_told_and_nothing_is_kept(
+        self, store: Counting, count: int
+    ) -> None:
+        tree = Tree()
+        plans = [planned(tree, n, f"m{n}", each) for n, each in enumerate(creates(count))]
+        await store.write(keep(VAULT, Position(0), plans[:1], 7))
+        again = [planned(Tree(), 1, "m0", *creates(1)), *plans[1:]]
+        with pytest.raises(Repeated) as repeated:
+            await store.write(keep(VAULT, Position(1), again, 7))
+        assert repeated.value.mutation_ids == ("m0",)
+        heads = await store.read_much(heads_after(VAULT, Position(0)))
+        assert heads is not None
+        assert (heads.position, len(heads.heads)) == (1, 1)
+
+    async def test_position_that_moved_and_workspace_that_went_are_told(
+        self, store: Counting
+    ) -> None:
+        made = planned(Tree(), 0, "m", *creates(1))
+        with pytest.raises(PositionMoved):
+            await store.write(keep(VAULT, Position(3), [made], 7))
+        with pytest.raises(WorkspaceGone):
+            await store.write(keep(GONE, Position(0), [made], 7))
+        with pytest.raises(WorkspaceGone):
+            await store.read_much(feed.live_at(GONE, Position(0), FileId(""), 10, ROOMY))
+        assert await store.read_much(feed.feed(GONE, Position(0), 1, 1, texts=True)) is None
+        assert await store.read(feed.position_of(GONE)) is None
+
+    async def test_more_text_than_is_wanted_is_refused_before_it_is_read(
+        self, store: Counting
+    ) -> None:
+        made = planned(Tree(), 0, "m", *creates(3, "x" * 100))
+        await store.write(keep(VAULT, Position(0), [made], 7))
+        file_ids = [change.head.file_id for change in made.changes]
+        heads, _ = await store.read_much(files.files(VAULT, file_ids, [], 306))
+        assert len(heads) == 3
+        with pytest.raises(TooManyFiles):
+            await store.read_much(files.files(VAULT, file_ids, [], 305))
+        assert store.statements == 1
+        revision_ids = [RevisionId("m.0")]
+        with pytest.raises(TooManyFiles):
+            await store.read_much(files.files(VAULT, file_ids, revision_ids, 306))
+
+    async def test_paths_are_listed_by_code_points_and_by_their_begin(
+        self, store: Counting
+    ) -> None:
+        paths = [
+            "Z.md",
+            "a.md",
+            "a/é.md",
+            "b.md",
+            "é.md",
+            "\ud7ff.md",
+            "\ue000.md",
+            "\U0010ffff.md",
+        ]
+        operations = [
+            Create(FileId(f"f{number}"), path, note_text("")) for number, path in enumerate(paths)
+        ]
+        await store.write(keep(VAULT, Position(0), [planned(Tree(), 0, "m", *operations)], 7))
+
+        async def listed(prefix: str, limit: int) -> list[str]:
+            found: list[str] = []
+            after = ("", "")
+            while page := await store.read_much(files.list_of(VAULT, "live", prefix, after, limit)):
+                found += [head.path for head in page]
+                after = (page[-1].path, page[-1].file_id)
+            return found
+
+        for limit in (1, 3, 100):
+            assert await listed("", limit) == paths
+        for prefix in ("a", "a/", "\ud7ff", "\ue000", "\U0010ffff", "é.md", "x"):
+            expected = [path for path in paths if path.startswith(prefix)]
+            assert await listed(prefix, 1) == expected
+
+    async def test_workspace_is_served_on_the_engine(self, store: Counting) -> None:
+        async with serving(store, shared=True) as rig:
+            first = await rig.push(*creates(3), mutation="once")
+            again: Receipt = await rig.push(*creates(3), mutation="once")
+            assert again == first
+            head = first.outcomes[0].head
+            await rig.push(Delete(head.file_id, frozenset({head.revision_id})))
+            page = await store.read_much(feed.feed(VAULT, Position(0), 10, 10, texts=True))
+            assert page is not None
+            assert [each.revision.state for each in page.entries] == ["live", "live"]
+            found, end = await store.read_much(
+                feed.live_at(VAULT, Position(1), FileId(""), 10, ROOMY)
+            )
+            assert ([each.text for each in found], end) == (["text 0", "text 1", "text 2"], None)
+            found, _ = await store.read_much(feed.live_at(VAULT, Position(2), FileId(""), 9, ROOMY))
+            assert [each.text for each in found] == ["text 1", "text 2"]
+
+
+class TestSqlite(Scripts):
+    @pytest.fixture
+    def opened(self) -> Opened:
+        return on_sqlite
+
+
+class TestPostgres(Scripts):
+    @pytest.fixture
+    def opened(self, postgres_url: str) -> Opened:
+        return lambda: open_postgres(postgres_url, random=random.Random(3).random)
+
+
+@given(count=st.integers(0, 350), repeated=st.booleans())
+async def test_each_name_is_found_once_however_many_there_are(count: int, repeated: bool) -> None:
+    class Echo:
+        async def fetch_all(self, sql: str, *arguments: Value) -> Sequence[Row]:
+            scope, *names = arguments
+            places = sql.removeprefix("IN (").removesuffix(")").split(", ")
+            assert scope == "scope"
+            assert places == [f"${number}" for number in range(2, len(names) + 2)]
+            assert len(names) in (1, 10, 100)
+            return [(name,) for name in set(names)]
+
+    names = [str(number) for number in range(count)]
+    asked = names * 2 if repeated else names
+    found = await fetch_named(Echo(), "IN ($names)", "scope", asked)  # type: ignore[arg-type]
+    assert sorted(row[0] for row in found) == sorted(names)

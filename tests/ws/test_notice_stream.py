@@ -1,0 +1,226 @@
+"""What one device is told when things happen at once, without sockets."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from octavo.actors.notices import NoticeHub
+from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.ws import Frame
+from octavo.ws.notices import NoticeStream, changed_frame
+
+Message = dict[str, Any]
+ANN = AccountId("ann")
+
+
+def workspace(number: int) -> WorkspaceId:
+    return WorkspaceId(f"01900000-0000-7000-8000-{number:012x}")
+
+
+VAULT, OTHER = workspace(1), workspace(2)
+SUBSCRIBE = {"type": "subscribe", "workspaceId": VAULT}
+UNSUBSCRIBE = {"type": "unsubscribe", "workspaceId": VAULT}
+GONE = {"type": "gone", "workspaceId": VAULT}
+
+
+def changed(position: int, workspace_id: WorkspaceId = VAULT) -> Message:
+    return {"type": "changed", "workspaceId": workspace_id, "position": position}
+
+
+def subscribed(position: int) -> Message:
+    return {"type": "subscribed", "workspaceId": VAULT, "position": position}
+
+
+@dataclass
+class Talk:
+    """A device and the stream that serves it: stands in for the connection."""
+
+    hub: NoticeHub[Frame]
+    says: trio.MemorySendChannel[str]
+    heard: trio.MemoryReceiveChannel[str]
+    told: list[Message] = field(default_factory=list)
+    reads: bool = True
+    reading: trio.Event = field(default_factory=trio.Event)
+    turn: trio.StrictFIFOLock = field(default_factory=trio.StrictFIFOLock)
+    positions: dict[WorkspaceId, Position] = field(default_factory=dict)
+    before_answer: Callable[[], Awaitable[object]] | None = None
+
+    def offer_frame(self, frame: Frame) -> bool:
+        if self.reads:
+            self._take(frame)
+        return self.reads
+
+    async def send_frame(self, frame: Frame) -> None:
+        async with self.turn:
+            while not self.reads:
+                await self.reading.wait()
+            self._take(frame)
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self.heard
+
+    def _take(self, frame: Frame) -> None:
+        # All are shorter than 126 bytes, so that the header has two.
+        self.told.append(json.loads(frame[2:]))
+
+    async def position_of(self, workspace_id: WorkspaceId) -> Position | None:
+        found = self.positions.get(workspace_id)
+        before, self.before_answer = self.before_answer, None
+        if before is not None:
+            await before()
+        return found
+
+    async def still_valid(self) -> bool:
+        return True
+
+    async def say(self, *messages: Message) -> None:
+        for message in messages:
+            self.says.send_nowait(json.dumps(message))
+        await wait_all_tasks_blocked()
+
+    def announce(self, *positions: int, workspace_id: WorkspaceId = VAULT) -> None:
+        for position in positions:
+            self.positions[workspace_id] = Position(position)
+            self.hub.announce(workspace_id, Position(position))
+
+    async def read(self) -> list[Message]:
+        """Read what was sent; answer it."""
+        self.reads = True
+        self.reading.set()
+        # Longer than what happens meanwhile waits.
+        await wait_all_tasks_blocked(0.01)
+        told, self.told = self.told, []
+        return told
+
+    def stop_reading(self) -> None:
+        self.reads, self.reading = False, trio.Event()
+
+
+@asynccontextmanager
+async def talking() -> AsyncIterator[Talk]:
+    hub: NoticeHub[Frame] = NoticeHub(changed_frame)
+    says, heard = trio.open_memory_channel[str](100)
+    talk = Talk(hub, says, heard, positions={VAULT: Position(0), OTHER: Position(0)})
+    stream = NoticeStream(
+        talk,  # type: ignore[arg-type]  # what a stream needs of a connection
+        hub,
+        account_id=ANN,
+        position_of=talk.position_of,
+        still_valid=talk.still_valid,
+        check_every=1e9,
+    )
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hub.run)
+        nursery.start_soon(stream.run)
+        await wait_all_tasks_blocked()
+        assert [each["type"] for each in await talk.read()] == ["hello"]
+        yield talk
+        nursery.cancel_scope.cancel()
+    assert hub.listened_to() == []
+    hub.look_again(ANN)
+
+
+async def test_change_between_subscription_and_look_up_is_told_with_the_subscription() -> None:
+    async with talking() as talk:
+
+        async def change() -> None:
+            talk.announce(1, 2)
+            await wait_all_tasks_blocked()
+
+        talk.before_answer = change
+        await talk.say(SUBSCRIBE)
+        assert await talk.read() == [subscribed(2)]
+        talk.announce(2, 3)
+        assert await talk.read() == [changed(3)]
+
+
+async def test_change_while_the_subscription_is_told_comes_behind_it() -> None:
+    async with talking() as talk:
+        talk.stop_reading()
+        await talk.say(SUBSCRIBE)
+        talk.announce(1)
+        await wait_all_tasks_blocked()
+        talk.announce(2)
+        await wait_all_tasks_blocked()
+        told = await talk.read()
+        assert told[0] == subscribed(0)
+        assert told[-1] == changed(2)
+
+
+async def test_subscription_repeated_never_goes_back() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+
+        async def change() -> None:
+            talk.announce(5)
+            await wait_all_tasks_blocked()
+
+        talk.before_answer = change
+        await talk.say(SUBSCRIBE)
+        assert await talk.read() == [subscribed(0), changed(5), subscribed(5)]
+
+
+async def test_workspace_deleted_while_it_is_looked_up_is_gone_once() -> None:
+    async with talking() as talk:
+
+        async def delete() -> None:
+            talk.hub.announce_gone(VAULT)
+            await wait_all_tasks_blocked()
+
+        talk.before_answer = delete
+        await talk.say(SUBSCRIBE)
+        assert await talk.read() == [GONE | {"reason": "deleted"}]
+        talk.announce(1)
+        assert await talk.read() == []
+
+
+async def test_workspace_hidden_while_it_is_looked_at_is_not_gone_for_who_unsubscribed() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        await talk.read()
+
+        async def unsubscribe() -> None:
+            await talk.say(UNSUBSCRIBE)
+
+        del talk.positions[VAULT]
+        talk.before_answer = unsubscribe
+        talk.hub.look_again(ANN)
+        assert await talk.read() == []
+
+
+@pytest.mark.parametrize("ending", ["unsubscribed", "deleted"])
+async def test_position_that_waits_is_not_told_of_a_workspace_that_went(ending: str) -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        await talk.read()
+        talk.stop_reading()
+        talk.announce(1)
+        await wait_all_tasks_blocked()
+        talk.announce(2)
+        await wait_all_tasks_blocked()
+        if ending == "deleted":
+            talk.hub.announce_gone(VAULT)
+            assert await talk.read() == [changed(1), GONE | {"reason": "deleted"}]
+        else:
+            await talk.say(UNSUBSCRIBE)
+            assert await talk.read() == [changed(1)]
+
+
+async def test_what_waits_for_a_slow_reader_is_one_position_of_each_workspace() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE, SUBSCRIBE | {"workspaceId": OTHER})
+        await talk.read()
+        talk.stop_reading()
+        for position in range(1, 1001):
+            talk.announce(position)
+            talk.announce(position, workspace_id=OTHER)
+            await wait_all_tasks_blocked()
+        told = await talk.read()
+        assert told[0] == changed(1)
+        assert sorted(told[1:], key=str) == [changed(1000), changed(1000, OTHER)]
