@@ -1,6 +1,7 @@
 """The contract: all operations, as their classes declare them."""
 
 from collections.abc import Iterable
+from functools import cache
 
 from octavo.http.operation import ContractError, Operation, declarations_of
 from octavo.http.problems import PROBLEMS
@@ -9,6 +10,7 @@ from octavo.http.template import segments_of
 from octavo.http.wire.refusal import WIRE_PROBLEMS
 
 
+@cache
 def operations_of(group: type) -> tuple[Operation, ...]:
     """Answer the operations that the methods of ``group`` declare, in the order of the class.
 

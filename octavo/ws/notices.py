@@ -191,16 +191,24 @@ class NoticeStream:
                 if not await self._still_valid():
                     await self._connection.close(POLICY, "Session or key has ended: sign in again.")
                     return
-                await self._leave_what_is_hidden()
+                await self._look_at_workspaces()
             except StoreUnavailable:
                 # Nobody can say now; the next look will.
                 continue
 
-    async def _leave_what_is_hidden(self) -> None:
+    async def _look_at_workspaces(self) -> None:
         for workspace_id in list(self._told):
-            if await self._position_of(workspace_id) is None and workspace_id in self._told:
+            position = await self._position_of(workspace_id)
+            told = self._told.get(workspace_id)
+            if told is None or told == _NOTHING:
+                continue
+            if position is None:
                 self._drop(workspace_id)
                 await self._say(type="gone", workspaceId=workspace_id, reason="not_found")
+            elif position > told and self._due.get(workspace_id) is None:
+                # Kept by a process that died before it could announce it.
+                self._due[workspace_id] = position
+                self._wake.set()
 
     def _drop(self, workspace_id: WorkspaceId) -> None:
         self._told.pop(workspace_id, None)

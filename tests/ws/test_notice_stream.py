@@ -224,3 +224,15 @@ async def test_what_waits_for_a_slow_reader_is_one_position_of_each_workspace() 
         told = await talk.read()
         assert told[0] == changed(1)
         assert sorted(told[1:], key=str) == [changed(1000), changed(1000, OTHER)]
+
+
+async def test_position_that_nobody_announced_is_told_at_the_next_look() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        await talk.read()
+        # Kept by a process that died before it could say so.
+        talk.positions[VAULT] = Position(3)
+        talk.hub.look_again(ANN)
+        assert await talk.read() == [changed(3)]
+        talk.hub.look_again(ANN)
+        assert await talk.read() == []

@@ -1,0 +1,187 @@
+"""Services that are broken on purpose: each leaves out something that the design rests on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+import trio
+from outcome import Value
+
+from octavo.actors import workspace
+from octavo.actors.core import Envelope
+from octavo.actors.notices import NoticeHub
+from octavo.actors.storage import Storage, Write
+from octavo.actors.workspace import Workspace
+from octavo.model.batch import Batch
+from octavo.model.identity import Position, WorkspaceId
+from octavo.model.plan import Plan
+from octavo.store import Script, Transaction
+from octavo.store.scripts.changesets import keep
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
+    """Heads are known and senders answered while the write is still to be done."""
+
+    async def accept(self: Workspace, known: Any, waiting: Any) -> None:  # noqa: ANN401
+        planned_at, now = known.position, int(self._now() * 1000)
+        batch = Batch(known.tree, planned_at, now, self._new_id)
+        found = workspace._plan(batch, waiting)
+        announce, self._announce = self._announce, lambda workspace_id, position: None
+        await self._publish(known, batch, found)
+        if batch.plans:
+            await self._store.write(keep(self._id, planned_at, batch.plans, now))
+        self._announce = announce
+        announce(self._id, known.position)
+
+    patch.setattr(Workspace, "_accept", accept)
+
+
+def storage_answers_before_commit(patch: pytest.MonkeyPatch) -> None:
+    """The storage actor says that all is kept, and then keeps it."""
+
+    async def handle_batch(self: Storage, batch: Sequence[Envelope[Write[Any]]]) -> None:
+        for envelope in batch:
+            envelope.reply(envelope.message.reply(Value(None)))
+        await self._engine.write_batch([envelope.message.script for envelope in batch])
+
+    patch.setattr(Storage, "handle_batch", handle_batch)
+
+
+def announce_before_commit(patch: pytest.MonkeyPatch) -> None:
+    """Listeners are told of the position that is about to be taken."""
+    accept = Workspace._accept
+
+    async def early(self: Workspace, known: Any, waiting: Any) -> None:  # noqa: ANN401
+        self._announce(self._id, Position(known.position + 1))
+        await accept(self, known, waiting)
+
+    patch.setattr(Workspace, "_accept", early)
+
+
+def never_announce_what_was_read(patch: pytest.MonkeyPatch) -> None:
+    """A position whose commit nobody learnt of stays untold."""
+    refresh = Workspace._refresh
+
+    async def silent(self: Workspace) -> object:
+        announce, self._announce = self._announce, lambda workspace_id, position: None
+        try:
+            return await refresh(self)
+        finally:
+            self._announce = announce
+
+    patch.setattr(Workspace, "_refresh", silent)
+
+
+def forget_announcements(patch: pytest.MonkeyPatch) -> None:
+    """What is announced while others are told is dropped."""
+
+    async def run(self: NoticeHub[Any]) -> None:
+        while True:
+            await self._wake.wait()
+            for workspace_id, position in list(self._due.items()):
+                await self._tell(workspace_id, position)
+            self._due.clear()
+            self._wake = trio.Event()
+
+    patch.setattr(NoticeHub, "run", run)
+
+
+def ignore_receipts(patch: pytest.MonkeyPatch) -> None:
+    """A mutation that was accepted before is accepted again."""
+
+    async def forget(
+        transaction: Transaction, workspace_id: WorkspaceId, planned_at: Position, plan: Plan
+    ) -> None:
+        await transaction.execute(
+            "DELETE FROM receipts WHERE workspace_id = $1 AND mutation_id = $2",
+            workspace_id,
+            plan.changeset.mutation_id,
+        )
+
+    _keep_after(patch, forget)
+
+
+def refuse_without_receipts(patch: pytest.MonkeyPatch) -> None:
+    """A change that looks wrong is refused, though it was accepted when it was sent first."""
+
+    async def answer_nobody(self: Workspace, waiting: Sequence[Any], _: object) -> list[Any]:
+        return list(waiting)
+
+    patch.setattr(Workspace, "_answer_again", answer_nobody)
+
+
+def ignore_the_fence(patch: pytest.MonkeyPatch) -> None:
+    """Plans are kept although another process changed the workspace after they were made."""
+
+    async def pretend(
+        transaction: Transaction, workspace_id: WorkspaceId, planned_at: Position, plan: Plan
+    ) -> None:
+        await transaction.execute(
+            "UPDATE workspaces SET position = $2 WHERE id = $1", workspace_id, planned_at
+        )
+
+    _keep_after(patch, pretend)
+
+
+def lose_the_take_back(patch: pytest.MonkeyPatch) -> None:
+    """Heads of plans that were not kept stay in the tree."""
+    patch.setattr(Batch, "take_back", lambda self: self.plans.clear())
+
+
+def trust_what_was_known_before_a_failure(patch: pytest.MonkeyPatch) -> None:
+    """The store is not read again when a write failed."""
+    handle_batch = Workspace.handle_batch
+
+    async def trusting(self: Workspace, batch: Sequence[Envelope[Any]]) -> None:
+        await handle_batch(self, batch)
+        self._known = self._known or remembered.get(self)
+        if self._known is not None:
+            remembered[self] = self._known
+
+    remembered: dict[Workspace, Any] = {}
+    patch.setattr(Workspace, "handle_batch", trusting)
+
+
+def trust_to_be_alone(patch: pytest.MonkeyPatch) -> None:
+    """Heads are answered without a look at what other processes did."""
+    refresh = Workspace.handle_batch
+
+    async def alone(self: Workspace, batch: Sequence[Envelope[Any]]) -> None:
+        self._shared = False
+        await refresh(self, batch)
+
+    patch.setattr(Workspace, "handle_batch", alone)
+
+
+def _keep_after(patch: pytest.MonkeyPatch, before: Callable[..., Any]) -> None:
+    """Do something else in the transaction before changesets are kept in it."""
+
+    def keep_after(
+        workspace_id: WorkspaceId, planned_at: Position, plans: Sequence[Plan], now: int
+    ) -> Script[None]:
+        async def script(transaction: Transaction) -> None:
+            for plan in plans:
+                await before(transaction, workspace_id, planned_at, plan)
+            await keep(workspace_id, planned_at, plans, now)(transaction)
+
+        return script
+
+    patch.setattr(workspace, "keep", keep_after)
+
+
+BROKEN: Mapping[Break, str] = {
+    answer_before_commit: "acknowledged (but lost|at another position)",
+    storage_answers_before_commit: "before it was committed",
+    announce_before_commit: "before it was committed",
+    never_announce_what_was_read: r"p\d told .* of",
+    forget_announcements: r"p\d told .* of",
+    ignore_receipts: "duplicate mutation",
+    refuse_without_receipts: "not linearizable",
+    ignore_the_fence: "duplicate position",
+    lose_the_take_back: "not linearizable",
+    trust_what_was_known_before_a_failure: "not linearizable",
+    trust_to_be_alone: "not linearizable",
+}
+"""What is left out, and what the first schedule that fails says."""

@@ -1,0 +1,271 @@
+"""A device: it reads and writes, gives up now and then, and asks again."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+import trio
+
+from octavo.actors.core import NotExecuted, OutcomeUnknown
+from octavo.actors.testing import History, Status
+from octavo.actors.workspace import HeadOf, NotAccepted, NotKept, Push
+from octavo.model.changeset import Changeset
+from octavo.model.content import note_text
+from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
+from octavo.model.receipt import Receipt
+from octavo.model.refusal import HeadMoved
+from octavo.model.revision import Revision
+from octavo.store import StoreUnavailable
+from octavo.store.scripts.feed import FeedPage, feed
+from octavo.store.scripts.files import StoredFile
+
+from .disk import ANN
+from .drafting import FILES, Drafts
+from .process import Process, Violation
+from .specification import Answer, Asked, FileState, Listing, Look, No, Sent, View
+from .weather import Weather
+
+WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
+NEVER = 3600.0
+SECONDS = (0.1, 0.5, *[NEVER] * 12)
+"""A device gives up after so long."""
+PATIENCE = 10
+"""So often it looks for a process that runs."""
+
+R = TypeVar("R")
+
+
+class NothingDone(Exception):
+    """The device was told for certain that nothing was done."""
+
+
+class Unsettled(Exception):
+    """What came of it is not known."""
+
+
+class Mirror:
+    """What a device keeps of a workspace, page by page of the feed."""
+
+    def __init__(self) -> None:
+        self.cursor = Position(0)
+        self.heads: dict[FileId, Revision] = {}
+
+
+@dataclass(eq=False)
+class Device:
+    """Does what its turns draw, in one process or another.
+
+    Args:
+        name: of the device, and the start of its mutations.
+        history: takes what it asked and learnt.
+        pick: answers a process that runs, when there is one.
+        weather: loses its connections.
+        violated: told of what must not be.
+    """
+
+    name: str
+    history: History[Asked]
+    pick: Callable[[Random], Process | None]
+    weather: Weather
+    violated: Violation
+
+    def __post_init__(self) -> None:
+        self.drafts = Drafts(self.name)
+        self.mirrors = {workspace_id: Mirror() for workspace_id in WORKSPACES}
+        self.receipts: list[tuple[WorkspaceId, Receipt]] = []
+        self._sent: list[tuple[Sent, Changeset]] = []
+
+    async def turn(self, random: Random) -> None:
+        """Do one thing, to its end."""
+        workspace_id = random.choice(WORKSPACES)
+        drawn = random.random()
+        if drawn < 0.1:
+            await self._look(workspace_id, random)
+        elif drawn < 0.25:
+            await self._list(workspace_id, random)
+        elif drawn < 0.33:
+            await self.synchronize(workspace_id, random)
+        elif drawn < 0.41:
+            await self._listen(workspace_id, random)
+        elif drawn < 0.48 and self._sent:
+            await self._push(*random.choice(self._sent), random)
+        elif drawn < 0.53 and self.receipts:
+            # One identity for two changes, which is a mistake.
+            used, receipt = random.choice(self.receipts)
+            await self._push(*self.drafts.draft(used, random, receipt.mutation_id), random)
+        else:
+            drafted = self.drafts.draft(workspace_id, random)
+            self._sent.append(drafted)
+            for _ in range(random.choice([1, 3, 5])):
+                if await self._push(*drafted, random):
+                    break
+            if random.random() < 0.5:
+                await self._list(workspace_id, random)
+
+    async def push_everywhere(self, random: Random) -> None:
+        """Learn what is in each workspace, and change it."""
+        for workspace_id in WORKSPACES:
+            await self._list(workspace_id, random)
+            await self._push(*self.drafts.draft(workspace_id, random), random)
+
+    async def _push(self, sent: Sent, changeset: Changeset, random: Random) -> bool:
+        """Push, and answer whether it is known what came of it."""
+        workspace_id = WorkspaceId(sent.workspace)
+        with self.history.record(
+            self.name,
+            sent,
+            refused=(NotAccepted,),
+            not_executed=(NothingDone,),
+            unknown=(Unsettled,),
+            seen=_reason,
+            suppress=True,
+        ) as call:
+            push = Push(changeset)
+            receipt = await self._ask(
+                random,
+                lambda process, limit: process.directory.ask(workspace_id, push, timeout=limit),
+            )
+            call.ok(Answer(receipt.position, tuple(each.outcome for each in receipt.outcomes)))
+            self.receipts.append((workspace_id, receipt))
+            for outcome in receipt.outcomes:
+                self.drafts.learn(workspace_id, outcome.head)
+        return call.entry.status is not Status.UNKNOWN
+
+    async def _look(self, workspace_id: WorkspaceId, random: Random) -> None:
+        file_id = random.choice(FILES)
+        with self.history.record(
+            self.name,
+            Look(workspace_id, file_id),
+            not_executed=(NothingDone,),
+            unknown=(Unsettled,),
+            suppress=True,
+        ) as call:
+            head = await self._ask(
+                random,
+                lambda process, limit: process.directory.ask(
+                    workspace_id, HeadOf(file_id), timeout=limit
+                ),
+            )
+            call.ok(None if head is None else state_of(head))
+            if head is not None:
+                self.drafts.learn(workspace_id, head)
+
+    async def _list(self, workspace_id: WorkspaceId, random: Random) -> None:
+        with self.history.record(
+            self.name,
+            Listing(workspace_id),
+            not_executed=(NothingDone,),
+            unknown=(Unsettled,),
+            suppress=True,
+        ) as call:
+            page = await self._page(workspace_id, Position(0), 1000, random)
+            states = {entry.revision.file_id: state_of(entry.revision) for entry in page.entries}
+            call.ok(View(page.position, tuple(sorted(states.items()))))
+            for entry in page.entries:
+                self._read(workspace_id, entry)
+
+    async def synchronize(self, workspace_id: WorkspaceId, random: Random) -> bool:
+        """Bring the mirror up to the feed; answer whether that was possible."""
+        mirror = self.mirrors[workspace_id]
+        try:
+            while True:
+                page = await self._page(workspace_id, mirror.cursor, random.choice([1, 2]), random)
+                for entry in page.entries:
+                    mirror.heads[entry.revision.file_id] = entry.revision
+                    self._read(workspace_id, entry)
+                mirror.cursor = page.following
+                if page.following == page.position:
+                    return True
+        except (NothingDone, Unsettled):
+            return False
+
+    async def _listen(self, workspace_id: WorkspaceId, random: Random) -> None:
+        """Wait until a change is told, then read it."""
+        process = self.pick(random)
+        if process is None:
+            return
+        ear = _Ear()
+        process.hub.subscribe(workspace_id, ear)
+        with process.connected(), trio.move_on_after(random.choice([0.2, 1.0])):
+            await ear.heard.wait()
+        process.hub.unsubscribe(workspace_id, ear)
+        if await self.synchronize(workspace_id, random):
+            cursor = self.mirrors[workspace_id].cursor
+            if cursor < ear.position:
+                self.violated(f"{self.name} was told {ear.position}, and reads up to {cursor}")
+
+    async def _page(
+        self, workspace_id: WorkspaceId, after: Position, limit: int, random: Random
+    ) -> FeedPage:
+        script = feed(workspace_id, after, limit, most_bytes=1 << 30, texts=True)
+        page = await self._ask(random, lambda process, _: process.store.read(script))
+        assert page is not None, "the workspace is gone"
+        return page
+
+    def _read(self, workspace_id: WorkspaceId, entry: StoredFile) -> None:
+        head = entry.revision
+        written = "" if entry.text is None else note_text(entry.text).digest
+        if head.digest != written or (entry.text is None) != (head.state == "purged"):
+            self.violated(f"{head.file_id}, {head.state} at {head.position}, reads {entry.text!r}")
+        self.drafts.learn(workspace_id, head)
+
+    async def _ask(self, random: Random, ask: Callable[[Process, float], Awaitable[R]]) -> R:
+        """Ask a process; raises `NothingDone`, `Unsettled` and what else is said there."""
+        process = self.pick(random)
+        for _ in range(PATIENCE):
+            if process is None:
+                await trio.sleep(0.1)
+                process = self.pick(random)
+        if process is None:
+            raise NothingDone
+        patience, limit = (random.choice(SECONDS) for _ in range(2))
+        with (
+            process.connected(),
+            self.weather.cancellable(),
+            trio.move_on_after(patience),
+        ):
+            try:
+                return await ask(process, limit)
+            except NotExecuted as error:
+                raise NothingDone from error
+            except OutcomeUnknown as error:
+                raise Unsettled from error
+            except NotKept as error:
+                raise (Unsettled if error.error.outcome_unknown else NothingDone) from error
+            except StoreUnavailable as error:
+                raise NothingDone from error
+        raise Unsettled
+
+
+class _Ear:
+    """Hears of the next change."""
+
+    def __init__(self) -> None:
+        self.heard = trio.Event()
+        self.position = Position(0)
+
+    @property
+    def account_id(self) -> AccountId:
+        return ANN
+
+    def changed(self, workspace_id: WorkspaceId, position: Position, frame: object) -> None:
+        self.position = max(position, self.position)
+        self.heard.set()
+
+    def gone(self, workspace_id: WorkspaceId) -> None:
+        self.heard.set()
+
+    def look_again(self) -> None:
+        pass
+
+
+def state_of(head: Revision) -> FileState:
+    """Answer a head as the specification knows it."""
+    return FileState(head.state, head.path, head.digest, head.mutation_id)
+
+
+def _reason(error: BaseException) -> No:
+    assert isinstance(error, NotAccepted)
+    heads = error.refusal.heads if isinstance(error.refusal, HeadMoved) else {}
+    return No(error.refusal.code, tuple(heads.items()))

@@ -1,0 +1,107 @@
+"""What outlives a process: a database, and what is certainly kept in it."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from outcome import Outcome, Value
+
+from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.store import Script, StoreFull, StoreUnavailable, Transaction
+from octavo.store.scripts.workspaces import create
+from octavo.store.sqlite import InlineStore
+from octavo.store.sqlite.batch import all_failed
+from octavo.store.transaction import T
+
+from .weather import Weather
+
+ANN = AccountId("ann")
+
+
+class Disk(InlineStore):
+    """A database that passes the fault points ``store.*`` of the weather.
+
+    Attributes:
+        committed: the position of each workspace in the newest commit.
+    """
+
+    def __init__(self, path: Path | None, weather: Weather) -> None:
+        super().__init__(path, self._reach)
+        self._path = path
+        self._weather = weather
+        self.migrate()
+        self.committed: dict[WorkspaceId, Position] = {}
+        self._note()
+
+    async def _reach(self, point: str) -> None:
+        if point == "store.after_commit":
+            self._note()
+        await self._weather.reach(point, "store")
+
+    def _note(self) -> None:
+        rows = self._connection.execute("SELECT id, position FROM workspaces ORDER BY id")
+        self.committed = dict(rows.fetchall())
+
+    def copied(self, folder: Path) -> Path | None:
+        """Copy the files as they are now, as a machine finds them that lost its power."""
+        if self._path is None:
+            return None
+        for file in sorted(self._path.parent.glob(f"{self._path.name}*")):
+            if not file.name.endswith("-shm"):
+                shutil.copyfile(file, folder / file.name)
+        return folder / self._path.name
+
+
+@dataclass(frozen=True, slots=True)
+class Unreliable:
+    """A disk as a process sees it: it fails now and then, before a commit or behind it."""
+
+    disk: Disk
+    weather: Weather
+    random: Random
+
+    async def read(self, script: Script[T]) -> T:
+        if self._strikes():
+            raise StoreUnavailable("the disk can't be read")
+        return await self.disk.read(script)
+
+    async def read_much(self, script: Script[T]) -> T:
+        return await self.read(script)
+
+    async def write(self, script: Script[T]) -> T:
+        [outcome] = await self.write_batch([script])
+        result: T = outcome.unwrap()
+        return result
+
+    async def write_batch(self, scripts: Sequence[Script[Any]]) -> list[Outcome[Any]]:
+        if self._strikes():
+            unknown = self.random.random() < 0.5
+            kind = (
+                StoreUnavailable if unknown else self.random.choice([StoreUnavailable, StoreFull])
+            )
+            return all_failed(kind("nothing kept", outcome_unknown=unknown), len(scripts))
+        outcomes = await self.disk.write_batch(scripts)
+        if self._strikes() and any(isinstance(outcome, Value) for outcome in outcomes):
+            return all_failed(StoreUnavailable("kept", outcome_unknown=True), len(scripts))
+        return outcomes
+
+    def _strikes(self) -> bool:
+        return self.weather.armed and self.random.random() < self.weather.storms
+
+
+async def found(disk: Disk, workspaces: Sequence[WorkspaceId]) -> None:
+    """Make the workspaces, and their owner."""
+
+    async def owner(transaction: Transaction) -> None:
+        await transaction.execute(
+            "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
+            " updated_at) VALUES ($1, 'ann@example.org', 'Ann', '', 'member', 'enabled', 0, 0)",
+            ANN,
+        )
+
+    await disk.write(owner)
+    for workspace_id in workspaces:
+        await disk.write(create(workspace_id, "Vault", ANN, 0))

@@ -1,0 +1,102 @@
+"""What devices write: changes of the files that they know of, sensible for the most part."""
+
+from collections.abc import Mapping
+from random import Random
+
+from octavo.model.changeset import (
+    Changeset,
+    Create,
+    Delete,
+    Operation,
+    Purge,
+    Restore,
+    Update,
+    fingerprint,
+)
+from octavo.model.content import NoteText, note_text
+from octavo.model.identity import Digest, FileId, MutationId, WorkspaceId
+from octavo.model.revision import Revision, State
+
+from .disk import ANN
+from .specification import Intent, Kind, Sent
+
+FILES = tuple(FileId(name) for name in "efgh")
+# One place twice, and one that is a folder of another.
+PATHS = ("a.md", "A.md", "b.md", "b.md/c.md", "d.md", "d/e.md", "d/f.md", "g.md", "h.md")
+KINDS: Mapping[State, Mapping[Kind, int]] = {
+    "live": {"update": 7, "delete": 4, "create": 1, "purge": 1},
+    "deleted": {"restore": 5, "purge": 2, "update": 1, "create": 1},
+    "purged": {"create": 1, "update": 1, "restore": 1, "purge": 1},
+}
+"""What is tried on a file in the state it was last seen in, and how often; some of it in vain."""
+
+
+class Drafts:
+    """What one device knows of files, and the changes that it makes of it.
+
+    Attributes:
+        texts: what it wrote, by digest.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._heads: dict[tuple[WorkspaceId, FileId], Revision] = {}
+        self._mutations = 0
+        self.texts: dict[Digest, str] = {}
+
+    def learn(self, workspace_id: WorkspaceId, head: Revision) -> None:
+        """Take note of a head, unless a newer one is known."""
+        known = self._heads.get((workspace_id, head.file_id))
+        if known is None or known.position < head.position:
+            self._heads[workspace_id, head.file_id] = head
+
+    def draft(
+        self, workspace_id: WorkspaceId, random: Random, mutation: MutationId | None = None
+    ) -> tuple[Sent, Changeset]:
+        """Draw a changeset, under an identity of its own when none is given."""
+        if mutation is None:
+            mutation = MutationId(f"{self._device}{self._mutations}")
+            self._mutations += 1
+        drawn = [
+            self._operation(self._heads.get((workspace_id, file_id)), file_id, mutation, random)
+            for file_id in random.sample(FILES, random.choice([1, 1, 2, 3]))
+        ]
+        operations = tuple(operation for operation, _ in drawn)
+        told = fingerprint(operations)
+        sent = Sent(workspace_id, mutation, told, tuple(intent for _, intent in drawn))
+        return sent, Changeset(mutation, told, ANN, operations)
+
+    def _operation(
+        self, head: Revision | None, file_id: FileId, mutation: MutationId, random: Random
+    ) -> tuple[Operation, Intent]:
+        path = random.choice(PATHS)
+        content = self._write(f"{mutation} {file_id} {random.getrandbits(32)}")
+        kind: Kind = "create"
+        if head is not None:
+            kinds = KINDS[head.state]
+            [kind] = random.choices([*kinds], [*kinds.values()])
+        if head is None or kind == "create":
+            made = Create(file_id, path, content)
+            return made, Intent("create", file_id, None, path, content.digest)
+        tag, expected = frozenset({head.revision_id}), head.mutation_id
+        if kind == "update":
+            to = random.choice([None, None, path])
+            # Sometimes what the file holds already: that changes nothing.
+            new = random.choice([content, content, self._held(head)])
+            digest = None if new is None else new.digest
+            return Update(file_id, tag, new, to), Intent(kind, file_id, expected, to, digest)
+        if kind == "delete":
+            return Delete(file_id, tag), Intent(kind, file_id, expected)
+        if kind == "restore":
+            to = random.choice([None, path])
+            return Restore(file_id, tag, to), Intent(kind, file_id, expected, to)
+        return Purge(file_id), Intent(kind, file_id)
+
+    def _write(self, text: str) -> NoteText:
+        content = note_text(text)
+        self.texts[content.digest] = text
+        return content
+
+    def _held(self, head: Revision) -> NoteText | None:
+        text = self.texts.get(head.digest)
+        return None if text is None else note_text(text)

@@ -1,0 +1,132 @@
+"""What must hold of everything that is kept, whatever happened on the way."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from octavo.model.content import note_text
+from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.receipt import Receipt
+from octavo.model.revision import Revision
+from octavo.store import Store
+from octavo.store.scripts.feed import live_at
+
+from .device import Device
+from .kept import Kept, feed_of
+
+
+def faults_of(workspace: Kept) -> Iterator[str]:
+    """Answer what contradicts itself in the tables."""
+    name = workspace.workspace_id
+    positions = sorted({revision.position for revision in workspace.revisions})
+    if positions != list(range(1, workspace.position + 1)):
+        yield f"{name}: at {workspace.position}, and there are revisions at {positions}"
+    newest = {revision.file_id: revision for revision in workspace.revisions}
+    if newest != workspace.heads:
+        yield f"{name}: the newest revisions {newest} are not the heads {workspace.heads}"
+    yield from _faults_of_tree(workspace)
+    yield from _faults_of_texts(workspace)
+    yield from _faults_of_receipts(workspace)
+
+
+def _faults_of_tree(workspace: Kept) -> Iterator[str]:
+    live = sorted(head.path for head in workspace.heads.values() if head.state == "live")
+    places = [path.casefold() for path in live]
+    if len(set(places)) < len(places):
+        yield f"{workspace.workspace_id}: two files at one place in {live}"
+    if any(place.startswith(f"{folder}/") for place in places for folder in places):
+        yield f"{workspace.workspace_id}: a file below another in {live}"
+
+
+def _faults_of_texts(workspace: Kept) -> Iterator[str]:
+    name = workspace.workspace_id
+    purged = {head.file_id for head in workspace.heads.values() if head.state == "purged"}
+    wanted: set[str] = set()
+    for revision in workspace.revisions:
+        if revision.file_id in purged:
+            if (revision.path, revision.content_id, revision.digest, revision.size) != (
+                "",
+                "",
+                "",
+                0,
+            ):
+                yield f"{name}: {revision} is left of a purged file"
+            continue
+        wanted.add(revision.content_id)
+        text = workspace.texts.get(revision.content_id)
+        content = None if text is None else note_text(text)
+        if content is None or (content.digest, content.size) != (revision.digest, revision.size):
+            yield f"{name}: {revision} has the text {text!r}"
+    if set(workspace.texts) - wanted:
+        yield f"{name}: texts of no revision: {sorted(set(workspace.texts) - wanted)}"
+
+
+def _faults_of_receipts(workspace: Kept) -> Iterator[str]:
+    name = workspace.workspace_id
+    for entry in feed_of(workspace):
+        receipt = workspace.receipts.get(entry.mutation)
+        if receipt is None or receipt.position != entry.position:
+            yield f"{name}: {entry} has the receipt {receipt}"
+    made: dict[str, list[str]] = defaultdict(list)
+    for revision in workspace.revisions:
+        made[revision.mutation_id].append(revision.revision_id)
+    for mutation, receipt in workspace.receipts.items():
+        told = [revision for outcome, revision in receipt.changes if outcome != "unchanged"]
+        if sorted(made.get(mutation, [])) != sorted(told):
+            yield f"{name}: {mutation} made {made.get(mutation)}, and its receipt tells {told}"
+
+
+async def faults_of_past(disk: Store, workspace: Kept) -> list[str]:
+    """Answer the positions at which the live files are not told as they were then."""
+    found: list[str] = []
+    for number in range(workspace.position + 1):
+        position = Position(number)
+        then = {each.file_id: each for each in workspace.revisions if each.position <= position}
+        expected = {
+            file_id: revision
+            for file_id, revision in then.items()
+            if revision.state == "live" and workspace.heads[file_id].state != "purged"
+        }
+        told = await _told_of(disk, workspace.workspace_id, position)
+        if told != expected:
+            found.append(f"{workspace.workspace_id} at {position} had {expected}, and tells {told}")
+    return found
+
+
+async def _told_of(
+    disk: Store, workspace_id: WorkspaceId, position: Position
+) -> dict[FileId, Revision]:
+    files: dict[FileId, Revision] = {}
+    after: FileId | None = FileId("")
+    while after is not None:
+        script = live_at(workspace_id, position, after, 2, most_bytes=1 << 30)
+        page, after = await disk.read(script)
+        files.update((stored.revision.file_id, stored.revision) for stored in page)
+    return files
+
+
+def faults_of_device(workspace: Kept, device: Device) -> Iterator[str]:
+    """Answer what a device was told that is not so."""
+    name = f"{workspace.workspace_id}, {device.name}"
+    mirror = device.mirrors[workspace.workspace_id]
+    if (mirror.cursor, mirror.heads) != (workspace.position, workspace.heads):
+        yield f"{name}: the feed left {mirror.heads} at {mirror.cursor} of {workspace.heads}"
+    for of, receipt in device.receipts:
+        if of == workspace.workspace_id and not _is_kept(receipt, workspace):
+            yield f"{name}: {receipt} is not kept as it was told"
+
+
+def _is_kept(receipt: Receipt, workspace: Kept) -> bool:
+    kept = workspace.receipts.get(receipt.mutation_id)
+    if kept is None:
+        return False
+    changes = tuple((each.outcome, each.head.revision_id) for each in receipt.outcomes)
+    if (kept.fingerprint, kept.position, kept.changes) != (
+        receipt.fingerprint,
+        receipt.position,
+        changes,
+    ):
+        return False
+    # What a purged file held is forgotten, and may have been told before.
+    purged = {head.file_id for head in workspace.heads.values() if head.state == "purged"}
+    told = [each.head for each in receipt.outcomes if each.head.file_id not in purged]
+    return all(head in workspace.revisions for head in told)

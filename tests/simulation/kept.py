@@ -1,0 +1,76 @@
+"""What is kept of a workspace in the end, as it stands in the tables."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from octavo.actors.testing import FeedEntry
+from octavo.model.changeset import Outcome
+from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.revision import Revision
+from octavo.store import Script, Transaction
+from octavo.store.scripts.rows import COLUMNS, revision_of
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReceipt:
+    """A receipt; ``changes`` are outcomes, each with the revision that it left."""
+
+    fingerprint: str
+    position: int
+    changes: tuple[tuple[Outcome, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Everything that is kept of a workspace; ``revisions`` by position, then by file."""
+
+    workspace_id: WorkspaceId
+    position: Position
+    heads: Mapping[FileId, Revision]
+    revisions: tuple[Revision, ...]
+    texts: Mapping[str, str]
+    receipts: Mapping[str, KeptReceipt]
+
+
+def kept(workspace_id: WorkspaceId) -> Script[Kept]:
+    """Read all of a workspace."""
+
+    async def script(transaction: Transaction) -> Kept:
+        async def rows(columns: str, table: str) -> list[tuple[object, ...]]:
+            sql = f"SELECT {columns} FROM {table} WHERE workspace_id = $1"
+            return [tuple(row) for row in await transaction.fetch_all(sql, workspace_id)]
+
+        found = await transaction.fetch_one(
+            "SELECT position FROM workspaces WHERE id = $1", workspace_id
+        )
+        assert found is not None
+        heads = [revision_of(row) for row in await rows(COLUMNS, "files")]
+        revisions = [revision_of(row) for row in await rows(COLUMNS, "revisions")]
+        texts = await rows("content_id, text", "contents")
+        receipts = await rows("mutation_id, fingerprint, position, changes", "receipts")
+        return Kept(
+            workspace_id,
+            Position(found[0]),
+            {head.file_id: head for head in heads},
+            tuple(sorted(revisions, key=lambda each: (each.position, each.file_id))),
+            {str(content_id): str(text) for content_id, text in texts},
+            {
+                str(mutation): KeptReceipt(
+                    str(told), int(str(at)), tuple((o, r) for o, r in json.loads(str(changes)))
+                )
+                for mutation, told, at, changes in receipts
+            },
+        )
+
+    return script
+
+
+def feed_of(workspace: Kept) -> Iterator[FeedEntry]:
+    """Answer the accepted changesets in their order."""
+    moved: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
+    for revision in workspace.revisions:
+        moved[revision.position, revision.mutation_id][revision.file_id] = revision.mutation_id
+    for (position, mutation), swaps in moved.items():
+        yield FeedEntry(position, mutation, swaps)

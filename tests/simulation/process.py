@@ -1,0 +1,182 @@
+"""One process of the service, without sockets: its actors, its notices, and how it ends."""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from random import Random
+
+import trio
+
+from octavo.actors.core import (
+    Backoff,
+    Intensity,
+    Observer,
+    QuarantineRule,
+    Runtime,
+    Supervisor,
+    WorkerContext,
+    WorkerSpec,
+)
+from octavo.actors.notices import NoticeHub
+from octavo.actors.storage import GroupCommit, storage
+from octavo.actors.workspaces import workspaces
+from octavo.model.identity import AccountId, Position, WorkspaceId
+
+from .disk import ANN, Disk, Unreliable
+from .weather import Weather
+
+Frame = tuple[WorkspaceId, Position]
+Violation = Callable[[str], None]
+AT_ONCE = Backoff(first=0, jitter=0)
+
+
+class Quiet(Observer):
+    """Says nothing of the crashes that were asked for."""
+
+    def crashed(self, path: str, error: BaseException) -> None:
+        pass
+
+    def restarting(self, path: str, delay: float) -> None:
+        pass
+
+    def quarantined(self, path: str, retry_after: float) -> None:
+        pass
+
+    def recovered(self, path: str) -> None:
+        pass
+
+
+class Watcher:
+    """Listens to workspaces from the start of a process, and holds what it is told to the disk.
+
+    Attributes:
+        told: the newest position of each workspace that it knows of.
+    """
+
+    def __init__(self, disk: Disk, violated: Violation) -> None:
+        self._disk = disk
+        self._violated = violated
+        self.told = dict(disk.committed)
+
+    @property
+    def account_id(self) -> AccountId:
+        return ANN
+
+    def changed(self, workspace_id: WorkspaceId, position: Position, frame: Frame) -> None:
+        if frame != (workspace_id, position):
+            self._violated(f"{frame} was told for {workspace_id} at {position}")
+        if position > self._disk.committed[workspace_id]:
+            self._violated(f"{workspace_id} was told at {position} before it was committed")
+        self.told[workspace_id] = max(position, self.told[workspace_id])
+
+    def gone(self, workspace_id: WorkspaceId) -> None:
+        self._violated(f"{workspace_id} was told to be gone")
+
+    def look_again(self) -> None:
+        self._violated("rights were told to have changed")
+
+
+class Process:
+    """Serves the workspaces of a disk until it is stopped or cut off.
+
+    Attributes:
+        directory: the actors of the workspaces.
+        hub: tells the notices.
+        store: reads and writes as the operations of the service do.
+        watcher: listens to everything.
+        ended: set when nothing of it runs any more.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        disk: Disk,
+        weather: Weather,
+        random: Random,
+        *,
+        new_id: Callable[[], str],
+        shared: bool,
+        violated: Violation,
+    ) -> None:
+        self.name = name
+        engine = Unreliable(disk, weather, random)
+        self._root = Supervisor(
+            name,
+            intensity=Intensity(restarts=100_000, period=1),
+            runtime=Runtime(faults=weather, observer=Quiet()),
+        )
+        actor = self._root.add(
+            replace(
+                storage(engine),
+                backoff=AT_ONCE,
+                mailbox_capacity=random.choice([1, 100]),
+                drain_timeout=math.inf,
+            )
+        )
+        self.store = GroupCommit(actor, engine)
+        self.hub = NoticeHub[Frame](lambda workspace_id, position: (workspace_id, position))
+        self._root.add(WorkerSpec("notices", self._tell))
+        spec = workspaces(
+            self.store,
+            now=lambda: 1_790_000_000 + trio.current_time(),
+            new_id=new_id,
+            announce=self.hub.announce,
+            shared=shared,
+        )
+        self.directory = self._root.add(
+            replace(
+                spec,
+                max_awake=random.choice([1, 2]),
+                idle_timeout=0.5,
+                mailbox_capacity=random.choice([1, 100]),
+                batch_limit=random.choice([2, 64]),
+                backoff=AT_ONCE,
+                quarantine=QuarantineRule(crashes=random.choice([3, 1000]), first=0.5),
+                start_timeout=math.inf,
+                drain_timeout=math.inf,
+                stopping_timeout=math.inf,
+            )
+        )
+        self.watcher = Watcher(disk, violated)
+        for workspace_id in disk.committed:
+            self.hub.subscribe(workspace_id, self.watcher)
+        self.ended = trio.Event()
+        self._scope = trio.CancelScope()
+        self._stop = trio.Event()
+        self._calls: dict[trio.CancelScope, None] = {}
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve until `stop` or `cut`."""
+        try:
+            with self._scope:
+                async with self._root.running():
+                    task_status.started()
+                    await self._stop.wait()
+        finally:
+            self.ended.set()
+
+    def stop(self) -> None:
+        """Stop in order, as on SIGTERM."""
+        self._stop.set()
+
+    def cut(self) -> None:
+        """End at once, as on SIGKILL: nobody who waits for an answer gets one."""
+        for scope in self._calls:
+            scope.cancel(reason="the process is gone")
+        self._scope.cancel(reason="the process is gone")
+
+    @contextmanager
+    def connected(self) -> Iterator[trio.CancelScope]:
+        """A block that is left when the process is cut off, at once when it was before."""
+        with trio.CancelScope() as scope:
+            self._calls[scope] = None
+            if self._scope.cancel_called:
+                scope.cancel(reason="the process is gone")
+            try:
+                yield scope
+            finally:
+                del self._calls[scope]
+
+    async def _tell(self, worker: WorkerContext) -> None:
+        await self.hub.run()

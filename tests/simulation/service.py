@@ -1,0 +1,230 @@
+"""The whole service in one run: processes that come and go on a disk, and devices that use them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from octavo.actors.core import NotExecuted
+from octavo.actors.testing import History, current_schedule, scenario_random
+from octavo.actors.workspace import HeadOf
+from octavo.model.identity import WorkspaceId
+
+from .device import WORKSPACES, Device
+from .disk import Disk, found
+from .drafting import FILES
+from .process import Process
+from .specification import Answer, Asked, No
+from .verdict import judge
+from .weather import Weather
+
+DEVICES = ("a", "b", "c")
+TURNS = 8
+PATIENCE = 100
+"""So many times something is tried that works in the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The ``number``-th thing that a device does; the schedule decides what it is."""
+
+    device: str
+    number: int
+
+
+ALL_TURNS = [Turn(device, number) for number in range(TURNS) for device in DEVICES]
+
+
+async def simulate(
+    turns: Sequence[Turn] = ALL_TURNS, sighted: Callable[[str], None] = lambda _: None
+) -> None:
+    """Run the service in some weather while devices take ``turns``; then judge all of it.
+
+    ``sighted`` is told of everything notable that came about.
+    """
+    random = scenario_random()
+    with ExitStack() as stack:
+        folder: Path | None = None
+        if random.random() < 0.1:
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+        service = Service(random, folder)
+        stack.callback(service.close)
+        await service.run(turns)
+        await service.judge()
+        for sight in service.sights():
+            sighted(sight)
+
+
+class Service:
+    """A disk, in ``folder`` or in memory, and one process or two on it."""
+
+    def __init__(self, random: Random, folder: Path | None) -> None:
+        self._random = random
+        self._folder = folder
+        self._weather = Weather(random)
+        self._history: History[Asked] = History()
+        self._violations: list[str] = []
+        self._ids = count()
+        self._ends: list[str] = []
+        self._rooms = count()
+        self._disk = Disk(self._room() / "octavo.db" if folder else None, self._weather)
+        self._processes: list[Process | None] = [None] * random.choice([1, 1, 2])
+        self._devices = {
+            name: Device(name, self._history, self._pick, self._weather, self._violations.append)
+            for name in DEVICES
+        }
+
+    def close(self) -> None:
+        """Close the disk."""
+        self._disk.close()
+
+    async def run(self, turns: Sequence[Turn]) -> None:
+        """Serve ``turns``, and come to rest."""
+        await found(self._disk, WORKSPACES)
+        async with trio.open_nursery() as nursery:
+            for place in range(len(self._processes)):
+                await self._start(place, nursery)
+            for device in self._devices.values():
+                await device.push_everywhere(self._random)
+            self._weather.armed = True
+            async with trio.open_nursery() as users:
+                for device in self._devices.values():
+                    numbers = [turn.number for turn in turns if turn.device == device.name]
+                    users.start_soon(self._use, device, numbers)
+                users.start_soon(self._suffer, nursery)
+            self._weather.armed = False
+            await self._come_to_rest()
+            for place in range(len(self._processes)):
+                await self._end(place, Process.stop)
+
+    async def judge(self) -> None:
+        """Judge all that happened, when nothing runs any more; raises what `judge` does."""
+        await judge(self._disk, self._history, self._devices.values(), self._violations)
+
+    def sights(self) -> Iterator[str]:
+        """Tell what came about: answers, faults and ends of processes."""
+        for entry in self._history.entries:
+            if isinstance(entry.result, Answer):
+                yield from entry.result.outcomes
+            elif isinstance(entry.result, No):
+                yield entry.result.code
+            else:
+                yield f"{entry.status.value} {type(entry.operation).__name__}"
+        yield from self._weather.injected
+        yield from self._ends
+
+    async def _use(self, device: Device, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            # Each turn draws for itself: it stays what it is when others are left out.
+            random = Random(f"{device.name}{number} of {current_schedule()}")
+            await device.turn(random)
+            await trio.sleep(random.choice([0, 0, 0.1, 0.6]))
+
+    def _pick(self, random: Random) -> Process | None:
+        return random.choice(self._processes)
+
+    # What happens to processes
+
+    async def _start(self, place: int, nursery: trio.Nursery) -> None:
+        process = Process(
+            f"p{place}",
+            self._disk,
+            self._weather,
+            Random(self._random.getrandbits(32)),
+            new_id=lambda: f"r{next(self._ids)}",
+            shared=len(self._processes) > 1,
+            violated=self._violations.append,
+        )
+        await nursery.start(process.run)
+        self._processes[place] = process
+
+    async def _end(self, place: int, how: Callable[[Process], None]) -> None:
+        process = self._processes[place]
+        assert process is not None, "nothing runs there"
+        how(process)
+        await process.ended.wait()
+        self._processes[place] = None
+
+    async def _suffer(self, nursery: trio.Nursery) -> None:
+        for _ in range(self._random.choice([0, 1, 2, 3])):
+            await trio.sleep(self._random.choice([0, 0.3, 1.0]))
+            for _ in range(self._random.randrange(100)):
+                await trio.lowlevel.checkpoint()
+            place = self._random.randrange(len(self._processes))
+            places = [place]
+            end = self._random.choice(["stop", "cut", "power"])
+            self._ends.append(f"{end} of {'one' if len(self._processes) == 1 else 'two'}")
+            if end == "stop":
+                await self._end(place, Process.stop)
+            elif end == "cut":
+                await self._end(place, Process.cut)
+            else:
+                places = list(range(len(self._processes)))
+                await self._lose_power()
+            await trio.sleep(self._random.choice([0, 0.3]))
+            for each in places:
+                await self._start(each, nursery)
+
+    async def _lose_power(self) -> None:
+        """Cut off all at one moment, and go on with the disk as it was then."""
+        copy = self._disk.copied(self._room()) if self._folder else None
+        running = [process for process in self._processes if process is not None]
+        for process in running:
+            process.cut()
+        for process in running:
+            await process.ended.wait()
+        self._processes = [None] * len(self._processes)
+        if copy is not None:
+            self._disk.close()
+            self._disk = Disk(copy, self._weather)
+
+    def _room(self) -> Path:
+        assert self._folder is not None
+        room = self._folder / str(next(self._rooms))
+        room.mkdir()
+        return room
+
+    # The end
+
+    async def _come_to_rest(self) -> None:
+        """Let all devices write at once for the last time; then everybody knows everything.
+
+        What is asked first afterwards is answered behind all that was under way, in every process.
+        So nothing changes any more when it is asked once again.
+        """
+        async with trio.open_nursery() as users:
+            for device in self._devices.values():
+                users.start_soon(device.push_everywhere, Random(self._random.getrandbits(32)))
+        for process in self._processes * 2:
+            assert process is not None, "a process was not started again"
+            for workspace_id in WORKSPACES:
+                await _touch(process, workspace_id)
+        await wait_all_tasks_blocked()
+        for process in self._processes:
+            if process is not None and process.watcher.told != self._disk.committed:
+                self._violations.append(
+                    f"{process.name} told {process.watcher.told} of {self._disk.committed}"
+                )
+        for device in self._devices.values():
+            for workspace_id in WORKSPACES:
+                for _ in range(PATIENCE):
+                    if await device.synchronize(workspace_id, self._random):
+                        break
+
+
+async def _touch(process: Process, workspace_id: WorkspaceId) -> None:
+    for _ in range(PATIENCE):
+        try:
+            await process.directory.ask(workspace_id, HeadOf(FILES[0]))
+        except NotExecuted:
+            # In quarantine, perhaps.
+            await trio.sleep(1)
+        else:
+            return
+    raise AssertionError(f"{workspace_id} is out of reach")

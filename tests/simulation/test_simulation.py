@@ -1,0 +1,46 @@
+"""The whole service keeps its promises, whatever happens; and proof that a broken one is caught."""
+
+import os
+
+import pytest
+
+from octavo.actors.testing import ScheduleFailure
+from octavo.actors.testing.plugin import Explore
+
+from .broken import BROKEN, Break
+from .service import ALL_TURNS, simulate
+from .weather import CRASHES
+
+CI_SEEDS = 200
+"""So many schedules are run unless somebody asks for more; they find every broken service."""
+SEEDS = int(os.environ.get("OCTAVO_SIMULATION_SEEDS", CI_SEEDS))
+
+
+SIGHTS = {
+    *("created", "updated", "unchanged", "deleted", "restored", "purged"),
+    *("file_exists", "file_live", "file_purged", "head_moved", "mutation_reused", "not_found"),
+    *("path_conflict", "invalid_graph"),
+    *(f"{status} {asked}" for status in ("not-executed", "unknown") for asked in ("Sent", "Look")),
+    *(f"{kind} at {point}" for kind in ("crash", "delay") for point in CRASHES),
+    *("cancel at ask.sending", "cancel at ask.answered"),
+    *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in ("one", "two")),
+}
+"""What has to come about under so many schedules, or the simulation shows less than it says."""
+
+
+def test_service_keeps_its_promises_in_any_weather(explore: Explore) -> None:
+    sighted: set[str] = set()
+    exploration = explore(
+        lambda turns: simulate(turns, sighted.add), schedules=SEEDS, steps=ALL_TURNS
+    )
+    assert exploration.schedules < CI_SEEDS or sighted >= SIGHTS, SIGHTS - sighted
+
+
+@pytest.mark.parametrize(("broken", "said"), BROKEN.items(), ids=[each.__name__ for each in BROKEN])
+def test_service_that_is_broken_on_purpose_is_caught(
+    broken: Break, said: str, explore: Explore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch)
+    with pytest.raises(ScheduleFailure, match=said) as caught:
+        explore(simulate, schedules=CI_SEEDS)
+    assert f"--replay-schedule={caught.value.token}" in caught.value.command

@@ -1,0 +1,128 @@
+"""Judge a run: what is kept in the end against itself, and against what devices were told."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from octavo.actors.testing import (
+    Commit,
+    Entry,
+    History,
+    Operation,
+    Status,
+    check_linearizable,
+    check_order,
+)
+from octavo.model.identity import RevisionId
+from octavo.store import Store
+
+from .device import WORKSPACES, Device
+from .invariants import faults_of, faults_of_device, faults_of_past
+from .kept import Kept, KeptReceipt, feed_of, kept
+from .specification import Answer, Asked, No, Sent, Specification
+
+
+class Violated(AssertionError):
+    """Something is not as it must be; the text has all of it, one a line."""
+
+    def __init__(self, violations: Sequence[str]) -> None:
+        super().__init__("\n".join([f"{len(violations)} violations:", *violations]))
+
+
+async def judge(
+    disk: Store,
+    history: History[Asked],
+    devices: Iterable[Device],
+    violations: Sequence[str],
+) -> None:
+    """Judge a run that is over; ``violations`` are those found while it was under way.
+
+    Raises `Violated`, and `OrderViolated` and `NotLinearizable` of the kit.
+    """
+    if violations:
+        raise Violated(violations)
+    workspaces = [await disk.read(kept(workspace_id)) for workspace_id in WORKSPACES]
+    check_order(
+        list(commits(history.entries, workspaces)),
+        {each.workspace_id: list(feed_of(each)) for each in workspaces},
+    )
+    found = [fault for each in workspaces for fault in faults_of(each)]
+    for each in workspaces:
+        found += await faults_of_past(disk, each)
+        for device in devices:
+            found += faults_of_device(each, device)
+    if found:
+        raise Violated(found)
+    check_linearizable(list(settled(history.entries, workspaces)), Specification())
+
+
+# The history, in the terms of the kit
+
+
+def commits(
+    entries: Sequence[Entry[Asked]], workspaces: Sequence[Kept]
+) -> Iterator[Entry[Operation]]:
+    """Answer what devices sent as commits of registers: a file holds the mutation of its head.
+
+    Left out is what changes nothing, since it takes no position. A purge takes whatever stands.
+    """
+    before: dict[tuple[str, str, str], str] = {}
+    for workspace in workspaces:
+        standing: dict[str, str] = {}
+        for revision in workspace.revisions:
+            file_id, mutation = revision.file_id, revision.mutation_id
+            before[workspace.workspace_id, file_id, mutation] = standing.get(file_id, "")
+            standing[file_id] = mutation
+    receipts = _receipts(workspaces)
+    for entry in entries:
+        sent = entry.operation
+        if not isinstance(sent, Sent):
+            continue
+        receipt = receipts[sent.workspace].get(sent.mutation)
+        outcomes = [outcome for outcome, _ in receipt.changes] if receipt else []
+        swaps: dict[str, tuple[str | None, str]] = {}
+        for number, intent in enumerate(sent.intents):
+            if number < len(outcomes) and outcomes[number] == "unchanged":
+                continue
+            expected = intent.expected
+            if intent.kind == "purge":
+                expected = before.get((sent.workspace, intent.file, sent.mutation))
+            swaps[intent.file] = (expected, sent.mutation)
+        if swaps:
+            result = entry.result
+            yield Entry(
+                entry.process,
+                Commit.of(sent.workspace, sent.mutation, swaps),
+                entry.invoked,
+                entry.status,
+                entry.completed,
+                result.position if isinstance(result, Answer) else None,
+            )
+
+
+def settled(entries: Sequence[Entry[Asked]], workspaces: Sequence[Kept]) -> Iterator[Entry[Asked]]:
+    """Answer the entries with what is known in the end.
+
+    Outcomes that nobody learnt are as the receipts tell them; the heads that a refusal names are
+    told by what made them.
+    """
+    receipts = _receipts(workspaces)
+    made = {each.revision_id: each.mutation_id for of in workspaces for each in of.revisions}
+    for entry in entries:
+        if isinstance(entry.result, No):
+            heads = tuple(
+                (file, made.get(RevisionId(head), "")) for file, head in entry.result.heads
+            )
+            yield replace(entry, result=No(entry.result.code, heads))
+            continue
+        sent = entry.operation
+        if entry.status is not Status.UNKNOWN or not isinstance(sent, Sent):
+            yield entry
+            continue
+        receipt = receipts[sent.workspace].get(sent.mutation)
+        if receipt is not None and receipt.fingerprint == sent.fingerprint:
+            outcomes = tuple(outcome for outcome, _ in receipt.changes)
+            yield replace(entry, result=Answer(receipt.position, outcomes))
+
+
+def _receipts(workspaces: Iterable[Kept]) -> dict[str, Mapping[str, KeptReceipt]]:
+    return {str(each.workspace_id): each.receipts for each in workspaces}

@@ -1,0 +1,65 @@
+"""The weather of a run: what may go wrong in it, and how often."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from random import Random
+
+import trio
+
+from octavo.actors.testing import Fault, FaultPlan
+
+CRASHES = (
+    "workspace.planned",
+    "workspace.committed",
+    "storage.before_commit",
+    "storage.after_commit",
+    "store.before_commit",
+    "store.after_commit",
+    "actor.taken",
+    "actor.handled",
+)
+ASKED = "*/workspaces/*"
+"""The subjects that devices ask; the other ones are asked by actors."""
+
+
+class Weather:
+    """The faults of a run, until it is calm.
+
+    Attributes:
+        armed: whether anything goes wrong.
+        storms: how often the database fails, within 0..1.
+    """
+
+    def __init__(self, random: Random) -> None:
+        crash, delay, leave, self.storms = (
+            random.choice([0.0, 0.01, 0.05]),
+            random.choice([0.0, 0.05, 0.2]),
+            random.choice([0.0, 0.03]),
+            random.choice([0.0, 0.02, 0.05]),
+        )
+        self.armed = False
+        self._plan = FaultPlan(
+            random.getrandbits(32),
+            [
+                *(Fault("crash", point, probability=crash) for point in CRASHES),
+                Fault("crash", "actor.starting", ASKED, probability=crash),
+                Fault("cancel", "ask.*", ASKED, probability=leave),
+                *(Fault("delay", p, probability=delay, delay=0.2) for p in (*CRASHES, "ask.*")),
+            ],
+        )
+
+    def cancellable(self) -> AbstractContextManager[trio.CancelScope]:
+        """A block that is left when its device loses the connection."""
+        return self._plan.cancellable()
+
+    @property
+    def injected(self) -> Iterator[str]:
+        """What went wrong at which points so far, in words."""
+        return (f"{kind} at {point}" for kind, point, _ in self._plan.injected)
+
+    async def reach(self, point: str, subject: str) -> None:
+        if self.armed:
+            await self._plan.reach(point, subject)
+
+    def loses_reply(self, subject: str) -> bool:
+        return self.armed and self._plan.loses_reply(subject)
