@@ -10,12 +10,16 @@ from octavo.http.template import segments_of
 from octavo.http.wire.refusal import WIRE_PROBLEMS
 
 
-@cache
 def operations_of(group: type) -> tuple[Operation, ...]:
     """Answer the operations that the methods of ``group`` declare, in the order of the class.
 
     Raises `ContractError` for one that contradicts its handler, and for a class with none.
     """
+    return _read(group)
+
+
+@cache
+def _read(group: type) -> tuple[Operation, ...]:
     methods = {
         name: value for base in reversed(group.__mro__) for name, value in vars(base).items()
     }
