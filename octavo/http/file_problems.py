@@ -118,7 +118,6 @@ _PROBLEMS: dict[type[refused.Refusal], type[Problem]] = {
     refused.InvalidGraph: InvalidGraph,
     refused.InvalidContent: InvalidContent,
     refused.TooManyFiles: TooManyFiles,
-    refused.IfMatchRequired: IfMatchRequired,
     refused.FileMissing: NotFound,
     refused.FileExists: FileExists,
     refused.FileLive: FileLive,

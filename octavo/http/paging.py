@@ -42,7 +42,7 @@ def read_cursor(after: str | None, count: int) -> tuple[str, ...] | None:
         if any(not isinstance(part, str) or "\0" in part for part in parts):
             raise ValueError(after)
         "".join(parts).encode()
-    except ValueError:
+    except (ValueError, RecursionError):
         told = "This is no cursor of this list: take next of the page before, or leave it out."
         raise InvalidRequest(errors=[("/query/after", told)]) from None
     return tuple(parts)

@@ -74,4 +74,4 @@ def expected_heads(if_match: str | None) -> frozenset[str]:
         raise InvalidRequest(errors=[("/headers/if-match", f"This {error}.")]) from None
     if tags.anything:
         raise IfMatchRequired
-    return frozenset(tag.opaque for tag in tags.tags if not tag.weak)
+    return tags.strong

@@ -20,12 +20,13 @@ class EntityTags(NamedTuple):
     tags: tuple[EntityTag, ...]
     anything: bool = False
 
-    def names_strongly(self, opaque: str) -> bool:
-        """Answer whether a tag matches by strong comparison, as ``if-match`` compares.
+    @property
+    def strong(self) -> frozenset[str]:
+        """The opaque parts that match by strong comparison, as ``if-match`` compares.
 
-        A weak tag never does. ``*`` names no head, so it does not match either.
+        A weak tag never does. ``*`` names no head, so it has none either.
         """
-        return any(tag.opaque == opaque and not tag.weak for tag in self.tags)
+        return frozenset(tag.opaque for tag in self.tags if not tag.weak)
 
     def names_weakly(self, opaque: str) -> bool:
         """Answer whether a tag matches by weak comparison, as ``if-none-match`` compares."""

@@ -19,6 +19,8 @@ Kind = Literal["note", "attachment"]
 
 LONGEST_PATH = 1024
 LONGEST_SEGMENT = 255
+MOST_SEGMENTS = 32
+"""Names in a path: every folder above a file is remembered, so they cost its length each."""
 ATTACHMENTS = "attachments/"
 NOTE_SUFFIX = ".md"
 
@@ -45,7 +47,10 @@ def check_path(path: str) -> None:
         raise InvalidPath("The path is not in the Unicode normalization form NFC: normalize it.")
     if path.startswith("/"):
         raise InvalidPath("The path starts with a slash: it is relative to its workspace.")
-    for segment in path.split("/"):
+    segments = path.split("/")
+    if len(segments) > MOST_SEGMENTS:
+        raise InvalidPath(f"The path has {len(segments)} names: {MOST_SEGMENTS} are taken at most.")
+    for segment in segments:
         fault = _fault(segment)
         if fault is not None:
             raise InvalidPath(f"The path can't be used on every system: {fault}.")

@@ -11,7 +11,6 @@ A refusal is an answer, not a failure: nothing was changed, and the caller is to
      ├ InvalidContent     content that a file can't have
      ├ TooManyFiles       more operations than a changeset may have
      ├ HeadMoved          the head is not the expected one
-     ├ IfMatchRequired    no head was named as the expected one
      ├ FileMissing        no such file, or a deleted one
      ├ FileExists         the id of another file
      ├ FileLive           a live file, where only a deleted one can be changed so
@@ -92,12 +91,6 @@ class FilePurged(Refusal):
     """The file was purged: its id can never be written again."""
 
     code = "file_purged"
-
-
-class IfMatchRequired(Refusal):
-    """The expected head has to be named, and ``*`` names none."""
-
-    code = "if_match_required"
 
 
 class MutationReused(Refusal):

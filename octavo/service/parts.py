@@ -70,7 +70,7 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
     root.add(WorkerSpec("notices", notices))
     root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
     if engine.postgres is not None:
-        root.add(WorkerSpec("elsewhere", partial(_hear_others, engine.postgres, hub)))
+        root.add(WorkerSpec("elsewhere", partial(hear_others, engine.postgres, hub)))
     directory = root.add(
         workspaces(
             store,
@@ -91,12 +91,16 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
     )
 
 
-async def _hear_others(postgres: PostgresStore, hub: NoticeHub[Frame], _: WorkerContext) -> None:
+async def hear_others(postgres: PostgresStore, hub: NoticeHub[Frame], _: WorkerContext) -> None:
     """Pass on what other processes announce, until cancelled."""
     async with postgres.listen(CHANNEL) as messages:
         async for message in messages:
             if not isinstance(message, Gap):
-                hub.announce(*read_announcement(message))
+                try:
+                    hub.announce(*read_announcement(message))
+                except ValueError:
+                    # Whoever may connect to the database may say anything here.
+                    _log.warning("another program speaks on %s: it is not heard", CHANNEL)
                 continue
             # Nobody knows what was missed: each workspace that is listened to is looked up.
             for workspace_id in hub.listened_to():

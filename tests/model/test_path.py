@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from octavo.model.path import (
     LONGEST_PATH,
     LONGEST_SEGMENT,
+    MOST_SEGMENTS,
     check_path,
     folders_of,
     kind_of,
@@ -139,3 +140,9 @@ def test_folders_of_a_path_are_the_keys_of_its_beginnings(path: str) -> None:
     segments = path.split("/")
     beginnings = ["/".join(segments[:count]) for count in range(1, len(segments))]
     assert list(folders_of(path_key(path))) == [path_key(each) for each in beginnings]
+
+
+def test_path_of_more_names_than_are_taken_is_refused() -> None:
+    check_path("a/" * (MOST_SEGMENTS - 1) + "b.md")
+    with pytest.raises(InvalidPath, match="33 names"):
+        check_path("a/" * MOST_SEGMENTS + "b.md")

@@ -7,7 +7,7 @@ from pydantic_core import from_json
 
 from octavo.http.bodies.arrival import Headers, body_head, refuse_media_type, whole_body
 from octavo.http.bodies.closed_model import check_closed
-from octavo.http.bodies.faults import invalid_request
+from octavo.http.bodies.faults import MOST_LOOKED_AT, invalid_request
 from octavo.http.bodies.media_type import in_utf8, parse_media_type
 from octavo.http.bodies.strict_json import NotStrict, check_strict
 from octavo.http.problems import InvalidRequest
@@ -91,7 +91,9 @@ def _refusal(error: ValidationError, body: bytes) -> InvalidRequest:
         [only] = error.errors(include_url=False, include_input=False)
         if only["type"] == "json_invalid":
             return InvalidRequest(errors=[("", _broken(body, str(only["ctx"]["error"])))])
-    return invalid_request(error, from_json(body), "The body")
+    # A body of faults is not read a second time: their places are not told.
+    document = from_json(body) if error.error_count() <= MOST_LOOKED_AT else None
+    return invalid_request(error, document, "The body")
 
 
 def _broken(body: bytes, found: str) -> str:

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal, assert_never
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import FailFast, Field
 from pydantic_core import MISSING
 
 from octavo.http.bodies import json_body
@@ -88,7 +88,7 @@ class ChangesetInput(ContractModel):
 
     mutation_id: Identifier
     """Sent again, the changeset has one effect and one answer."""
-    operations: Annotated[list[AnyOperation], Field(min_length=1)]
+    operations: Annotated[list[AnyOperation], Field(min_length=1), FailFast()]
     """At most 500, each on another file. They are judged by the tree that they make together."""
 
 

@@ -6,6 +6,8 @@ from quart import Response, make_response, render_template, request
 from quart_trio import QuartTrio
 
 from octavo.http.problems import Header, InvalidRequest, Problem
+from octavo.http.store_problems import store_problem
+from octavo.store import StoreUnavailable
 
 PATH = "/register"
 FIELDS = ("invitation", "address", "displayName", "password")
@@ -32,14 +34,18 @@ def add_register_page(app: QuartTrio, register: Register) -> None:
         try:
             name, cookie = await register(given, [*request.scope["headers"]], request.remote_addr)
         except Problem as problem:
-            errors = _by_field(problem)
-            refused = "" if errors else problem.detail
-            page = await render_template(
-                "register.html", given=given, errors=errors, refused=refused
-            )
-            return _with_headers(await make_response(page, problem.status), problem.headers)
+            return await _refusal(given, problem)
+        except StoreUnavailable as error:
+            return await _refusal(given, store_problem(error))
         page = await render_template("registered.html", name=given["displayName"])
         return _with_headers(await make_response(page, 201), [(name, cookie)])
+
+
+async def _refusal(given: Mapping[str, str], problem: Problem) -> Response:
+    errors = _by_field(problem)
+    refused = "" if errors else problem.detail
+    page = await render_template("register.html", given=given, errors=errors, refused=refused)
+    return _with_headers(await make_response(page, problem.status), problem.headers)
 
 
 def _by_field(problem: Problem) -> dict[str, str]:

@@ -47,6 +47,8 @@ def connect(
     )
     try:
         connection.execute("PRAGMA foreign_keys = ON")
+        # What was purged is overwritten, however the library was built.
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         if path is not None:
             connection.execute("PRAGMA journal_mode = WAL")

@@ -6,7 +6,8 @@ import pytest
 from quart_trio import QuartTrio
 
 from octavo.http.pages import pages
-from octavo.http.problems import Header, InvalidRequest, NotFound, Problem
+from octavo.http.problems import Header, InvalidRequest, NotFound
+from octavo.store import StoreUnavailable
 
 GIVEN = {
     "invitation": "secret-token",
@@ -19,7 +20,7 @@ GIVEN = {
 class Accounts:
     """Makes accounts, or refuses to."""
 
-    def __init__(self, problem: Problem | None = None) -> None:
+    def __init__(self, problem: Exception | None = None) -> None:
         self.problem = problem
         self.asked: list[Mapping[str, str]] = []
 
@@ -66,11 +67,12 @@ async def test_sent_form_makes_the_account_and_signs_in() -> None:
     ("problem", "status", "told"),
     [
         (NotFound("That is no invitation."), 404, "That is no invitation."),
+        (StoreUnavailable("locked"), 503, "can&#39;t be used now"),
         (InvalidRequest(errors=[("/password", "Too easily guessed.")]), 400, "Too easily guessed."),
     ],
 )
 async def test_refused_form_says_why_and_keeps_all_but_the_password(
-    problem: Problem, status: int, told: str
+    problem: Exception, status: int, told: str
 ) -> None:
     answer = await page(Accounts(problem)).test_client().post("/register", form=GIVEN)
     text = await answer.get_data(as_text=True)

@@ -264,3 +264,11 @@ async def test_receipt_of_a_file_that_was_purged_since_tells_nothing_of_it(front
         None,
     )
     assert b"secret" not in receipt.body
+
+
+async def test_body_full_of_faults_is_refused_at_its_first(front: Front) -> None:
+    document: Json = {"mutationId": MUTATION, "operations": [0] * 300_000}
+    with trio.fail_after(5):
+        answer = await front.owner.post(f"{front.place}/changesets", document)
+    assert refusal(answer) == (400, "invalid_request")
+    assert len(answer.json()["errors"]) == 1
