@@ -33,6 +33,11 @@ simulate: dev ## run the simulation of the whole service under 5,000 schedules
 fuzz: dev ## send a million mutated requests to the wire
 	@OCTAVO_FUZZ_CASES=1000000 $(BIN)/pytest -q tests/wire/test_fuzz.py $(ARGS)
 
+siege: dev ## kill, mislead and probe the real server for half an hour
+	@OCTAVO_CRASHES=300 OCTAVO_HOSTILE_CASES=300000 OCTAVO_SCHEMATHESIS_SECONDS=600 \
+		$(BIN)/pytest -q tests/e2e/test_crash.py tests/e2e/test_hostile.py \
+		tests/e2e/test_schemathesis.py $(ARGS)
+
 lint: dev ## check style, format, types, and who imports whom
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet

@@ -25,7 +25,7 @@ _RETRY_AFTER: Json = {
         "schema": {"type": "string", "pattern": "^[0-9]{1,16}$"},
     }
 }
-_STATUSES_THAT_PASS = (429, 503)
+_STATUSES_THAT_PASS = (429, 503, 507)
 
 _SECURITY: dict[Security, list[Json]] = {
     Security.NONE: [],

@@ -2,25 +2,29 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from octavo.service.chance import jitter
+from octavo.service.outages import Outages, ReportingStore
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.postgres import PostgresStore, open_postgres
 from octavo.store.sqlite import SqliteStore, open_sqlite
 
 
-class Engine(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Engine:
     """An open database.
 
     Attributes:
         sqlite: None when it is PostgreSQL, which several processes may share.
         postgres: None when it is SQLite.
+        outages: what the log was told of its failures.
     """
 
     sqlite: SqliteStore | None = None
     postgres: PostgresStore | None = None
+    outages: Outages = field(default_factory=Outages)
 
     @property
     def store(self) -> Store:
@@ -28,7 +32,11 @@ class Engine(NamedTuple):
         store: Store | None = self.sqlite or self.postgres
         if store is None:
             raise TypeError("an engine is one of the two")
-        return store
+        return self.reporting(store)
+
+    def reporting(self, store: Store) -> Store:
+        """Answer ``store``, which rests on the database, so that the log tells its failures."""
+        return ReportingStore(store, self.outages)
 
     async def applied_version(self) -> int:
         """Answer the version of the schema; raises `StoreUnavailable`."""

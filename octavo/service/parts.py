@@ -46,7 +46,8 @@ class Parts:
 def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
     """Put the parts under supervision, each behind those that it needs; nothing runs yet."""
     if engine.sqlite is not None:
-        store: Store = GroupCommit(root.add(storage(engine.sqlite)), engine.sqlite)
+        writer = root.add(storage(engine.sqlite))
+        store = engine.reporting(GroupCommit(writer, engine.sqlite))
     else:
         store = engine.store
     hub = NoticeHub(changed_frame)

@@ -1,0 +1,72 @@
+"""Tell the log when the database fails, and why; once, however many requests meet it."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from octavo.store import Script, Store, StoreUnavailable
+from octavo.store.transaction import T
+
+_log = logging.getLogger(__name__)
+
+
+class Outage:
+    """Whether one use of the database failed when it was last tried.
+
+    Args:
+        use: what the database is used for, behind "can be": ``read``, ``written to``.
+    """
+
+    def __init__(self, use: str) -> None:
+        self._use = use
+        self._lasts = False
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Learn from the block, which uses the database, how that went."""
+        try:
+            yield
+        except StoreUnavailable as error:
+            if not self._lasts:
+                self._lasts = True
+                _log.warning("the database can't be %s now: %s", self._use, error)
+            raise
+        if self._lasts:
+            self._lasts = False
+            _log.info("the database can be %s again", self._use)
+
+
+class Outages:
+    """Reading and writing apart: a database without room can still be read."""
+
+    def __init__(self) -> None:
+        self.reading = Outage("read")
+        self.writing = Outage("written to")
+
+
+class ReportingStore:
+    """A `Store` whose failures the log tells.
+
+    Args:
+        store: does the work.
+        outages: what is known of its failures, from everybody who uses it.
+    """
+
+    def __init__(self, store: Store, outages: Outages) -> None:
+        self._store = store
+        self._outages = outages
+
+    async def read(self, script: Script[T]) -> T:
+        """As of `Store`."""
+        with self._outages.reading.watched():
+            return await self._store.read(script)
+
+    async def read_much(self, script: Script[T]) -> T:
+        """As of `Store`."""
+        with self._outages.reading.watched():
+            return await self._store.read_much(script)
+
+    async def write(self, script: Script[T]) -> T:
+        """As of `Store`."""
+        with self._outages.writing.watched():
+            return await self._store.write(script)

@@ -1,0 +1,22 @@
+"""What the tests over real sockets share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.databases import new_database
+from tests.postgres import server_url
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server to make databases in."""
+    with server_url() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_database(postgres_server: str) -> Iterator[str]:
+    """The URL of an empty database there, which is dropped afterwards."""
+    with new_database(postgres_server) as url:
+        yield url

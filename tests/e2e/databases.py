@@ -1,0 +1,58 @@
+"""The databases behind the servers, from the side: to make them, and to look into them."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import count
+from pathlib import Path
+
+import asyncpg  # type: ignore[import-untyped]
+
+from tests.postgres import database_url
+
+_numbers = count()
+
+
+@contextmanager
+def new_database(server: str) -> Iterator[str]:
+    """The URL of an empty database of the PostgreSQL server at the URL ``server``."""
+    name = f"octavo_e2e_{next(_numbers)}"
+    _execute(server, f"DROP DATABASE IF EXISTS {name}")
+    _execute(server, f"CREATE DATABASE {name}")
+    try:
+        yield database_url(server, name)
+    finally:
+        _execute(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def change(folder: Path, database: str | None, sql: str) -> None:
+    """Change what no operation of the contract can change yet.
+
+    ``folder`` is the data folder, ``database`` the URL of a PostgreSQL one, if there is one.
+    """
+    if database is not None:
+        _execute(database, sql)
+        return
+    with closing(sqlite3.connect(folder / "octavo.sqlite3", timeout=10)) as connection:
+        connection.execute(sql)
+        connection.commit()
+
+
+def integrity(folder: Path) -> list[str]:
+    """What SQLite finds wrong with the database of a data folder, and broken references."""
+    with closing(sqlite3.connect(folder / "octavo.sqlite3", timeout=10)) as connection:
+        found = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+        broken = [str(row) for row in connection.execute("PRAGMA foreign_key_check")]
+    return [each for each in found if each != "ok"] + broken
+
+
+def _execute(url: str, sql: str) -> None:
+    async def execute() -> None:
+        connection = await asyncpg.connect(url)
+        try:
+            await connection.execute(sql)
+        finally:
+            await connection.close()
+
+    asyncio.run(execute())

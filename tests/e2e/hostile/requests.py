@@ -1,0 +1,223 @@
+"""Well formed requests to every operation, and mutations that keep them requests."""
+
+import json
+import random
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+from tests.e2e.hostile.values import JUNK, TAGS, VALUES, cursor, document
+from tests.e2e.octavo_process import PUBLIC
+
+Json = dict[str, Any]
+# These would end the session or the workspace that the other cases need: they name others' alone.
+ENDING = frozenset({"deleteWorkspace", "revokeApiKey", "revokeSession"})
+# Without a session of one's own there is none to end.
+UNSIGNED = frozenset({"revokeOtherSessions", "signOut"})
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What there is to name.
+
+    Attributes:
+        signed: ways to show who asks, each as headers.
+        own: ids of the attacker: workspace, file, revision, mutation.
+        foreign: the same of somebody else, and ids of the account, its session and its key.
+    """
+
+    signed: list[dict[str, str]]
+    own: list[str]
+    foreign: list[str]
+
+    def ids(self) -> list[str]:
+        return [*self.own, *self.foreign]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request in parts."""
+
+    method: str
+    segments: tuple[str, ...]
+    query: tuple[tuple[str, str], ...]
+    headers: tuple[tuple[str, str], ...]
+    body: object = None
+    content: bytes | None = None
+
+    def encoded(self) -> bytes:
+        """The request as bytes, with the length of its body."""
+        path = "/" + "/".join(self.segments)
+        query = "&".join(f"{name}={value}" for name, value in self.query)
+        content = self.content
+        if content is None and self.body is not None:
+            content = json.dumps(self.body).encode()
+        lines = [f"{self.method} {path}{'?' * bool(query)}{query} HTTP/1.1", "host: a"]
+        lines += [f"{name}: {value}" for name, value in self.headers]
+        if content is not None:
+            lines += ["content-type: application/json", f"content-length: {len(content)}"]
+        head = "\r\n".join([*lines, "", ""])
+        return head.encode("utf-8", "replace") + (content or b"")
+
+
+def request_to(told: Json, around: Surroundings, chance: random.Random) -> Request:
+    """A request to an operation as the document tells it, with ids of anybody's."""
+    name = told["operationId"]
+    ids = around.foreign if name in ENDING else around.own
+    if chance.random() < 0.3:
+        ids = around.foreign
+    signed = chance.choice(around.signed)
+    if name in UNSIGNED:
+        signed = {"origin": PUBLIC}
+    place = {"workspaceId": 0, "fileId": 1, "revisionId": 2, "mutationId": 3}
+    segments = []
+    for segment in told["path"].strip("/").split("/"):
+        if segment.startswith("{"):
+            at = place.get(segment.strip("{}"))
+            segments.append(chance.choice(around.foreign) if at is None else ids[at])
+        else:
+            segments.append(segment)
+    headers = {**signed, "sync-protocol": "1", "if-match": f'"{ids[2]}"'}
+    if chance.random() < 0.3:
+        headers["if-none-match"] = headers["if-match"]
+    return Request(
+        told["method"],
+        tuple(segments),
+        (),
+        tuple(headers.items()),
+        body_of(name, ids, chance) if "requestBody" in told else None,
+    )
+
+
+def body_of(name: str, ids: list[str], chance: random.Random) -> Json:
+    """What an operation takes."""
+    workspace, file_id, revision_id, mutation_id, *_ = ids
+    fresh = f"30000000-0000-7000-8000-{chance.randrange(16**12):012x}"
+    create: Json = {"op": "create", "fileId": fresh, "path": f"{fresh}.md", "text": "a"}
+    guarded: Json = {"op": "update", "fileId": file_id, "ifMatch": revision_id, "text": "b"}
+    bodies: dict[str, Json] = {
+        "registerAccount": {
+            "invitation": workspace,
+            "address": "a@example.org",
+            "password": "a password of some length",
+            "displayName": "A",
+        },
+        "signInWithPassword": {"email": "a@example.org", "password": "some password"},
+        "createApiKey": {"name": "a", "expiresAt": "2099-01-01T00:00:00.000Z"},
+        "createWorkspace": {"name": "a"},
+        "updateWorkspace": {"name": "b"},
+        "createFile": {"path": f"{fresh}.md", "text": "a", "mutationId": fresh},
+        "updateFile": {"text": "b", "mutationId": mutation_id},
+        "restoreFile": {"path": "c.md", "mutationId": fresh},
+        "purgeFile": {"mutationId": fresh},
+        "pushChangeset": {
+            "mutationId": chance.choice((fresh, mutation_id)),
+            "operations": chance.choice(
+                (
+                    [create],
+                    [guarded],
+                    [create, guarded],
+                    [{**guarded, "op": "delete"}],
+                    [{"op": "purge", "fileId": file_id}],
+                    [{"op": "restore", "fileId": file_id, "ifMatch": revision_id}],
+                )
+            ),
+        },
+        "readFiles": {"fileIds": [file_id, fresh], "revisionIds": [revision_id]},
+    }
+    return bodies.get(name, {})
+
+
+def mutated(request: Request, around: Surroundings, chance: random.Random) -> Request:
+    """The request with one to four parts that are not what belongs there."""
+    for _ in range(chance.choice((0, 1, 1, 2, 4))):
+        match chance.randrange(6):
+            case 0:
+                request = _other_segment(request, around, chance)
+            case 1:
+                request = _other_query(request, around, chance)
+            case 2 | 3:
+                request = _other_header(request, around, chance)
+            case 4 if chance.random() < 0.2:
+                request = replace(request, content=document(chance))
+            case _ if request.body is not None:
+                request = replace(request, body=_other_value(request.body, around, chance))
+            case _:
+                method = chance.choice(("GET", "POST", "PUT", "PATCH", "OPTIONS"))
+                request = replace(request, method=method)
+    return request
+
+
+def _other_segment(request: Request, around: Surroundings, chance: random.Random) -> Request:
+    segments = list(request.segments)
+    junk = quote(chance.choice(JUNK), safe="%")
+    upper = chance.choice(around.ids()).upper()
+    segments[chance.randrange(len(segments))] = chance.choice(
+        (junk, upper, chance.choice(around.ids()), chance.choice(around.foreign))
+    )
+    if request.method == "DELETE":
+        # Nothing of one's own is to go.
+        own = set(around.own)
+        segments = [each for each in segments if each.lower() not in own] or ["a"]
+    return replace(request, segments=tuple(segments))
+
+
+def _other_query(request: Request, around: Surroundings, chance: random.Random) -> Request:
+    name = chance.choice(
+        ("limit", "after", "prefix", "state", "content", "include", "detail", "disableRefresh", "x")
+    )
+    values = ("1", "500", "text", "deleted", "full", chance.choice(JUNK))
+    value = chance.choice((*values, cursor(chance, around.ids()), chance.choice(around.foreign)))
+    return replace(request, query=(*request.query, (name, quote(value, safe="%"))))
+
+
+def _other_header(request: Request, around: Surroundings, chance: random.Random) -> Request:
+    junk = chance.choice(JUNK).strip()
+    headers = dict(request.headers)
+    name, values = chance.choice(
+        (
+            ("if-match", (*TAGS, f'"{chance.choice(around.foreign)}"')),
+            ("if-none-match", (*TAGS, "*", f'"{chance.choice(around.foreign)}"')),
+            ("sync-protocol", ("2", junk)),
+            ("x-request-id", ("a" * 129, "a", junk)),
+            ("authorization", ("Bearer ", "Basic YTph", "Bearer octk_" + "0" * 36, junk)),
+            ("cookie", ("__Host-octavo=", f"__Host-octavo={around.foreign[0]}; a=b", junk)),
+            ("origin", ("null", PUBLIC, "https://elsewhere.example", junk)),
+            ("accept", ("text/html", "*/*;q=0", junk)),
+            ("range", ("bytes=0-1", "bytes=-", junk)),
+            ("transfer-encoding", ("gzip, chunked", "identity")),
+            ("expect", ("100-continue", "200-ok")),
+            ("x-forwarded-for", ("127.0.0.1", junk)),
+            ("x-http-method-override", ("DELETE",)),
+        )
+    )
+    if chance.random() < 0.2:
+        return replace(request, headers=(*request.headers, (name, chance.choice(values))))
+    headers[name] = chance.choice(values)
+    return replace(request, headers=tuple(headers.items()))
+
+
+def _other_value(value: object, around: Surroundings, chance: random.Random) -> object:
+    """``value`` with a part that was left out, replaced or added."""
+    if isinstance(value, dict) and value and chance.random() < 0.9:
+        name = chance.choice(sorted(value))
+        match chance.randrange(4):
+            case 0:
+                return {key: each for key, each in value.items() if key != name}
+            case 1:
+                return {
+                    **value,
+                    chance.choice(("x", "op", "text", "fileId")): _wrong(around, chance),
+                }
+            case _:
+                return {**value, name: _other_value(value[name], around, chance)}
+    if isinstance(value, list) and value and chance.random() < 0.8:
+        if chance.random() < 0.2:
+            return value * chance.choice((2, 600))
+        at = chance.randrange(len(value))
+        return [*value[:at], _other_value(value[at], around, chance), *value[at + 1 :]]
+    return _wrong(around, chance)
+
+
+def _wrong(around: Surroundings, chance: random.Random) -> object:
+    return chance.choice((*VALUES, chance.choice(around.foreign), chance.choice(around.own)))

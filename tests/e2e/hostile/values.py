@@ -1,0 +1,97 @@
+"""What goes where something else belongs."""
+
+import base64
+import json
+import random
+
+JUNK = (
+    "",
+    " ",
+    "*",
+    "0",
+    "-1",
+    "1e9",
+    "9223372036854775808",
+    "null",
+    "true",
+    "\u00e9",
+    "..",
+    "%00",
+    "%2e%2e%2f",
+    "%ff%fe",
+    "%",
+    "'; DROP TABLE accounts; --",
+    "${jndi:ldap://a}",
+    "{{7*7}}",
+    "<script>alert(1)</script>",
+    "a" * 3000,
+)
+TAGS = (
+    "*",
+    '""',
+    '"a',
+    'W/"a"',
+    '"a", "b"',
+    "*, *",
+    "W/",
+    '"\\"',
+    '"a" "b"',
+    ",",
+    '"' + "a" * 2000 + '"',
+    ", ".join(f'"{number}"' for number in range(500)),
+)
+_LONE = "\ud800"
+VALUES: tuple[object, ...] = (
+    None,
+    True,
+    -1,
+    0.5,
+    2**53,
+    2**64,
+    10**400,
+    1e308,
+    "",
+    "\0",
+    _LONE,
+    "\u202e",
+    "a" * 70_000,
+    "../../etc/passwd",
+    "con.md",
+    "e\u0301.md",
+    [],
+    {},
+    [[]],
+    {"": ""},
+    {"__proto__": {"a": 1}},
+)
+
+
+def cursor(chance: random.Random, ids: list[str]) -> str:
+    """What looks like a place in a list."""
+    parts = chance.choice(
+        ([], [""], ["\0"], [_LONE], [1], [chance.choice(ids)], ["", ""], ["a", chance.choice(ids)])
+    )
+    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
+
+
+def document(chance: random.Random) -> bytes:
+    """What is no document of JSON, or none that anybody would send."""
+    return chance.choice(
+        (
+            b"",
+            b"{",
+            b"[]",
+            b"null",
+            b"\xef\xbb\xbf{}",
+            b"{}{}",
+            b'{"a":NaN}',
+            b'{"a":1e999}',
+            b'{"path":"a.md","path":"b.md","text":""}',
+            b'{"\xff":1}',
+            b"[" * 50_000,
+            b'{"a":' * 5_000 + b"1" + b"}" * 5_000,
+            b"1" * 10_000,
+            b'{"text":"' + b"\\u0000" * 1_000 + b'"}',
+            b"\0" * 100,
+        )
+    )

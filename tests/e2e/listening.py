@@ -1,0 +1,88 @@
+"""A device that listens to the notice stream."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
+
+from tests.e2e.server import PATIENCE
+from tests.ws.peer import CLOSE, PING, TEXT, Peer, frame
+
+HANDSHAKE = {
+    "host": "notes.example.org",
+    "connection": "Upgrade",
+    "upgrade": "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "sec-websocket-protocol": "octavo.notices.v1",
+}
+
+
+class StreamClosed(Exception):
+    """The server closed the stream; with which code is its argument."""
+
+
+class Device:
+    """An open stream; every wait has a deadline."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+
+    async def subscribe(self, workspace: str) -> int:
+        """Subscribe; answer the position that the workspace is told to be at."""
+        message = {"type": "subscribe", "workspaceId": workspace}
+        await self._peer.send(frame(TEXT, json.dumps(message).encode()))
+        told = await self.next()
+        assert told["type"] == "subscribed"
+        position: int = told["position"]
+        return position
+
+    async def next(self) -> dict[str, Any]:
+        """The next message. Raises `StreamClosed`."""
+        with trio.fail_after(PATIENCE):
+            opcode, payload = await self._peer.frame()
+            while opcode == PING:
+                opcode, payload = await self._peer.frame()
+        if opcode == CLOSE:
+            raise StreamClosed(int.from_bytes(payload[:2], "big"))
+        assert opcode == TEXT
+        message: dict[str, Any] = json.loads(payload)
+        return message
+
+    async def hear(self, position: int) -> list[int]:
+        """Wait until ``position`` is told; answer the positions on the way there."""
+        told: list[int] = []
+        while not told or told[-1] < position:
+            message = await self.next()
+            assert message["type"] == "changed"
+            told.append(message["position"])
+        return told
+
+    async def closed(self) -> int:
+        """Wait for the end of the stream; answer the code that it was closed with."""
+        try:
+            while True:
+                await self.next()
+        except StreamClosed as end:
+            code: int = end.args[0]
+            return code
+
+
+@asynccontextmanager
+async def listening(port: int, headers: dict[str, str]) -> AsyncIterator[Device]:
+    """Open a stream at the server of ``port``, as who ``headers`` show."""
+    lines = (f"{name}: {value}\r\n" for name, value in {**HANDSHAKE, **headers}.items())
+    request = f"GET /api/sync/notices HTTP/1.1\r\n{''.join(lines)}\r\n"
+    with trio.fail_after(PATIENCE):
+        stream = await trio.open_tcp_stream("127.0.0.1", port)
+    async with stream:
+        peer = Peer(stream)
+        await peer.send(request.encode())
+        with trio.fail_after(PATIENCE):
+            head = await peer.head()
+        assert head.startswith(b"HTTP/1.1 101 "), head
+        device = Device(peer)
+        assert (await device.next())["type"] == "hello"
+        yield device

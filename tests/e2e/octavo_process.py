@@ -1,0 +1,142 @@
+"""Octavo servers for tests that start, kill and start them again on the same data."""
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import IO
+from urllib.parse import unquote
+
+from tests.e2e.server import PATIENCE, start
+
+PUBLIC = "https://notes.example.org"
+"""The origin of every server here; where it really listens is another matter."""
+
+_LINK = r"/register\?invitation=(\S+)"
+
+
+class Lines:
+    """The lines that a process writes, read all the while, so that it never waits for a reader."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.all: list[str] = []
+        self._stream = stream
+        self._new: SimpleQueue[str | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def find(self, pattern: str) -> str:
+        """Wait for a line, behind those that were found before; answer its first group."""
+        deadline = time.monotonic() + PATIENCE
+        try:
+            while (line := self._new.get(timeout=max(0, deadline - time.monotonic()))) is not None:
+                found = re.search(pattern, line)
+                if found is not None:
+                    return found[1]
+        except Empty:
+            pass
+        raise AssertionError(f"nothing like {pattern} in:\n{''.join(self.all)}")
+
+    def finish(self) -> None:
+        """Wait for the end of the stream."""
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+    def _read(self) -> None:
+        for line in self._stream:
+            self.all.append(line)
+            self._new.put(line)
+        self._new.put(None)
+
+
+class Octavo:
+    """A running server.
+
+    Args:
+        process: the server, with pipes for its output.
+        folder: its data folder.
+        options: that it was started with, beside those that every server here has.
+    """
+
+    def __init__(
+        self, process: "subprocess.Popen[str]", folder: Path, options: tuple[str, ...]
+    ) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.process = process
+        self.folder = folder
+        self.options = options
+        self.port = 0
+        self.log = Lines(process.stderr)
+        self._told = Lines(process.stdout)
+
+    def wait_until_listening(self) -> None:
+        """Learn the port."""
+        self.port = int(self.log.find(r"Octavo listens on http://127\.0\.0\.1:([0-9]+)"))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def invitation(self) -> str:
+        """The token that the first start of an installation prints."""
+        return unquote(self._told.find(_LINK))
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.process.kill()
+        self.ended()
+
+    def stop(self) -> tuple[int, list[str]]:
+        """End it in order; answer its exit code, and what its log holds beside information."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.ended()
+
+    def ended(self) -> tuple[int, list[str]]:
+        """Wait for its end; answer as `stop`."""
+        code = self.process.wait(PATIENCE)
+        self.log.finish()
+        self._told.finish()
+        return code, [line for line in self.log.all if " info " not in line]
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[Octavo]:
+    """Run a server on the data folder ``folder``; it is killed at the end if it still runs."""
+    given = ("--bind", "127.0.0.1:0", "--public-url", PUBLIC, "--data-dir", str(folder))
+    with start(*given, *options, folder=folder.parent, stdout=subprocess.PIPE) as process:
+        octavo = Octavo(process, folder, options)
+        try:
+            octavo.wait_until_listening()
+            yield octavo
+        finally:
+            octavo.kill()
+
+
+@contextmanager
+def data_folder() -> Iterator[Path]:
+    """A new data folder, gone at the end."""
+    with tempfile.TemporaryDirectory(prefix="octavo-") as name:
+        folder = Path(name) / "data"
+        os.mkdir(folder, 0o700)
+        yield folder
+
+
+def invited(folder: Path, *options: str) -> str:
+    """The token of a link that ``octavo invite`` prints."""
+    given = ("--public-url", PUBLIC, "--data-dir", str(folder))
+    with start(
+        *given, *options, folder=folder.parent, command="invite", stdout=subprocess.PIPE
+    ) as process:
+        told, said = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, said) == (0, "")
+    found = re.fullmatch(re.escape(PUBLIC) + _LINK + r"\n", told)
+    assert found is not None, told
+    return unquote(found[1])

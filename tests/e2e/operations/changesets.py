@@ -1,0 +1,141 @@
+"""Cases of changesets, of what came of them, and of the stream that tells of them."""
+
+from collections.abc import Callable
+
+import httpx
+
+from tests.e2e.octavo_process import PUBLIC
+from tests.e2e.operations.cases import leads
+from tests.e2e.operations.files import update
+from tests.e2e.operations.world import SYNC, UNKNOWN, Json, World, fresh_id
+
+
+def create(**given: object) -> Json:
+    path = f"{fresh_id()}.md"
+    return {"op": "create", "fileId": fresh_id(), "path": path, "text": "text", **given}
+
+
+def guarded(op: str, note: Json, **given: object) -> Json:
+    return {"op": op, "fileId": note["fileId"], "ifMatch": note["revision"]["id"], **given}
+
+
+@leads("pushChangeset", "200")
+def changeset_of_every_kind_pushed(world: World) -> httpx.Response:
+    moved, gone, restored, purged = world.note(), world.note(), world.deleted(), world.deleted()
+    answer = world.push(
+        create(path=moved["path"]),
+        guarded("update", moved, path=f"{fresh_id()}.md", text="new"),
+        guarded("delete", gone),
+        guarded("restore", restored),
+        {"op": "purge", "fileId": purged["fileId"]},
+    )
+    outcomes = [each["outcome"] for each in answer.json()["changes"]]
+    assert outcomes == ["created", "updated", "deleted", "restored", "purged"]
+    return answer
+
+
+REFUSED: dict[str, Callable[[World], Json]] = {
+    "not_found": lambda world: guarded("update", {**world.note(), "fileId": UNKNOWN}, text="a"),
+    "file_exists": lambda world: create(fileId=world.note()["fileId"]),
+    "file_live": lambda world: guarded("restore", world.note()),
+    "path_conflict": lambda world: create(path=world.note()["path"]),
+    "file_purged": lambda world: create(fileId=world.purged()["fileId"]),
+    "head_moved": lambda world: guarded("delete", moved_on(world)),
+    "invalid_path": lambda _: create(path="a/../b.md"),
+    "invalid_graph": lambda world: create(path=world.note()["path"] + "/below.md"),
+    "invalid_content": lambda _: create(text="\0"),
+}
+"""Operations that are refused, and the whole changeset with them."""
+
+
+def moved_on(world: World) -> Json:
+    note = world.note()
+    assert update(world, note, text="newer").status_code == 200
+    return note
+
+
+def refused_as_a_whole(make: Callable[[World], Json]) -> Callable[[World], httpx.Response]:
+    def push(world: World) -> httpx.Response:
+        good = create()
+        answer = world.push(good, make(world))
+        assert world.ask("GET", world.file(good)).status_code == 404
+        return answer
+
+    return push
+
+
+for code, make in REFUSED.items():
+    leads("pushChangeset", code)(refused_as_a_whole(make))
+
+
+@leads("pushChangeset", "mutation_reused")
+def changeset_pushed_with_a_mutation_that_was_used(world: World) -> httpx.Response:
+    mutation = world.note()["revision"]["mutationId"]
+    body = {"mutationId": mutation, "operations": [create()]}
+    return world.ask("POST", f"{world.base}/changesets", json=body, headers=SYNC)
+
+
+@leads("pushChangeset", "too_many_files")
+def changeset_of_too_many_files_pushed(world: World) -> httpx.Response:
+    return world.push(*(create() for _ in range(501)))
+
+
+@leads("pushChangeset", "unsupported_protocol")
+def changeset_pushed_in_another_protocol(world: World) -> httpx.Response:
+    return world.push(create(), headers={"sync-protocol": "0"})
+
+
+@leads("getReceipt", "200")
+def receipt_read(world: World) -> httpx.Response:
+    pushed = world.push(create(), create()).json()
+    answer = world.ask("GET", f"{world.base}/receipts/{pushed['mutationId']}")
+    assert answer.json() == pushed
+    return answer
+
+
+@leads("getReceipt", "not_found")
+def unknown_receipt_read(world: World) -> httpx.Response:
+    return world.ask("GET", f"{world.base}/receipts/{UNKNOWN}")
+
+
+def handshake(world: World, headers: dict[str, str]) -> httpx.Response:
+    upgrade = {
+        "connection": "Upgrade",
+        "upgrade": "websocket",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "sec-websocket-protocol": "octavo.notices.v1",
+    }
+    with world.http.stream("GET", "/api/sync/notices", headers={**upgrade, **headers}) as answer:
+        if answer.status_code == 101:
+            # What follows is no longer HTTP.
+            return httpx.Response(101, headers=answer.headers, request=answer.request)
+        answer.read()
+    return answer
+
+
+@leads("openSyncNotices", "101")
+def stream_opened(world: World) -> httpx.Response:
+    answer = handshake(world, world.owner.by_cookie)
+    assert answer.headers["sec-websocket-protocol"] == "octavo.notices.v1"
+    return answer
+
+
+@leads("openSyncNotices", "invalid_request")
+def stream_opened_without_the_subprotocol(world: World) -> httpx.Response:
+    return handshake(world, {**world.owner.by_key, "sec-websocket-protocol": "other"})
+
+
+@leads("openSyncNotices", "not_signed_in")
+def stream_opened_by_nobody(world: World) -> httpx.Response:
+    return handshake(world, {"origin": PUBLIC})
+
+
+@leads("openSyncNotices", "key_refused")
+def stream_opened_with_a_key_that_is_none(world: World) -> httpx.Response:
+    return handshake(world, {"authorization": "Bearer octk_none"})
+
+
+@leads("openSyncNotices", "wrong_origin")
+def stream_opened_from_elsewhere(world: World) -> httpx.Response:
+    return handshake(world, {**world.owner.by_cookie, "origin": "https://elsewhere.example"})

@@ -1,0 +1,135 @@
+"""Cases of the refusals that many operations have alike, made from the document itself."""
+
+import json
+import re
+import socket
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import httpx
+
+from tests.e2e.operations.cases import Case
+from tests.e2e.operations.world import SYNC, UNKNOWN, World
+from tests.e2e.server import PATIENCE
+
+Told = dict[str, Any]
+"""An operation as the document tells it, with its ``method`` and its ``path``."""
+
+
+def operations(document: dict[str, Any]) -> list[Told]:
+    """Every operation of a document."""
+    return [
+        {**told, "method": method.upper(), "path": path}
+        for path, methods in document["paths"].items()
+        for method, told in methods.items()
+    ]
+
+
+def target(told: Told, workspace: str) -> str:
+    """An address of the operation, in ``workspace`` and with unknown ids else."""
+    return re.sub(r"\{\w+\}", UNKNOWN, told["path"].replace("{workspaceId}", workspace))
+
+
+def ask(world: World, told: Told, headers: dict[str, str], content: bytes = b"") -> httpx.Response:
+    """Ask with a body that passes for JSON, if the operation takes one."""
+    if "requestBody" in told:
+        headers = {"content-type": "application/json", **headers}
+        content = content or b"{}"
+    return world.anybody(
+        told["method"],
+        target(told, world.workspace),
+        headers={**SYNC, "if-match": f'"{UNKNOWN}"', **headers},
+        content=content or None,
+    )
+
+
+def with_a_request_id_that_is_none(world: World, told: Told) -> httpx.Response:
+    return ask(world, told, {**world.owner.by_key, "x-request-id": "no spaces"})
+
+
+def by_nobody(world: World, told: Told) -> httpx.Response:
+    return ask(world, told, {})
+
+
+def with_an_unknown_key(world: World, told: Told) -> httpx.Response:
+    return ask(world, told, {"authorization": "Bearer octk_" + "0" * 36})
+
+
+def from_elsewhere(world: World, told: Told) -> httpx.Response:
+    return ask(world, told, {"cookie": world.owner.cookie, "origin": "https://elsewhere.example"})
+
+
+def by_a_reader(world: World, told: Told) -> httpx.Response:
+    return ask(world, told, world.reader.by_key, valid(told["operationId"]))
+
+
+def by_a_stranger(world: World, told: Told) -> httpx.Response:
+    return ask(world, told, world.stranger.by_key, valid(told["operationId"]))
+
+
+def by_who_is_locked(world: World, told: Told) -> httpx.Response:
+    return ask(world, told, world.locked.by_key, valid(told["operationId"]))
+
+
+def with_text(world: World, told: Told) -> httpx.Response:
+    return ask(world, told, {**world.owner.by_key, "content-type": "text/plain"})
+
+
+def with_too_much(world: World, told: Told) -> httpx.Response:
+    most = int(told["requestBody"]["description"].partition(" ")[0])
+    return ask(world, told, world.owner.by_key, b" " * (most + 1))
+
+
+def with_a_body_that_stops(world: World, told: Told) -> httpx.Response:
+    url = world.http.base_url
+    head = (
+        f"{told['method']} {target(told, world.workspace)} HTTP/1.1\r\nhost: a\r\n"
+        f"authorization: Bearer {world.owner.key}\r\nsync-protocol: 1\r\n"
+        "content-type: application/json\r\ncontent-length: 100\r\n\r\n{"
+    )
+    with socket.create_connection((url.host, url.port), timeout=PATIENCE) as plain:
+        plain.sendall(head.encode())
+        received = b"".join(iter(lambda: plain.recv(65536), b""))
+    first, _, rest = received.partition(b"\r\n")
+    lines, _, body = rest.partition(b"\r\n\r\n")
+    headers = dict(line.split(": ", 1) for line in lines.decode().split("\r\n"))
+    request = httpx.Request(told["method"], str(url))
+    status = int(first.split()[1])
+    answer = httpx.Response(status, headers=headers, content=body, request=request)
+    answer.elapsed = timedelta()
+    return answer
+
+
+ALIKE: dict[str, Callable[[World, Told], httpx.Response]] = {
+    "invalid_request": with_a_request_id_that_is_none,
+    "not_signed_in": by_nobody,
+    "key_refused": with_an_unknown_key,
+    "wrong_origin": from_elsewhere,
+    "forbidden": by_a_reader,
+    "not_found": by_a_stranger,
+    "account_locked": by_who_is_locked,
+    "unsupported_media_type": with_text,
+    "body_too_large": with_too_much,
+    "body_timeout": with_a_body_that_stops,
+}
+
+
+def valid(operation_id: str) -> bytes:
+    """A body that the operation takes, where it asks who may before it looks at what."""
+    body: dict[str, object] = {}
+    if operation_id in ("createWorkspace", "updateWorkspace"):
+        body = {"name": "Name"}
+    elif operation_id == "createFile":
+        body = {"path": "a.md", "text": ""}
+    elif operation_id == "updateFile":
+        body = {"text": ""}
+    elif operation_id == "pushChangeset":
+        change = {"op": "purge", "fileId": UNKNOWN}
+        body = {"mutationId": UNKNOWN, "operations": [change]}
+    return json.dumps(body).encode()
+
+
+def common_case(told: Told, code: str) -> Case:
+    """The case of a refusal that is brought about in the same way everywhere."""
+    return Case(told["operationId"], code, lambda world: ALIKE[code](world, told))

@@ -1,0 +1,240 @@
+"""Cases of signing in, of accounts, sessions and keys, and of what needs nobody."""
+
+from itertools import count
+
+import httpx
+
+from tests.e2e.octavo_process import PUBLIC
+from tests.e2e.operations.cases import leads
+from tests.e2e.operations.world import UNKNOWN, Json, World
+from tests.e2e.people import PASSWORD, Person
+
+OURS = {"origin": PUBLIC}
+
+_numbers = count(1)
+
+
+@leads("getHealth", "200")
+def health(world: World) -> httpx.Response:
+    return world.anybody("GET", "/api/health")
+
+
+@leads("getRootHealth", "200")
+def root_health(world: World) -> httpx.Response:
+    return world.anybody("GET", "/health")
+
+
+@leads("getReadiness", "200")
+def readiness(world: World) -> httpx.Response:
+    return world.anybody("GET", "/api/ready")
+
+
+@leads("getRootReadiness", "200")
+def root_readiness(world: World) -> httpx.Response:
+    return world.anybody("GET", "/ready?detail=summary")
+
+
+@leads("getContract", "200")
+def contract(world: World) -> httpx.Response:
+    return world.anybody("GET", "/api/openapi.json")
+
+
+@leads("getSyncProtocol", "200")
+def protocol(world: World) -> httpx.Response:
+    return world.anybody("GET", "/api/sync/protocol")
+
+
+def registration(world: World, **given: object) -> httpx.Response:
+    body = {
+        "invitation": "unknown",
+        "address": f"nobody{next(_numbers)}@example.org",
+        "password": PASSWORD,
+        "displayName": "Nobody",
+        **given,
+    }
+    return world.anybody("POST", "/api/registrations", json=body, headers=OURS)
+
+
+@leads("registerAccount", "201")
+def registered(world: World) -> httpx.Response:
+    return registration(world, invitation=world.invitation())
+
+
+@leads("registerAccount", "not_found")
+def registered_without_an_invitation(world: World) -> httpx.Response:
+    return registration(world)
+
+
+@leads("registerAccount", "address_taken")
+def registered_twice(world: World) -> httpx.Response:
+    return registration(world, invitation=world.invitation(), address=world.owner.address)
+
+
+@leads("registerAccount", "rate_limited")
+def registered_too_often(world: World) -> httpx.Response:
+    for _ in range(20):
+        answer = registration(world, address="often@example.org")
+        if answer.status_code == 429:
+            break
+    return answer
+
+
+@leads("registerAccount", "wrong_origin")
+def registered_from_elsewhere(world: World) -> httpx.Response:
+    body = {"address": "a@example.org", "password": PASSWORD, "displayName": "A"}
+    headers = {"origin": "https://elsewhere.example"}
+    return world.anybody("POST", "/api/registrations", json=body, headers=headers)
+
+
+def sign_in(world: World, address: str, password: str = PASSWORD) -> httpx.Response:
+    given = {"email": address, "password": password}
+    return world.anybody("POST", "/api/auth/sign-in/email", json=given, headers=OURS)
+
+
+@leads("signInWithPassword", "200")
+def signed_in(world: World) -> httpx.Response:
+    return sign_in(world, world.stranger.address)
+
+
+@leads("signInWithPassword", "credential_refused")
+def signed_in_with_another_password(world: World) -> httpx.Response:
+    return sign_in(world, world.stranger.address, "another password")
+
+
+@leads("signInWithPassword", "rate_limited")
+def signed_in_too_often(world: World) -> httpx.Response:
+    for _ in range(20):
+        answer = sign_in(world, "nobody@example.org")
+        if answer.status_code == 429:
+            break
+    return answer
+
+
+@leads("signInWithPassword", "wrong_origin")
+def signed_in_from_elsewhere(world: World) -> httpx.Response:
+    given = {"email": world.stranger.address, "password": PASSWORD}
+    return world.anybody("POST", "/api/auth/sign-in/email", json=given)
+
+
+@leads("getAuthSession", "200")
+def auth_session(world: World) -> httpx.Response:
+    headers = {"cookie": world.owner.cookie}
+    answer = world.anybody("GET", "/api/auth/get-session", headers=headers)
+    assert answer.json()["user"]["email"] == world.owner.address
+    return answer
+
+
+@leads("getAuthSession", "wrong_origin")
+def auth_session_from_elsewhere(world: World) -> httpx.Response:
+    headers = {"cookie": world.owner.cookie, "origin": "https://elsewhere.example"}
+    return world.anybody("GET", "/api/auth/get-session", headers=headers)
+
+
+def signed_in_anew(world: World) -> dict[str, str]:
+    answer = sign_in(world, world.stranger.address)
+    assert answer.status_code == 200, answer.text
+    return {"cookie": answer.headers["set-cookie"].partition(";")[0], **OURS}
+
+
+@leads("signOut", "200")
+def signed_out(world: World) -> httpx.Response:
+    headers = signed_in_anew(world)
+    answer = world.anybody("POST", "/api/auth/sign-out", json={}, headers=headers)
+    assert world.anybody("GET", "/api/account", headers=headers).status_code == 401
+    return answer
+
+
+@leads("signOut", "wrong_origin")
+def signed_out_from_elsewhere(world: World) -> httpx.Response:
+    headers = {"cookie": world.owner.cookie}
+    return world.anybody("POST", "/api/auth/sign-out", json={}, headers=headers)
+
+
+@leads("getAccount", "200")
+def account(world: World) -> httpx.Response:
+    answer = world.ask("GET", "/api/account")
+    assert answer.json()["address"] == world.owner.address
+    return answer
+
+
+@leads("listSessions", "200")
+def sessions(world: World) -> httpx.Response:
+    return world.ask("GET", "/api/account/sessions", headers=world.owner.by_cookie)
+
+
+def sessions_of(world: World, person: Person) -> list[Json]:
+    answer = world.ask("GET", "/api/account/sessions", headers=person.by_key)
+    found: list[Json] = answer.json()["items"]
+    return found
+
+
+@leads("revokeSession", "200")
+def session_revoked(world: World) -> httpx.Response:
+    headers = signed_in_anew(world)
+    newest = sessions_of(world, world.stranger)[0]["id"]
+    path = f"/api/account/sessions/{newest}"
+    answer = world.ask("DELETE", path, headers=world.stranger.by_key)
+    assert world.anybody("GET", "/api/account", headers=headers).status_code == 401
+    return answer
+
+
+@leads("revokeSession", "not_found")
+def session_of_another_revoked(world: World) -> httpx.Response:
+    foreign = sessions_of(world, world.owner)[0]["id"]
+    return world.ask("DELETE", f"/api/account/sessions/{foreign}", headers=world.stranger.by_key)
+
+
+@leads("revokeOtherSessions", "200")
+def other_sessions_revoked(world: World) -> httpx.Response:
+    headers = signed_in_anew(world)
+    answer = world.anybody("POST", "/api/account/sessions/revoke-others", headers=headers)
+    assert len(sessions_of(world, world.stranger)) == 1
+    return answer
+
+
+@leads("listApiKeys", "200")
+def keys(world: World) -> httpx.Response:
+    answer = world.ask("GET", "/api/account/keys")
+    assert all("secret" not in key for key in answer.json()["items"])
+    return answer
+
+
+def new_key(world: World) -> httpx.Response:
+    return world.ask(
+        "POST", "/api/account/keys", json={"name": "one more"}, headers=world.stranger.by_key
+    )
+
+
+@leads("createApiKey", "201")
+def key_made(world: World) -> httpx.Response:
+    answer = new_key(world)
+    secret = answer.json()["secret"]
+    by_key = {"authorization": f"Bearer {secret}"}
+    assert world.anybody("GET", "/api/account", headers=by_key).status_code == 200
+    return answer
+
+
+@leads("createApiKey", "too_many_keys")
+def too_many_keys_made(world: World) -> httpx.Response:
+    made = []
+    while (answer := new_key(world)).status_code == 201:
+        made.append(answer.json()["id"])
+        assert len(made) < 30
+    for key in made:
+        world.ask("DELETE", f"/api/account/keys/{key}", headers=world.stranger.by_key)
+    return answer
+
+
+@leads("revokeApiKey", "200")
+def key_revoked(world: World) -> httpx.Response:
+    made = new_key(world).json()
+    path = f"/api/account/keys/{made['id']}"
+    answer = world.ask("DELETE", path, headers=world.stranger.by_key)
+    by_key = {"authorization": f"Bearer {made['secret']}"}
+    assert world.anybody("GET", "/api/account", headers=by_key).status_code == 401
+    return answer
+
+
+@leads("revokeApiKey", "not_found")
+def unknown_key_revoked(world: World) -> httpx.Response:
+    return world.ask("DELETE", f"/api/account/keys/{UNKNOWN}")

@@ -1,0 +1,217 @@
+"""Clients that save notes of one workspace and note down what they were told."""
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from octavo.actors.testing import Commit, FeedEntry, History, Operation, Value, check_order
+from tests.e2e.plain_client import Answer, ConnectionLost, PlainClient
+
+Json = dict[str, Any]
+SYNC = {"sync-protocol": "1"}
+# With these nothing was changed; 503 says in words whether it may have been.
+_DEFINITE = (404, 409, 410, 412, 422)
+_PAGE = 500
+
+
+@dataclass
+class Save:
+    """One change with a mutation of its own, to be sent once or again."""
+
+    method: str
+    path: str
+    body: Json
+    headers: dict[str, str]
+    commit: Commit
+    receipt: Json | None = None
+    """What came of it, as the client was told; None as long as nobody said that it was kept."""
+    refused: bool = False
+
+
+@dataclass(frozen=True)
+class Head:
+    """A live note as a client knows it."""
+
+    revision_id: str
+    text: str
+
+
+@dataclass
+class Desk:
+    """What the clients of one workspace know together, and their history.
+
+    Attributes:
+        workspace: its id.
+        chance: decides what they do; seeded.
+        history: what they asked, and what they learnt.
+        heads: the live notes as they were last heard of; they may have moved on.
+        saves: all that they sent.
+        settled: how many of them it is known of what came of them.
+    """
+
+    workspace: str
+    chance: random.Random
+    history: History[Operation] = field(default_factory=History)
+    heads: dict[str, Head] = field(default_factory=dict)
+    saves: list[Save] = field(default_factory=list)
+    settled: int = 0
+
+    @property
+    def base(self) -> str:
+        return f"/api/workspaces/{self.workspace}"
+
+    def new_id(self) -> str:
+        return f"20000000-0000-7000-8000-{self.chance.randrange(16**12):012x}"
+
+    def next_save(self) -> Save:
+        """Decide on a change: a new note, new text for one, or several changes at once."""
+        kind = self.chance.choice(("create", "update", "update", "changeset"))
+        if kind == "create" or len(self.heads) < 5:
+            save = self._creation()
+        elif kind == "update":
+            save = self._update(self.chance.choice(sorted(self.heads)))
+        else:
+            save = self._changeset(self.chance.sample(sorted(self.heads), 3))
+        self.saves.append(save)
+        return save
+
+    def _text(self) -> str:
+        """A text that nobody else writes."""
+        return f"{self.new_id()} " + "x" * self.chance.choice((1, 100, 5_000))
+
+    def _commit(self, mutation: str, swaps: dict[str, tuple[Value, Value]]) -> Commit:
+        return Commit.of(self.workspace, mutation, swaps)
+
+    def _creation(self) -> Save:
+        mutation, file_id, text = self.new_id(), self.new_id(), self._text()
+        body = {"fileId": file_id, "path": f"{file_id}.md", "text": text, "mutationId": mutation}
+        commit = self._commit(mutation, {file_id: (None, text)})
+        return Save("POST", f"{self.base}/files", body, {}, commit)
+
+    def _update(self, file_id: str) -> Save:
+        mutation, text, head = self.new_id(), self._text(), self.heads[file_id]
+        return Save(
+            "PUT",
+            f"{self.base}/files/{file_id}",
+            {"text": text, "mutationId": mutation},
+            {"if-match": f'"{head.revision_id}"'},
+            self._commit(mutation, {file_id: (head.text, text)}),
+        )
+
+    def _changeset(self, file_ids: list[str]) -> Save:
+        mutation, made = self.new_id(), self.new_id()
+        swaps: dict[str, tuple[Value, Value]] = {made: (None, self._text())}
+        operations: list[Json] = [
+            {"op": "create", "fileId": made, "path": f"{made}.md", "text": swaps[made][1]}
+        ]
+        gone = self.chance.choice((None, file_ids[0]))
+        for file_id in file_ids:
+            head = self.heads[file_id]
+            guarded: Json = {"fileId": file_id, "ifMatch": head.revision_id}
+            if file_id == gone:
+                swaps[file_id] = (head.text, None)
+                operations.append({"op": "delete", **guarded})
+            else:
+                swaps[file_id] = (head.text, self._text())
+                operations.append({"op": "update", **guarded, "text": swaps[file_id][1]})
+        body = {"mutationId": mutation, "operations": operations}
+        return Save("POST", f"{self.base}/changesets", body, SYNC, self._commit(mutation, swaps))
+
+    async def send(self, process: str, save: Save, plain: PlainClient) -> Answer | None:
+        """Send a change and note down what comes of it; None when no answer came."""
+        with self.history.record(process, save.commit) as invocation:
+            try:
+                answer = await plain.request(save.method, save.path, save.body, save.headers)
+            except ConnectionLost:
+                return None
+            if answer.is_success:
+                save.receipt = _receipt(save, answer.json())
+                invocation.ok(save.receipt["position"])
+                self._learn(save)
+            elif answer.status in _DEFINITE:
+                save.refused = True
+                invocation.refused()
+            else:
+                assert answer.status == 503, answer.body
+        return answer
+
+    def _learn(self, save: Save) -> None:
+        assert save.receipt is not None
+        for change in save.receipt["changes"]:
+            text = save.commit.written[change["fileId"]]
+            if text is None:
+                self.heads.pop(change["fileId"], None)
+            else:
+                self.heads[change["fileId"]] = Head(change["revision"]["id"], str(text))
+
+    async def look(self, http: httpx.AsyncClient) -> None:
+        """Read the heads anew, as a client does that lost its connection."""
+        answer = await http.get(f"{self.base}/snapshot", headers=SYNC)
+        *lines, end = (line for line in answer.text.split("\n") if line)
+        assert '"files":' in end
+        found = [json.loads(line) for line in lines]
+        self.heads = {each["fileId"]: Head(each["revisionId"], each["text"]) for each in found}
+
+    async def told(self, save: Save, http: httpx.AsyncClient) -> Json | None:
+        """What the receipt of a change says; None when there is none."""
+        answer = await http.get(f"{self.base}/receipts/{save.commit.mutation}")
+        assert answer.status_code in (200, 404), answer.text
+        found: Json | None = answer.json() if answer.status_code == 200 else None
+        return found
+
+    async def judge(self, http: httpx.AsyncClient) -> int:
+        """Hold all that the workspace holds against the history; answer its position.
+
+        Every acknowledged change is there once, with its texts, at the position that its client
+        was told; every other one wholly or not at all; positions have no gaps, and no update
+        overwrote what it had not seen.
+        """
+        feed = await self._read_feed(http)
+        check_order(self.history, {self.workspace: feed})
+        page = await http.get(f"{self.base}/feed?after=0&limit=1", headers=SYNC)
+        assert page.json()["position"] == len(feed)
+        return len(feed)
+
+    async def _read_feed(self, http: httpx.AsyncClient) -> list[FeedEntry]:
+        revision_ids = [each async for each in self._revision_ids(http)]
+        swaps: dict[tuple[int, str], dict[str, Value]] = defaultdict(dict)
+        for start in range(0, len(revision_ids), _PAGE):
+            asked = {"revisionIds": revision_ids[start : start + _PAGE]}
+            answer = await http.post(f"{self.base}/files/read", json=asked)
+            assert answer.json()["missing"] == []
+            for each in answer.json()["items"]:
+                place = (each["head"]["position"], each["head"]["mutationId"])
+                swaps[place][each["id"]] = each["text"] if each["state"] == "live" else None
+        return [FeedEntry(at, mutation, swaps[at, mutation]) for at, mutation in sorted(swaps)]
+
+    async def _revision_ids(self, http: httpx.AsyncClient) -> AsyncIterator[str]:
+        for state in ("live", "deleted"):
+            async for file in _pages(http, f"{self.base}/files", state=state):
+                async for each in _pages(http, f"{self.base}/files/{file['id']}/revisions"):
+                    yield each["id"]
+
+
+async def _pages(http: httpx.AsyncClient, path: str, **params: str) -> AsyncIterator[Json]:
+    after: dict[str, str] = {}
+    while True:
+        answer = await http.get(path, params={**params, **after})
+        assert answer.status_code == 200, answer.text
+        page = answer.json()
+        for each in page["items"]:
+            yield each
+        if page["next"] is None:
+            return
+        after = {"after": page["next"]}
+
+
+def _receipt(save: Save, told: Json) -> Json:
+    """What the receipt of a change says, from the answer to it."""
+    if "changes" in told:
+        return told
+    mutation, position = save.commit.mutation, told["position"]
+    return {"mutationId": mutation, "position": position, "changes": [told]}

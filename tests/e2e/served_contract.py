@@ -1,0 +1,78 @@
+"""Holds the answers of a server against the document of the contract that it serves."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import schemathesis
+
+_STATUS_WITHOUT_BODY = (101, 204, 304)
+
+
+class Undocumented(AssertionError):
+    """The answer is none that the contract tells of."""
+
+
+class ServedContract:
+    """The contract as a server tells it.
+
+    Args:
+        document: what it answers at ``/api/openapi.json``.
+    """
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._operations = {each.id: each for each in _operations(document)}
+        self._schema = schemathesis.openapi.from_dict(document)
+
+    def operation_of(self, method: str, path: str) -> str | None:
+        """The id of the operation that serves ``method`` at ``path``."""
+        wanted = "GET" if method == "HEAD" else method
+        for each in self._operations.values():
+            if each.method == wanted and each.pattern.fullmatch(path):
+                return each.id
+        return None
+
+    def check(self, operation_id: str, answer: httpx.Response) -> None:
+        """Raise when ``answer`` is none that the operation is documented to give."""
+        operation = self._operations[operation_id]
+        told = operation.responses.get(str(answer.status_code))
+        shown = f"{operation_id} answered {answer.status_code} {answer.text[:500]!r}"
+        if told is None:
+            raise Undocumented(f"{shown}: no such status")
+        if "x-request-id" not in answer.headers:
+            raise Undocumented(f"{shown}: no x-request-id")
+        content_type = answer.headers.get("content-type")
+        if answer.status_code in _STATUS_WITHOUT_BODY:
+            if answer.content or content_type is not None:
+                raise Undocumented(f"{shown}: a body")
+            return
+        if content_type not in told["content"]:
+            raise Undocumented(f"{shown}: of type {content_type}")
+        self._schema[operation.path][operation.method].validate_response(answer)
+
+    def codes(self) -> Iterator[tuple[str, str]]:
+        """Every pair of an operation and a code, or the status of a success, that is told."""
+        return (pair for each in self._operations.values() for pair in each.codes())
+
+
+class _Operation:
+    def __init__(self, path: str, method: str, told: dict[str, Any]) -> None:
+        self.id: str = told["operationId"]
+        self.path, self.method = path, method.upper()
+        self.responses: dict[str, Any] = told["responses"]
+        self.pattern = re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)))
+
+    def codes(self) -> Iterator[tuple[str, str]]:
+        for status, told in self.responses.items():
+            if int(status) < 400:
+                yield self.id, status
+                continue
+            schema = told["content"]["application/problem+json"]["schema"]
+            yield from ((self.id, code) for code in schema["properties"]["code"]["enum"])
+
+
+def _operations(document: dict[str, Any]) -> Iterator[_Operation]:
+    for path, methods in document["paths"].items():
+        for method, told in methods.items():
+            yield _Operation(path, method, told)

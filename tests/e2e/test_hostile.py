@@ -1,0 +1,189 @@
+"""Mutated requests by somebody signed in and by nobody: no 500, no end, nothing of others.
+
+The number of cases comes from ``OCTAVO_HOSTILE_CASES``. A failing case names its number.
+"""
+
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+
+import httpx
+import pytest
+import trio
+
+from tests.e2e.hostile.requests import Surroundings, mutated, request_to
+from tests.e2e.hostile.websockets import session
+from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
+from tests.e2e.operations.common import operations
+from tests.e2e.people import Person, client, invite, register
+from tests.e2e.server import PATIENCE
+from tests.wire.answers import check_http2_frames, check_websocket_frames, read_answers
+from tests.wire.mutation import mutate
+
+CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "10000"))
+BATCH = 250
+"""Cases on one workspace, whose note they change, delete and purge."""
+AT_ONCE = 16
+# In the names, the paths and the texts of somebody else, and in nothing that is sent.
+MARK = "Zwielicht"
+OUTCOMES = {101, 200, 201, 304, 400, 401, 403, 404, 405, 409, 410, 412, 413, 415, 422, 428, 429}
+# The wire knows no such method, or no such version of HTTP.
+UNSERVED = {501, 505}
+
+_fresh = count(1)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An attacker, a victim, and what each has."""
+
+    octavo: Octavo
+    attacker: Person
+    victim: Person
+    workspace: str
+    foreign: list[str]
+
+
+def workspace_with_a_note(http: httpx.Client, name: str, path: str, text: str) -> list[str]:
+    """Ids of a workspace, of a note in it, of its revision and of its mutation."""
+    made = http.post("/api/workspaces", json={"name": name})
+    workspace = made.json()["id"]
+    mutation = f"40000000-0000-7000-8000-{next(_fresh):012x}"
+    given = {"path": path, "text": text, "mutationId": mutation}
+    note = http.post(f"/api/workspaces/{workspace}/files", json=given)
+    assert note.status_code == 201, note.text
+    return [workspace, note.json()["fileId"], note.json()["revision"]["id"], mutation]
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    with ExitStack() as stack:
+        folder = stack.enter_context(data_folder())
+        octavo = stack.enter_context(running(folder, "--connections-per-client", "1000"))
+        victim = register(octavo.url, octavo.invitation())
+        attacker = register(octavo.url, invite(folder))
+        with client(octavo.url, victim) as http:
+            kept = workspace_with_a_note(http, MARK, f"{MARK}/{MARK}.md", f"{MARK} " * 100)
+            http.post("/api/account/keys", json={"name": MARK})
+            others = [
+                http.get(f"/api/account/{what}").json()["items"][0]["id"]
+                for what in ("keys", "sessions")
+            ]
+        yield Scene(octavo, attacker, victim, kept[0], [*kept, victim.account_id, *others])
+        assert octavo.stop() == (0, [])
+
+
+def surroundings(scene: Scene) -> Surroundings:
+    """What a batch of cases has to name; its own workspace is new."""
+    person = scene.attacker
+    with client(scene.octavo.url, person) as http:
+        own = workspace_with_a_note(http, "Own", "own.md", "own")
+    signed = [person.by_key, person.by_cookie] * 4 + [{}, {"origin": PUBLIC}]
+    return Surroundings(signed, own, scene.foreign)
+
+
+def everything_of(scene: Scene) -> str:
+    """What the victim has, as it is told to the victim."""
+    with client(scene.octavo.url, scene.victim) as http:
+        answers = [
+            http.get(path)
+            for path in (
+                "/api/account",
+                "/api/workspaces",
+                f"/api/workspaces/{scene.workspace}/snapshot",
+            )
+        ]
+    assert all(answer.status_code == 200 for answer in answers)
+    return "".join(answer.text for answer in answers)
+
+
+async def exchange(port: int, data: bytes) -> bytes:
+    """Send ``data`` and say that no more comes; answer what comes back until the end."""
+    received = b""
+    with trio.fail_after(PATIENCE):
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            try:
+                await stream.send_all(data)
+                await stream.send_eof()
+            except trio.BrokenResourceError:
+                # It was refused before it was sent as a whole.
+                pass
+            try:
+                while data := await stream.receive_some():
+                    received += data
+            except trio.BrokenResourceError:
+                pass
+    return received
+
+
+def judge(received: bytes) -> list[int]:
+    """The statuses of what was received, which is whole, says no 500 and nothing of the victim."""
+    assert MARK.encode() not in received
+    if received and not received.startswith(b"HTTP/"):
+        # The server greets by itself whoever begins like a client of HTTP/2.
+        check_http2_frames(received)
+        return []
+    statuses, frames = read_answers(received)
+    check_websocket_frames(frames)
+    assert not {status for status in statuses if status >= 500} - UNSERVED
+    return statuses
+
+
+async def test_mutated_requests_get_no_500_and_nothing_of_others(scene: Scene) -> None:
+    with client(scene.octavo.url) as http:
+        told = operations(http.get("/api/openapi.json").json())
+    before = everything_of(scene)
+    assert MARK in before
+    seen: Counter[int] = Counter()
+
+    def case(number: int, around: Surroundings) -> bytes:
+        chance = random.Random(number)
+        if chance.random() < 0.1:
+            return session(around, chance)
+        request = request_to(chance.choice(told), around, chance)
+        if chance.random() < 0.25:
+            others = [request_to(chance.choice(told), around, chance).encoded() for _ in range(2)]
+            return mutate(request.encoded(), others, chance)
+        return mutated(request, around, chance).encoded()
+
+    async def attack(number: int, around: Surroundings, slots: trio.Semaphore) -> None:
+        data = case(number, around)
+        async with slots:
+            received = await exchange(scene.octavo.port, data)
+        try:
+            seen.update(judge(received))
+        except Exception as error:
+            error.add_note(f"case {number}: {data[:3000]!r}\nanswered {received[:3000]!r}")
+            raise
+
+    slots = trio.Semaphore(AT_ONCE)
+    for start in range(0, CASES, BATCH):
+        around = surroundings(scene)
+        async with trio.open_nursery() as nursery:
+            for number in range(start, min(start + BATCH, CASES)):
+                nursery.start_soon(attack, number, around, slots)
+        with client(scene.octavo.url) as http:
+            assert http.get("/health").status_code == 200
+    assert everything_of(scene) == before
+    # Otherwise nothing but the door was tried.
+    assert sum(seen[status] for status in (200, 201)) > CASES / 20
+    assert seen.keys() >= OUTCOMES
+
+
+@pytest.mark.parametrize(
+    "received",
+    [
+        b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n" + MARK.encode(),
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort",
+        b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x09" + MARK.encode(),
+    ],
+)
+def test_judge_of_hostile_answers_catches(received: bytes) -> None:
+    with pytest.raises(Exception, match=re.compile("Zwielicht|500|shorter")):
+        judge(received)

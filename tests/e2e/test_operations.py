@@ -1,0 +1,147 @@
+"""Every operation of the contract over real sockets: success and refusals, on both databases."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import httpx
+import pytest
+
+from octavo.http.file_problems import OF_CHANGES
+from octavo.http.served import contract_document
+from tests.e2e.databases import change, new_database
+from tests.e2e.octavo_process import data_folder, running
+from tests.e2e.operations import changesets, files, identity
+from tests.e2e.operations.cases import CASES, Case
+from tests.e2e.operations.common import ALIKE, common_case, operations
+from tests.e2e.operations.world import World
+from tests.e2e.people import client, invite, register
+from tests.e2e.served_contract import ServedContract
+
+DOCUMENT = contract_document()
+TOLD = {each["operationId"]: each for each in operations(DOCUMENT)}
+DOCUMENTED = set(ServedContract(DOCUMENT).codes())
+
+# Nobody brings these about by asking; test_processes.py takes a database away.
+FROM_INSIDE = {
+    "internal_error",
+    "not_ready",
+    "notices_unavailable",
+    "storage_full",
+    "storage_unavailable",
+    "workspace_busy",
+}
+# Everybody who belongs to a workspace may read it, and everybody has an account.
+FOR_MEMBERS_ALONE = {
+    "createFile",
+    "deleteFile",
+    "deleteWorkspace",
+    "purgeFile",
+    "pushChangeset",
+    "restoreFile",
+    "updateFile",
+    "updateWorkspace",
+}
+# Each of these is told that it may be refused as any change may; a changeset shows all of it.
+SINGLE_CHANGES = {"createFile", "deleteFile", "purgeFile", "restoreFile", "updateFile"}
+
+
+def needed() -> set[tuple[str, str]]:
+    """What is documented, but for what a request alone can't bring about."""
+    shown = {(case.operation, case.outcome) for case in CASES}
+    of_changes = {problem.code for problem in OF_CHANGES}
+    return {
+        (operation, code)
+        for operation, code in DOCUMENTED
+        if code not in FROM_INSIDE
+        and not (code == "forbidden" and operation not in FOR_MEMBERS_ALONE)
+        and not (
+            operation in SINGLE_CHANGES
+            and code in of_changes - ALIKE.keys()
+            and (operation, code) not in shown
+        )
+    }
+
+
+def cases() -> list[Case]:
+    """The cases of the modules, and one of each common refusal that they leave out."""
+    shown = {(case.operation, case.outcome) for case in CASES}
+    rest = sorted(pair for pair in needed() - shown if pair[1] in ALIKE)
+    return [*CASES, *(common_case(TOLD[operation], code) for operation, code in rest)]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    with ExitStack() as stack:
+        folder = stack.enter_context(data_folder())
+        options: tuple[str, ...] = ("--body-idle-time", "0.5")
+        database = None
+        if request.param == "postgres":
+            server = request.getfixturevalue("postgres_server")
+            database = stack.enter_context(new_database(server))
+            options += ("--database", database)
+        octavo = stack.enter_context(running(folder, *options))
+        http = stack.enter_context(client(octavo.url))
+        owner = register(octavo.url, octavo.invitation())
+        reader, stranger, locked = (
+            register(octavo.url, invite(folder, database)) for _ in range(3)
+        )
+        made = http.post("/api/workspaces", json={"name": "Shared"}, headers=owner.by_key)
+        workspace = made.json()["id"]
+        for person in (reader, locked):
+            change(
+                folder,
+                database,
+                "INSERT INTO members (workspace_id, account_id, role) "
+                f"VALUES ('{workspace}', '{person.account_id}', 'reader')",
+            )
+        change(
+            folder,
+            database,
+            f"UPDATE accounts SET state = 'locked' WHERE id = '{locked.account_id}'",
+        )
+        document = http.get("/api/openapi.json").json()
+        yield World(
+            http=http,
+            contract=ServedContract(document),
+            owner=owner,
+            reader=reader,
+            stranger=stranger,
+            locked=locked,
+            workspace=workspace,
+            invitation=lambda: invite(folder, database),
+        )
+        assert octavo.stop() == (0, [])
+
+
+def test_served_document_is_the_declared_one(world: World) -> None:
+    assert world.http.get("/api/openapi.json").json() == DOCUMENT
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_operation(world: World, case: Case) -> None:
+    answer = case.way(world)
+    world.contract.check(case.operation, answer)
+    assert case.outcome == outcome(answer), answer.text[:500]
+
+
+def test_every_operation_has_its_cases() -> None:
+    shown = {(case.operation, case.outcome) for case in cases()}
+    assert needed() - shown == set()
+
+
+def test_no_case_is_of_what_is_not_documented() -> None:
+    assert {(case.operation, case.outcome) for case in CASES} - DOCUMENTED == set()
+
+
+@pytest.mark.parametrize("module", [identity, files, changesets])
+def test_modules_of_cases_are_in_the_table(module: object) -> None:
+    name = getattr(module, "__name__", "")
+    assert any(case.way.__module__ == name for case in CASES)
+
+
+def outcome(answer: httpx.Response) -> str:
+    """The code of a refusal, the status of a success."""
+    if answer.status_code < 400:
+        return str(answer.status_code)
+    code: str = answer.json()["code"]
+    return code

@@ -1,0 +1,257 @@
+"""Several servers on one database, a database that goes away, and a stop under load."""
+
+import random
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+import trio
+
+from tests.e2e.databases import new_database
+from tests.e2e.listening import listening
+from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, invited, running
+from tests.e2e.people import PASSWORD, Person, async_client, client, register
+from tests.e2e.plain_client import PlainClient
+from tests.e2e.saves import Desk
+from tests.e2e.server import PATIENCE, start
+from tests.postgres import running_server
+
+# How long one process may take another's word for a session (the cache), and a look of a stream.
+CACHED = 5.0
+LOOK = 10.0
+SAVES = 60
+"""By each writer."""
+
+
+class Pair:
+    """Two servers on one PostgreSQL database, each with a data folder of its own."""
+
+    def __init__(self, one: Octavo, other: Octavo) -> None:
+        self.one, self.other = one, other
+        self.person = register(one.url, one.invitation())
+
+    def workspace(self) -> str:
+        """A new workspace, made through the first."""
+        return workspace_of(self.one, self.person)
+
+
+@pytest.fixture(scope="module")
+def pair(postgres_server: str) -> Iterator[Pair]:
+    with ExitStack() as stack:
+        database = stack.enter_context(new_database(postgres_server))
+        one, other = (
+            stack.enter_context(running(stack.enter_context(data_folder()), "--database", database))
+            for _ in range(2)
+        )
+        yield Pair(one, other)
+        for server in (one, other):
+            assert server.stop() == (0, [])
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def octavo(request: pytest.FixtureRequest) -> Iterator[Octavo]:
+    """One server."""
+    options: tuple[str, ...] = ()
+    if request.param == "postgres":
+        options = ("--database", request.getfixturevalue("postgres_database"))
+    with data_folder() as folder, running(folder, *options) as octavo:
+        yield octavo
+
+
+def workspace_of(octavo: Octavo, person: Person) -> str:
+    with client(octavo.url, person) as http:
+        made = http.post("/api/workspaces", json={"name": "Notes"})
+    assert made.status_code == 201, made.text
+    workspace: str = made.json()["id"]
+    return workspace
+
+
+async def test_two_servers_with_writers_at_both_make_one_history(pair: Pair) -> None:
+    desk = Desk(pair.workspace(), random.Random(1))
+
+    async def write(name: str, server: Octavo) -> None:
+        async with PlainClient(server.port, pair.person.by_key) as plain:
+            for _ in range(SAVES):
+                assert await desk.send(name, desk.next_save(), plain) is not None
+
+    async with trio.open_nursery() as nursery:
+        for number, server in enumerate((pair.one, pair.other) * 3):
+            nursery.start_soon(write, f"writer {number}", server)
+    kept = sum(save.receipt is not None for save in desk.saves)
+    for server in (pair.one, pair.other):
+        async with async_client(server.url, pair.person) as http:
+            assert await desk.judge(http) == kept > SAVES
+
+
+async def test_two_servers_tell_each_others_listeners_of_changes(pair: Pair) -> None:
+    desk = Desk(pair.workspace(), random.Random(2))
+    async with (
+        listening(pair.one.port, pair.person.by_key) as here,
+        listening(pair.other.port, pair.person.by_key) as there,
+        PlainClient(pair.one.port, pair.person.by_key) as plain,
+    ):
+        assert await here.subscribe(desk.workspace) == await there.subscribe(desk.workspace) == 0
+        for _ in range(20):
+            await desk.send("writer", desk.next_save(), plain)
+        last = max(save.receipt["position"] for save in desk.saves if save.receipt is not None)
+        for device in (here, there):
+            told = await device.hear(last)
+            assert told[-1] == last
+            assert sorted(set(told)) == told
+
+
+async def test_two_servers_tell_each_others_listeners_that_a_workspace_is_gone(
+    pair: Pair,
+) -> None:
+    workspace = pair.workspace()
+    async with (
+        listening(pair.other.port, pair.person.by_key) as device,
+        async_client(pair.one.url, pair.person) as http,
+    ):
+        await device.subscribe(workspace)
+        assert (await http.delete(f"/api/workspaces/{workspace}")).status_code == 200
+        with trio.fail_after(LOOK + PATIENCE):
+            told = await device.next()
+    assert (told["type"], told["workspaceId"]) == ("gone", workspace)
+
+
+async def test_two_servers_end_a_session_that_the_other_signed_out(pair: Pair) -> None:
+    with client(pair.one.url) as http:
+        given = {"email": pair.person.address, "password": PASSWORD}
+        answer = http.post("/api/auth/sign-in/email", json=given, headers={"origin": PUBLIC})
+    cookie = answer.headers["set-cookie"].partition(";")[0]
+    signed_in = {"cookie": cookie, "origin": PUBLIC}
+    async with (
+        listening(pair.other.port, signed_in) as device,
+        PlainClient(pair.one.port, signed_in) as one,
+        PlainClient(pair.other.port, signed_in) as other,
+    ):
+        assert (await other.request("GET", "/api/account")).status == 200
+        began = trio.current_time()
+        assert (await one.request("POST", "/api/auth/sign-out", {})).status == 200
+        assert (await one.request("GET", "/api/account")).status == 401
+        with trio.fail_after(PATIENCE):
+            while (await other.request("GET", "/api/account")).status == 200:
+                assert trio.current_time() - began < CACHED + 1
+        assert await device.closed() == 1008
+
+
+async def test_database_away_is_told_with_503_and_nothing_is_lost_when_it_is_back() -> None:
+    with ExitStack() as stack:
+        database = stack.enter_context(running_server())
+        folder = stack.enter_context(data_folder())
+        octavo = stack.enter_context(running(folder, "--database", database.url()))
+        person = register(octavo.url, octavo.invitation())
+        desk = Desk(workspace_of(octavo, person), random.Random(3))
+        async with (
+            PlainClient(octavo.port, person.by_key) as plain,
+            PlainClient(octavo.port, {}) as probe,
+            listening(octavo.port, person.by_key) as device,
+        ):
+            await device.subscribe(desk.workspace)
+            for _ in range(10):
+                await desk.send("writer", desk.next_save(), plain)
+            assert (await probe.request("GET", "/ready")).status == 200
+            await trio.to_thread.run_sync(database.stop)
+
+            in_doubt = desk.next_save()
+            answer = await desk.send("writer", in_doubt, plain)
+            assert answer is not None
+            assert (answer.status, answer.json()["code"]) == (503, "storage_unavailable")
+            assert int(answer.headers["retry-after"]) > 0
+            read = await plain.request("GET", f"{desk.base}/files")
+            assert (read.status, read.json()["code"]) == (503, "storage_unavailable")
+            assert int(read.headers["retry-after"]) > 0
+            ready = await probe.request("GET", "/ready")
+            assert (ready.status, ready.json()["code"]) == (503, "not_ready")
+            missing = [each["name"] for each in ready.json()["requirements"] if not each["met"]]
+            assert "database" in missing
+            assert (await probe.request("GET", "/health")).status == 200
+
+            await trio.to_thread.run_sync(database.start)
+            with trio.fail_after(PATIENCE):
+                while (await probe.request("GET", "/ready")).status == 503:
+                    await trio.lowlevel.checkpoint()
+                while in_doubt.receipt is None and not in_doubt.refused:
+                    await desk.send("again", in_doubt, plain)
+            for _ in range(10):
+                await desk.send("writer", desk.next_save(), plain)
+            last = max(save.receipt["position"] for save in desk.saves if save.receipt is not None)
+            await device.hear(last)
+            async with async_client(octavo.url, person) as http:
+                assert await desk.judge(http) == last
+        code, said = await trio.to_thread.run_sync(octavo.stop)
+        assert code == 0
+        [line] = said
+        assert "the database can't be read now: " in line
+        assert sum(" can be read again " in line for line in octavo.log.all) == 1
+
+
+async def test_stop_under_load_keeps_what_was_acknowledged_and_says_goodbye(
+    octavo: Octavo,
+) -> None:
+    grace = 10.0
+    person = register(octavo.url, octavo.invitation())
+    desk = Desk(workspace_of(octavo, person), random.Random(4))
+    busy = trio.Event()
+
+    async def write(name: str) -> None:
+        async with PlainClient(octavo.port, person.by_key) as plain:
+            while await desk.send(name, desk.next_save(), plain) is not None:
+                if len(desk.saves) > 50:
+                    busy.set()
+
+    async with listening(octavo.port, person.by_key) as device, trio.open_nursery() as nursery:
+        await device.subscribe(desk.workspace)
+        for number in range(4):
+            nursery.start_soon(write, f"writer {number}")
+        with trio.fail_after(PATIENCE):
+            await busy.wait()
+        began = trio.current_time()
+        octavo.process.terminate()
+        assert await device.closed() == 1001
+        assert await trio.to_thread.run_sync(octavo.ended) == (0, [])
+        assert trio.current_time() - began < grace
+    with running(octavo.folder, *octavo.options) as again:
+        async with async_client(again.url, person) as http:
+            # One that was kept may have lost its answer with its connection.
+            assert await desk.judge(http) >= sum(save.receipt is not None for save in desk.saves)
+            for save in desk.saves:
+                if save.receipt is not None:
+                    assert await desk.told(save, http) == save.receipt
+        assert await trio.to_thread.run_sync(again.stop) == (0, [])
+
+
+def test_invite_beside_the_running_server_gives_a_link_that_works_once(octavo: Octavo) -> None:
+    first = register(octavo.url, octavo.invitation())
+    token = invited(octavo.folder, *octavo.options)
+    second = register(octavo.url, token)
+    assert second.account_id != first.account_id
+    with client(octavo.url) as http:
+        given = {
+            "invitation": token,
+            "address": "third@example.org",
+            "password": PASSWORD,
+            "displayName": "Third",
+        }
+        again = http.post("/api/registrations", json=given, headers={"origin": PUBLIC})
+    assert (again.status_code, again.json()["code"]) == (404, "not_found")
+    assert octavo.stop() == (0, [])
+
+
+def test_actors_shows_that_a_workspace_was_woken(octavo: Octavo) -> None:
+    person = register(octavo.url, octavo.invitation())
+    workspace = workspace_of(octavo, person)
+    with client(octavo.url, person) as http:
+        files = f"/api/workspaces/{workspace}/files"
+        assert http.post(files, json={"path": "a.md", "text": "a"}).status_code == 201
+    given = ("--data-dir", str(octavo.folder))
+    with start(
+        *given, folder=octavo.folder.parent, command="actors", stdout=subprocess.PIPE
+    ) as process:
+        told, said = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, said) == (0, "")
+    assert re.search(r"workspaces \(directory, running\) .* activations 1 ", told), told
+    assert octavo.stop() == (0, [])

@@ -1,0 +1,58 @@
+"""What holds answers against the contract finds what is wrong with them."""
+
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from octavo.http.served import contract_document
+from tests.e2e.served_contract import ServedContract, Undocumented
+
+CONTRACT = ServedContract(contract_document())
+HEADERS = {"content-type": "application/json", "x-request-id": "a"}
+PROBLEM = {
+    "type": "a",
+    "title": "Not Found",
+    "status": 404,
+    "detail": "b",
+    "code": "not_found",
+    "requestId": "a",
+}
+
+
+def answer(status: int, headers: dict[str, str], body: object) -> httpx.Response:
+    request = httpx.Request("GET", "http://notes.example.org/health")
+    made = httpx.Response(status, headers=headers, json=body, request=request)
+    made.elapsed = timedelta()
+    return made
+
+
+def test_answer_as_documented_passes() -> None:
+    CONTRACT.check("getHealth", answer(200, HEADERS, {"status": "alive"}))
+    problem = {**HEADERS, "content-type": "application/problem+json"}
+    CONTRACT.check("getFile", answer(404, problem, PROBLEM))
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body"),
+    [
+        (204, HEADERS, {"status": "alive"}),
+        (200, {"content-type": "application/json"}, {"status": "alive"}),
+        (200, {**HEADERS, "content-type": "text/plain"}, {"status": "alive"}),
+        (200, HEADERS, {"status": "dead"}),
+        (200, HEADERS, {}),
+        (200, HEADERS, {"status": "alive", "more": 1}),
+        (404, {**HEADERS, "content-type": "application/problem+json"}, PROBLEM),
+    ],
+)
+def test_answer_that_is_not_documented_is_found(
+    status: int, headers: dict[str, str], body: object
+) -> None:
+    with pytest.raises((Undocumented, AssertionError, ExceptionGroup)):
+        CONTRACT.check("getHealth", answer(status, headers, body))
+
+
+def test_problem_of_another_code_than_documented_is_found() -> None:
+    problem = {**HEADERS, "content-type": "application/problem+json"}
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        CONTRACT.check("getFile", answer(404, problem, {**PROBLEM, "code": "other"}))

@@ -1,0 +1,90 @@
+"""The log tells of a database that fails, once, and of its return."""
+
+import logging
+from typing import cast
+
+import pytest
+
+from octavo.service.outages import Outages, ReportingStore
+from octavo.store import Script, StoreUnavailable, Transaction
+from octavo.store.transaction import T
+
+UNUSED = cast("Transaction", None)
+
+
+class Fickle:
+    """A store that fails as long as it is told to; its scripts read nothing."""
+
+    def __init__(self) -> None:
+        self.readable = self.writable = True
+
+    async def read(self, script: Script[T]) -> T:
+        if not self.readable:
+            raise StoreUnavailable("nobody answers")
+        return await script(UNUSED)
+
+    async def read_much(self, script: Script[T]) -> T:
+        return await self.read(script)
+
+    async def write(self, script: Script[T]) -> T:
+        if not self.writable:
+            raise StoreUnavailable("no room")
+        return await script(UNUSED)
+
+
+async def script(_: Transaction) -> int:
+    return 7
+
+
+async def refused(_: Transaction) -> int:
+    raise LookupError
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
+    return [(record.levelno, record.getMessage()) for record in caplog.records]
+
+
+async def test_store_that_works_is_passed_through_in_silence(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    store = ReportingStore(Fickle(), Outages())
+    for use in (store.read, store.read_much, store.write):
+        assert await use(script) == 7
+        with pytest.raises(LookupError):
+            await use(refused)
+    assert told(caplog) == []
+
+
+async def test_outage_is_told_once_with_its_reason_and_so_is_its_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    engine = Fickle()
+    store = ReportingStore(engine, Outages())
+    engine.readable = False
+    for use in (store.read, store.read_much, store.read):
+        with pytest.raises(StoreUnavailable):
+            await use(script)
+    engine.readable = True
+    await store.read(script)
+    await store.read_much(script)
+    assert told(caplog) == [
+        (logging.WARNING, "the database can't be read now: nobody answers"),
+        (logging.INFO, "the database can be read again"),
+    ]
+
+
+async def test_outage_of_writing_lasts_while_reading_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    engine = Fickle()
+    outages = Outages()
+    store, other = ReportingStore(engine, outages), ReportingStore(engine, outages)
+    engine.writable = False
+    for each in (store, other, store):
+        with pytest.raises(StoreUnavailable):
+            await each.write(script)
+        assert await each.read(script) == 7
+    assert told(caplog) == [(logging.WARNING, "the database can't be written to now: no room")]
