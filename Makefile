@@ -21,8 +21,8 @@ run: install ## install, then serve
 dev:
 	@tools/venv.sh dev '$(PYTHON)' $(VENV)
 
-test: dev ## run every test
-	@$(BIN)/pytest -q $(ARGS)
+test: dev ## run every test, in two processes; ARGS='-n 0' takes one
+	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each
 	@OCTAVO_STORM_SCHEDULES=50000 $(BIN)/pytest -q tests/actors/core/test_storms.py $(ARGS)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.e2e.octavo_process import Lines
 from tests.e2e.server import PATIENCE, start
 from tests.source import ROOT
 
@@ -14,16 +15,12 @@ SESSION = re.compile(r"<!-- session -->\n```bash\n(.*?)```", re.DOTALL)
 
 def test_readme_session_does_what_it_says(tmp_path: Path) -> None:
     [session] = SESSION.findall((ROOT / "README.md").read_text())
-    out = tmp_path / "out"
-    with (
-        out.open("wb") as told,
-        start("--bind", "127.0.0.1:0", folder=tmp_path, stdout=told.fileno()) as server,
-    ):
+    with start("--bind", "127.0.0.1:0", folder=tmp_path, stdout=subprocess.PIPE) as server:
         try:
             assert server.stderr is not None
-            line = server.stderr.readline()
-            [port] = re.findall(r"listens on http://127\.0\.0\.1:([0-9]+)", line)
-            [token] = re.findall(r"invitation=(\S+)", out.read_text())
+            assert server.stdout is not None
+            port = Lines(server.stderr).find(r"listens on http://127\.0\.0\.1:([0-9]+)")
+            token = Lines(server.stdout).find(r"invitation=(\S+)")
             # The origin stays that of the settings' default; the address is where it listens.
             session = session.replace("TOKEN=the-token-behind-invitation=", f"TOKEN={token}")
             session = session.replace("api=http://localhost:8080", f"api=http://localhost:{port}")
