@@ -15,6 +15,8 @@ from octavo.model.token import digest_of, is_api_key, is_opaque_token
 from octavo.store import Store
 from octavo.store.scripts import api_keys, sessions
 
+REMEMBERED = 5.0
+"""Seconds that what was found is not looked up again, in an installation of one process."""
 ACTIVITY_INTERVAL = 60.0
 """Seconds in which the activity of a session or a key is written down once."""
 
@@ -27,8 +29,8 @@ class Credentials:
         activity: takes when they are used.
         now: the clock.
         life: how long sessions last.
-        fresh: seconds that somebody found is not looked up again. So long does one that another
-            process revoked still pass; what this process revokes is told to `forget`.
+        fresh: seconds that somebody found is not looked up again. What this process revokes is
+            told to `forget`; what another one does would still pass so long: 0 beside others.
         most: sessions and keys, each, that are remembered.
         forgotten: told of each account that `forget` was told of; must not wait.
     """
@@ -40,7 +42,7 @@ class Credentials:
         *,
         now: Clock,
         life: SessionLife,
-        fresh: float = 5.0,
+        fresh: float = REMEMBERED,
         most: int = 10_000,
         forgotten: Callable[[AccountId], None] = lambda _: None,
     ) -> None:

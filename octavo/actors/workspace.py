@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from octavo.actors.core import Actor, Envelope, Message
 from octavo.actors.core import Refusal as Answer
-from octavo.model.batch import Batch
-from octavo.model.changeset import Changeset
+from octavo.model.batch import Batch, portions
+from octavo.model.changeset import MOST_OPERATIONS, Changeset
 from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
 from octavo.model.plan import Plan
 from octavo.model.receipt import Receipt, receipt_of
@@ -150,8 +150,8 @@ class Workspace(Actor[Push | HeadOf]):
                     envelope.reply(message.reply(known.tree.heads.get(message.file_id)))
                 else:
                     pushes.append(_Waiting(envelope, message))
-            if pushes:
-                await self._accept(known, pushes)
+            for portion in portions(pushes, _operations_of, MOST_OPERATIONS):
+                known = await self._accept(known, portion)
         except WorkspaceGone:
             for envelope in batch:
                 envelope.refuse(NoWorkspace())
@@ -180,7 +180,7 @@ class Workspace(Actor[Push | HeadOf]):
             self._announce(self._id, known.position)
         return known
 
-    async def _accept(self, known: _Known, waiting: list[_Waiting]) -> None:
+    async def _accept(self, known: _Known, waiting: list[_Waiting]) -> _Known:
         for _ in range(MOST_ATTEMPTS):
             now = int(self._now() * 1000)
             batch = Batch(known.tree, known.position, now, self._new_id)
@@ -199,7 +199,7 @@ class Workspace(Actor[Push | HeadOf]):
                 continue
             await self.context.fault_point("workspace.committed")
             await self._publish(known, batch, found)
-            return
+            return known
         raise StoreUnavailable("The workspace changes too fast for this change to be accepted.")
 
     async def _publish(self, known: _Known, batch: Batch, found: _Sorted) -> None:
@@ -232,6 +232,10 @@ class Workspace(Actor[Push | HeadOf]):
             else:
                 sender.accepted(receipt)
         return rest
+
+
+def _operations_of(sender: _Waiting) -> int:
+    return len(sender.push.changeset.operations)
 
 
 def _plan(batch: Batch, waiting: Sequence[_Waiting]) -> _Sorted:

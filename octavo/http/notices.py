@@ -1,12 +1,11 @@
 """The way of a WebSocket to the notice stream: who opens it, and from which pages."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import trio
 
 from octavo.accounts.caller import Caller
-from octavo.http.access import Access
 from octavo.http.authentication import SessionOrKey
 from octavo.http.call import Call
 from octavo.http.operation import Locked, Security, operation
@@ -18,9 +17,9 @@ from octavo.http.store_problems import store_problem
 from octavo.http.wire.asgi import Receive, Scope, Send
 from octavo.http.wire.extension import extension_of
 from octavo.http.wire.request_id import RULE
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import WorkspaceId
 from octavo.store import Store, StoreUnavailable
-from octavo.store.scripts.feed import position_of
+from octavo.store.scripts.workspaces import Standing, standings
 
 PATH = "/api/sync/notices"
 
@@ -41,12 +40,12 @@ class Listening(NamedTuple):
 
     Attributes:
         caller: who it is.
-        position_of: answers where a workspace stands; None for one that the caller can't see.
+        standings: answers how those of the workspaces that there are stand to the caller.
         still_valid: answers whether session or key still open the account.
     """
 
     caller: Caller
-    position_of: Callable[[WorkspaceId], Awaitable[Position | None]]
+    standings: Callable[[Sequence[WorkspaceId]], Awaitable[dict[WorkspaceId, Standing]]]
     still_valid: Callable[[], Awaitable[bool]]
 
 
@@ -92,7 +91,6 @@ class NoticeSocket:
 
     Args:
         authenticator: finds out who calls.
-        access: judges the members.
         store: where workspaces are kept.
         subprotocol: the one that is spoken.
         serve: serves the stream.
@@ -104,7 +102,6 @@ class NoticeSocket:
     def __init__(
         self,
         authenticator: SessionOrKey,
-        access: Access,
         store: Store,
         *,
         subprotocol: str,
@@ -114,7 +111,6 @@ class NoticeSocket:
         public_url: str,
     ) -> None:
         self._authenticator = authenticator
-        self._access = access
         self._store = store
         self._subprotocol = subprotocol
         self._serve = serve
@@ -157,10 +153,8 @@ class NoticeSocket:
             told = f"Ask for the subprotocol {self._subprotocol}."
             raise InvalidRequest(errors=[("/headers/sec-websocket-protocol", told)])
 
-        async def position(workspace_id: WorkspaceId) -> Position | None:
-            if await self._access.role(workspace_id, caller.account_id) is None:
-                return None
-            return await self._store.read(position_of(workspace_id))
+        async def stand(workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, Standing]:
+            return await self._store.read_much(standings(workspace_ids, caller.account_id))
 
         async def still_valid() -> bool:
             try:
@@ -169,7 +163,7 @@ class NoticeSocket:
                 return False
             return again.account_id == caller.account_id
 
-        return Listening(caller, position, still_valid)
+        return Listening(caller, stand, still_valid)
 
     async def _open(self, passage: Passage, listening: Listening) -> None:
         extension = extension_of(passage.scope)

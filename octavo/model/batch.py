@@ -1,12 +1,34 @@
 """Plan changesets one after the other, each as if those before it were kept already."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from octavo.model.changeset import Changeset
 from octavo.model.identity import FileId, Position
 from octavo.model.plan import Plan, plan
 from octavo.model.revision import Revision
 from octavo.model.tree import Tree
+
+T = TypeVar("T")
+
+
+def portions(items: Sequence[T], size_of: Callable[[T], int], most: int) -> Iterator[list[T]]:
+    """Cut ``items`` into portions of at most ``most`` together, or of one item that has more.
+
+    They come in their order, and none is empty: whatever waits behind a portion waits no longer
+    than for so much.
+    """
+    portion: list[T] = []
+    total = 0
+    for item in items:
+        size = size_of(item)
+        if portion and total + size > most:
+            yield portion
+            portion, total = [], 0
+        portion.append(item)
+        total += size
+    if portion:
+        yield portion
 
 
 class Batch:

@@ -38,6 +38,7 @@ from octavo.http.pushing import Pushing
 from octavo.http.request_log import RequestLog
 from octavo.http.served import contract_document, explained_problems
 from octavo.http.wire.asgi import Application as ASGIApplication
+from octavo.model.identity import WorkspaceId
 from octavo.service.chance import new_entropy, new_id, now
 from octavo.service.parts import Parts
 from octavo.ws import Connection, Frame, serve_websocket
@@ -69,10 +70,13 @@ def front(
             parts.attempts.admit_client("registration", client)
         return await registrations.register_by_form(form, headers, client)
 
+    def gone(workspace_id: WorkspaceId) -> None:
+        parts.hub.announce_gone(workspace_id)
+        parts.sweeper.wake()
+
     pushing = Pushing(parts.workspaces, parts.access, new_id)
     stream = NoticeSocket(
         authenticator,
-        parts.access,
         store,
         subprotocol=SUBPROTOCOL,
         serve=partial(_serve_stream, parts.hub),
@@ -85,9 +89,7 @@ def front(
             ServiceOperations(readiness),
             ContractOperations(described),
             *identity,
-            WorkspaceOperations(
-                store, parts.access, now=now, new_id=new_id, gone=parts.hub.announce_gone
-            ),
+            WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
             FileOperations(pushing),
             ChangesetOperations(pushing, store),
             ReadingOperations(pushing, store),
@@ -146,7 +148,7 @@ async def _serve_stream(
             connection,
             hub,
             account_id=listening.caller.account_id,
-            position_of=listening.position_of,
+            standings=listening.standings,
             still_valid=listening.still_valid,
             check_every=CHECK_SECONDS,
         ).run()

@@ -8,14 +8,16 @@ import trio
 
 from octavo.accounts.activity import Activity
 from octavo.accounts.attempts import RATES, Attempts, RouteRates
-from octavo.accounts.credentials import Credentials
+from octavo.accounts.credentials import REMEMBERED, Credentials
 from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.notices import NoticeHub
 from octavo.actors.storage import GroupCommit, storage
+from octavo.actors.sweeper import Sweeper
 from octavo.actors.workspaces import workspaces
 from octavo.http.access import Access
 from octavo.http.pushing import Workspaces
 from octavo.model.attempts import Rate
+from octavo.model.identity import Position, WorkspaceId
 from octavo.model.session import DAY, SessionLife
 from octavo.service.chance import new_id, now
 from octavo.service.engine import Engine
@@ -37,6 +39,7 @@ class Parts:
     store: Store
     workspaces: Workspaces
     hub: NoticeHub[Frame]
+    sweeper: Sweeper
     access: Access
     credentials: Credentials
     attempts: Attempts
@@ -53,10 +56,22 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
     hub = NoticeHub(changed_frame)
     activity = Activity(store)
     life = SessionLife(settings.session_idle_days * DAY, settings.session_absolute_days * DAY)
-    credentials = Credentials(store, activity, now=now, life=life, forgotten=hub.look_again)
+    sweeper = Sweeper(store)
+    credentials = Credentials(
+        store,
+        activity,
+        now=now,
+        life=life,
+        # Another process may revoke anything, and the next request has to be refused.
+        fresh=0.0 if engine.postgres is not None else REMEMBERED,
+        forgotten=hub.look_again,
+    )
 
     async def notices(worker: WorkerContext) -> None:
         await hub.run()
+
+    async def sweep(worker: WorkerContext) -> None:
+        await sweeper.run()
 
     async def write_activity(worker: WorkerContext) -> None:
         async with trio.open_nursery() as nursery:
@@ -70,6 +85,7 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
 
     root.add(WorkerSpec("notices", notices))
     root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
+    root.add(WorkerSpec("sweeper", sweep))
     if engine.postgres is not None:
         root.add(WorkerSpec("elsewhere", partial(hear_others, engine.postgres, hub)))
     directory = root.add(
@@ -85,6 +101,7 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
         store=store,
         workspaces=directory,
         hub=hub,
+        sweeper=sweeper,
         access=Access(store),
         credentials=credentials,
         attempts=Attempts(_rates(settings)),
@@ -98,7 +115,7 @@ async def hear_others(postgres: PostgresStore, hub: NoticeHub[Frame], _: WorkerC
         async for message in messages:
             if not isinstance(message, Gap):
                 try:
-                    hub.announce(*read_announcement(message))
+                    _pass_on(hub, *read_announcement(message))
                 except ValueError:
                     # Whoever may connect to the database may say anything here.
                     _log.warning("another program speaks on %s: it is not heard", CHANNEL)
@@ -110,10 +127,14 @@ async def hear_others(postgres: PostgresStore, hub: NoticeHub[Frame], _: WorkerC
                 except StoreUnavailable:
                     # The listener comes back with another gap.
                     break
-                if position is None:
-                    hub.announce_gone(workspace_id)
-                else:
-                    hub.announce(workspace_id, position)
+                _pass_on(hub, workspace_id, position)
+
+
+def _pass_on(hub: NoticeHub[Frame], workspace_id: WorkspaceId, position: Position | None) -> None:
+    if position is None:
+        hub.announce_gone(workspace_id)
+    else:
+        hub.announce(workspace_id, position)
 
 
 def _rates(settings: Settings) -> dict[str, RouteRates]:

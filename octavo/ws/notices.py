@@ -6,7 +6,7 @@ other, so it holds no memory here but for its subscriptions.
 """
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 import trio
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from octavo.actors.notices import NoticeHub
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import StoreUnavailable
+from octavo.store.scripts.workspaces import Standing
 
 from .connection import Connection
 from .frames import Frame, message_frame
@@ -26,7 +27,7 @@ MOST_SUBSCRIPTIONS = 1000
 PROTOCOL_ERROR, UNSUPPORTED, POLICY, TRY_LATER = 1002, 1003, 1008, 1013
 _ID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
-PositionOf = Callable[[WorkspaceId], Awaitable[Position | None]]
+Standings = Callable[[Sequence[WorkspaceId]], Awaitable[dict[WorkspaceId, Standing]]]
 StillValid = Callable[[], Awaitable[bool]]
 
 
@@ -56,7 +57,7 @@ class NoticeStream:
         connection: to the device.
         hub: tells of changes.
         account_id: whose device it is.
-        position_of: answers where a workspace stands, None for one that the account can't see.
+        standings: answers how those of the workspaces that there are stand to the account.
         still_valid: answers whether session or key still open the account.
         check_every: seconds between two looks at session and memberships, beside those that the
             hub asks for.
@@ -68,14 +69,14 @@ class NoticeStream:
         hub: NoticeHub[Frame],
         *,
         account_id: AccountId,
-        position_of: PositionOf,
+        standings: Standings,
         still_valid: StillValid,
         check_every: float,
     ) -> None:
         self.account_id = account_id
         self._connection = connection
         self._hub = hub
-        self._position_of = position_of
+        self._standings = standings
         self._still_valid = still_valid
         self._check_every = check_every
         # Each subscription with the newest position that the device was told.
@@ -130,9 +131,8 @@ class NoticeStream:
             if isinstance(message, bytes):
                 await self._connection.close(UNSUPPORTED, "Notices are text, in JSON.")
                 return
-            try:
-                told = _MESSAGE.validate_json(message)
-            except ValidationError:
+            told = _read(message)
+            if told is None:
                 await self._connection.close(
                     PROTOCOL_ERROR, 'Send {"type": "subscribe", "workspaceId": "…"}.'
                 )
@@ -153,7 +153,7 @@ class NoticeStream:
         self._told.setdefault(workspace_id, _NOTHING)
         self._hub.subscribe(workspace_id, self)
         try:
-            found = await self._position_of(workspace_id)
+            found = (await self._standings([workspace_id])).get(workspace_id)
         except StoreUnavailable:
             await self._connection.close(TRY_LATER, "The workspace can't be looked up now.")
             return False
@@ -161,11 +161,11 @@ class NoticeStream:
         if told is None:
             # It went meanwhile, and whoever dropped it says so.
             return True
-        if found is None:
+        if found is None or not found.member:
             self._drop(workspace_id)
             await self._say(type="gone", workspaceId=workspace_id, reason="not_found")
             return True
-        self._told[workspace_id] = position = max(told, found)
+        self._told[workspace_id] = position = max(told, found.position)
         await self._say(type="subscribed", workspaceId=workspace_id, position=position)
         return True
 
@@ -191,24 +191,35 @@ class NoticeStream:
                 if not await self._still_valid():
                     await self._connection.close(POLICY, "Session or key has ended: sign in again.")
                     return
-                await self._look_at_workspaces()
+                if not await self._look_at_workspaces():
+                    await self._connection.close(POLICY, "A membership has ended.")
+                    return
             except StoreUnavailable:
                 # Nobody can say now; the next look will.
                 continue
 
-    async def _look_at_workspaces(self) -> None:
-        for workspace_id in list(self._told):
-            position = await self._position_of(workspace_id)
+    async def _look_at_workspaces(self) -> bool:
+        """Tell what nobody announced; False when a membership has ended."""
+        asked = [workspace_id for workspace_id, told in self._told.items() if told != _NOTHING]
+        standings = await self._standings(asked)
+        for workspace_id in asked:
             told = self._told.get(workspace_id)
             if told is None or told == _NOTHING:
                 continue
-            if position is None:
+            standing = standings.get(workspace_id)
+            if standing is None:
+                # Deleted by a process that died before it could announce it.
+                self.gone(workspace_id)
+                self._hub.unsubscribe(workspace_id, self)
+            elif not standing.member:
                 self._drop(workspace_id)
                 await self._say(type="gone", workspaceId=workspace_id, reason="not_found")
-            elif position > told and self._due.get(workspace_id) is None:
+                return False
+            elif standing.position > told and self._due.get(workspace_id) is None:
                 # Kept by a process that died before it could announce it.
-                self._due[workspace_id] = position
+                self._due[workspace_id] = standing.position
                 self._wake.set()
+        return True
 
     def _drop(self, workspace_id: WorkspaceId) -> None:
         self._told.pop(workspace_id, None)
@@ -218,3 +229,13 @@ class NoticeStream:
     async def _say(self, **message: object) -> None:
         # As a frame: between here and the socket nothing else is offered to it.
         await self._connection.send_frame(message_frame(json.dumps(message, separators=(",", ":"))))
+
+
+def _read(message: str) -> _Message | None:
+    """Answer what the client says; None when it is nothing that can be said here."""
+    try:
+        told = _MESSAGE.validate_json(message)
+    except ValidationError:
+        return None
+    # No value holds a colon: with more of them than members, one stands there twice.
+    return told if message.count(":") == len(_Message.model_fields) else None

@@ -1,12 +1,12 @@
 """Batches of changesets over one tree: each sees those before, and all can be taken back."""
 
-from itertools import count
+from itertools import count, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.batch import Batch
+from octavo.model.batch import Batch, portions
 from octavo.model.changeset import Changeset, Delete, Operation, fingerprint, first_repeated
 from octavo.model.identity import FileId, MutationId, Position
 from octavo.model.path import path_key
@@ -118,3 +118,15 @@ def test_second_operation_on_a_file_is_found() -> None:
     a, b = vault.create("a", "a.md"), vault.create("b", "b.md")
     assert first_repeated([a, b]) is None
     assert first_repeated([a, b, vault.purge("b"), vault.purge("a")]) == 2
+
+
+@given(st.lists(st.integers(1, 9)), st.integers(1, 12))
+def test_portions_are_all_in_order_and_none_is_larger_than_it_must_be(
+    sizes: list[int], most: int
+) -> None:
+    found = list(portions(sizes, lambda size: size, most))
+    assert [each for portion in found for each in portion] == sizes
+    assert all(sum(portion) <= most or len(portion) == 1 for portion in found)
+    # Nothing would have fitted into the portion before.
+    for portion, following in pairwise(found):
+        assert sum(portion) + following[0] > most

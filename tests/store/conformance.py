@@ -25,6 +25,15 @@ from octavo.store.migrations import NEWEST, shipped
 
 Reopen = Callable[[], AbstractAsyncContextManager[Store]]
 ADD_WORKSPACE = "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1, $2, $3, $4)"
+ADD_ACCOUNT = """
+    INSERT INTO accounts
+        (id, address, display_name, password, role, state, created_at, updated_at)
+    VALUES ($1, $1, '', '', 'member', 'enabled', 0, 0)
+"""
+ADD_KEY = """
+    INSERT INTO api_keys (id, account_id, name, digest, created_at)
+    VALUES ($1, $1, 'key', '\\x00', 0)
+"""
 ADD_CONTENT = "INSERT INTO contents (workspace_id, content_id, text) VALUES ($1, $2, $3)"
 COLUMNS = "(id, name, position, created_at)"
 OVERWRITE = "ON CONFLICT (id) DO UPDATE SET position = 9"
@@ -259,7 +268,7 @@ class StoreConformance:
         [
             (ADD_WORKSPACE, ("a", "again", 0, 0)),
             (ADD_WORKSPACE, ("b", None, 0, 0)),
-            (ADD_CONTENT, ("nobody", "c", "text")),
+            (ADD_KEY, ("nobody",)),
         ],
         ids=["unique", "not null", "reference"],
     )
@@ -273,10 +282,10 @@ class StoreConformance:
         assert await identities(store) == ["a"]
 
     async def test_deletion_reaches_what_refers(self, store: Store) -> None:
-        await store.write(adding("a"))
-        await store.write(executing(ADD_CONTENT, "a", "c", "text"))
-        await store.write(executing("DELETE FROM workspaces"))
-        assert await store.read(fetching("SELECT COUNT(*) FROM contents")) == [(0,)]
+        await store.write(executing(ADD_ACCOUNT, "a"))
+        await store.write(executing(ADD_KEY, "a"))
+        await store.write(executing("DELETE FROM accounts"))
+        assert await store.read(fetching("SELECT COUNT(*) FROM api_keys")) == [(0,)]
 
     async def test_violation_can_be_told_in_other_words(self, store: Store) -> None:
         async def script(transaction: Transaction) -> None:

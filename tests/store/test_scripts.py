@@ -17,11 +17,12 @@ from octavo.model.refusal import TooManyFiles
 from octavo.model.tree import Tree
 from octavo.store import Row, Script, Store, Transaction, Value
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import feed, files
+from octavo.store.scripts import feed, files, workspaces
 from octavo.store.scripts.changesets import PositionMoved, Repeated, WorkspaceGone, keep
 from octavo.store.scripts.heads import heads_after
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.receipts import receipts
+from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
 from octavo.store.transaction import T
 from tests.actors.workspace_rig import ANN, VAULT, found_vault, serving
@@ -92,8 +93,20 @@ async def on_sqlite() -> AsyncIterator[Store]:
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
 
 
-def creates(count: int, text: str = "text") -> list[Create]:
-    return [Create(FileId(f"f{n:04}"), f"{n}.md", note_text(f"{text} {n}")) for n in range(count)]
+def creates(count: int, text: str = "text", name: str = "") -> list[Create]:
+    return [
+        Create(FileId(f"{name or 'f'}{n:04}"), f"{name}{n}.md", note_text(f"{text} {n}"))
+        for n in range(count)
+    ]
+
+
+async def rows_of(store: Store, table: str, name: str = "workspace_id") -> set[Value]:
+    """What stands in a column of a table."""
+
+    async def script(transaction: Transaction) -> set[Value]:
+        return {row[0] for row in await transaction.fetch_all(f"SELECT {name} FROM {table}")}
+
+    return await store.read(script)
 
 
 def planned(tree: Tree, position: int, name: str, *operations: Operation) -> Plan:
@@ -197,6 +210,53 @@ class Scripts:
             await store.read_much(feed.live_at(GONE, Position(0), FileId(""), 10, ROOMY))
         assert await store.read_much(feed.feed(GONE, Position(0), 1, 1, texts=True)) is None
         assert await store.read(feed.position_of(GONE)) is None
+
+    async def test_changeset_larger_than_a_page_of_the_feed_comes_whole_and_without_texts(
+        self, store: Counting
+    ) -> None:
+        tree = Tree()
+        plans = [
+            planned(tree, 0, "small", *creates(1, "x")),
+            planned(tree, 1, "large", *creates(5, "x" * 100, "l")),
+            planned(tree, 2, "last", *creates(1, "x", "z")),
+        ]
+        await store.write(keep(VAULT, Position(0), plans, 7))
+        pages = []
+        at = Position(0)
+        while at < 3:
+            page = await store.read_much(feed.feed(VAULT, at, 1, 400, texts=True))
+            assert page is not None
+            told = [each.text is not None for each in page.entries]
+            assert told == [page.texts] * len(page.entries)
+            pages.append((len(page.entries), page.texts))
+            at = page.following
+        assert pages == [(1, True), (5, False), (1, True)]
+        whole = await store.read_much(feed.feed(VAULT, Position(1), 1, 600, texts=True))
+        assert whole is not None
+        assert (len(whole.entries), whole.texts) == (5, True)
+
+    async def test_deleted_workspace_is_gone_at_once_and_what_it_held_step_by_step(
+        self, store: Counting
+    ) -> None:
+        other = WorkspaceId("other")
+        await store.write(workspaces.create(other, "Other", ANN, 7))
+        for each in (VAULT, other):
+            await store.write(keep(each, Position(0), [planned(Tree(), 0, "m", *creates(45))], 7))
+        assert not await store.write(sweep())
+        assert await store.write(workspaces.delete(VAULT))
+        assert not await store.write(workspaces.delete(VAULT))
+        assert await store.read(workspaces.standings([VAULT, other], ANN)) == {
+            other: (Position(1), True)
+        }
+        assert await store.read_much(heads_after(VAULT, Position(0))) is None
+        steps = 0
+        while await store.write(sweep()):
+            steps += 1
+        # Three for the texts, one for each of the other tables, and the last.
+        assert steps == 7
+        for table in ("contents", "files", "revisions", "receipts", "members"):
+            assert await rows_of(store, table) == {other}
+        assert await rows_of(store, "deleted_workspaces", "id") == set()
 
     async def test_more_text_than_is_wanted_is_refused_before_it_is_read(
         self, store: Counting

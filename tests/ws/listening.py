@@ -199,7 +199,6 @@ async def listening(
         authenticator = SessionOrKey(credentials, origin=ORIGIN)
         stream = NoticeSocket(
             authenticator,
-            access,
             store,
             subprotocol=SUBPROTOCOL,
             serve=partial(_serve, hub, check_every, close_time),
@@ -250,7 +249,7 @@ async def _serve(
             connection,
             hub,
             account_id=listening.caller.account_id,
-            position_of=listening.position_of,
+            standings=listening.standings,
             still_valid=listening.still_valid,
             check_every=check_every,
         ).run()

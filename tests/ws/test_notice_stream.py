@@ -1,7 +1,7 @@
 """What one device is told when things happen at once, without sockets."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notices import NoticeHub
 from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.store.scripts.workspaces import Standing
 from octavo.ws import Frame
 from octavo.ws.notices import NoticeStream, changed_frame
 
@@ -25,6 +26,7 @@ def workspace(number: int) -> WorkspaceId:
 
 VAULT, OTHER = workspace(1), workspace(2)
 SUBSCRIBE = {"type": "subscribe", "workspaceId": VAULT}
+SUBSCRIBE_OTHER = {"type": "subscribe", "workspaceId": OTHER}
 UNSUBSCRIBE = {"type": "unsubscribe", "workspaceId": VAULT}
 GONE = {"type": "gone", "workspaceId": VAULT}
 
@@ -49,6 +51,8 @@ class Talk:
     reading: trio.Event = field(default_factory=trio.Event)
     turn: trio.StrictFIFOLock = field(default_factory=trio.StrictFIFOLock)
     positions: dict[WorkspaceId, Position] = field(default_factory=dict)
+    hidden: set[WorkspaceId] = field(default_factory=set)
+    closed: list[tuple[int, str]] = field(default_factory=list)
     before_answer: Callable[[], Awaitable[object]] | None = None
 
     def offer_frame(self, frame: Frame) -> bool:
@@ -65,12 +69,19 @@ class Talk:
     def __aiter__(self) -> AsyncIterator[str]:
         return self.heard
 
+    async def close(self, code: int, reason: str) -> None:
+        self.closed.append((code, reason))
+
     def _take(self, frame: Frame) -> None:
         # All are shorter than 126 bytes, so that the header has two.
         self.told.append(json.loads(frame[2:]))
 
-    async def position_of(self, workspace_id: WorkspaceId) -> Position | None:
-        found = self.positions.get(workspace_id)
+    async def standings(self, workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, Standing]:
+        found = {
+            each: Standing(self.positions[each], each not in self.hidden)
+            for each in workspace_ids
+            if each in self.positions
+        }
         before, self.before_answer = self.before_answer, None
         if before is not None:
             await before()
@@ -111,7 +122,7 @@ async def talking() -> AsyncIterator[Talk]:
         talk,  # type: ignore[arg-type]  # what a stream needs of a connection
         hub,
         account_id=ANN,
-        position_of=talk.position_of,
+        standings=talk.standings,
         still_valid=talk.still_valid,
         check_every=1e9,
     )
@@ -188,10 +199,65 @@ async def test_workspace_hidden_while_it_is_looked_at_is_not_gone_for_who_unsubs
         async def unsubscribe() -> None:
             await talk.say(UNSUBSCRIBE)
 
-        del talk.positions[VAULT]
+        talk.hidden.add(VAULT)
         talk.before_answer = unsubscribe
         talk.hub.look_again(ANN)
         assert await talk.read() == []
+        assert talk.closed == []
+
+
+async def test_membership_that_ended_closes_the_stream() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        await talk.read()
+        talk.hidden.add(VAULT)
+        talk.hub.look_again(ANN)
+        assert await talk.read() == [GONE | {"reason": "not_found"}]
+        assert [code for code, _ in talk.closed] == [1008]
+
+
+async def test_deletion_that_nobody_announced_is_told_at_the_next_look() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE, SUBSCRIBE_OTHER)
+        await talk.read()
+        del talk.positions[VAULT]
+        talk.hub.look_again(ANN)
+        assert await talk.read() == [GONE | {"reason": "deleted"}]
+        talk.announce(1)
+        talk.announce(1, workspace_id=OTHER)
+        assert await talk.read() == [changed(1, OTHER)]
+        assert talk.closed == []
+
+
+async def test_subscription_during_a_look_is_no_deletion() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        await talk.read()
+
+        async def subscribe() -> None:
+            await talk.say(SUBSCRIBE_OTHER)
+
+        talk.before_answer = subscribe
+        talk.hub.look_again(ANN)
+        assert [each["type"] for each in await talk.read()] == ["subscribed"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f'{{"type":"subscribe","type":"subscribe","workspaceId":"{VAULT}"}}',
+        f'{{"type":"subscribe","workspaceId":"{OTHER}","workspaceId":"{VAULT}"}}',
+        '{"type":"subscribe"}',
+        "{}",
+        "",
+    ],
+)
+async def test_message_that_says_a_thing_twice_or_not_closes_the_stream(message: str) -> None:
+    async with talking() as talk:
+        talk.says.send_nowait(message)
+        await wait_all_tasks_blocked()
+        assert [code for code, _ in talk.closed] == [1002]
+        assert talk.told == []
 
 
 @pytest.mark.parametrize("ending", ["unsubscribed", "deleted"])

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal, assert_never
 from uuid import UUID
 
-from pydantic import FailFast, Field
+from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
 from octavo.http.bodies import json_body
@@ -91,6 +91,16 @@ class ChangesetInput(ContractModel):
     operations: Annotated[list[AnyOperation], Field(min_length=1), FailFast()]
     """At most 500, each on another file. They are judged by the tree that they make together."""
 
+    @field_validator("operations", mode="before")
+    @classmethod
+    def _few(cls, given: object) -> object:
+        # Before any of them is looked at: many take long.
+        if isinstance(given, list) and len(given) > MOST_OPERATIONS:
+            raise TooManyFiles(
+                f"The changeset has {len(given)} operations: {MOST_OPERATIONS} are taken at most."
+            )
+        return given
+
 
 class MutationPath(WorkspacePath):
     """One changeset of a workspace."""
@@ -120,11 +130,6 @@ class ChangesetOperations:
     ) -> ChangesetResult:
         """Push a changeset."""
         check_protocol(headers)
-        if len(body.operations) > MOST_OPERATIONS:
-            raise TooManyFiles(
-                f"The changeset has {len(body.operations)} operations: {MOST_OPERATIONS} are taken "
-                "at most."
-            )
         idle = [
             (f"/operations/{index}", "Give text, path, or both.")
             for index, each in enumerate(body.operations)

@@ -45,7 +45,8 @@ class FeedQuery(ContractModel):
     limit: Limit = 100
     """How many entries to answer; what changed at one position is never torn."""
     include: Literal["text"] | None = None
-    """``text`` brings the Markdown along; a page is shorter then when the notes are long."""
+    """``text`` brings the Markdown along; a page is shorter then when the notes are long. A single
+    changeset with more than 4 MiB comes without: read its files by ``readFiles``."""
 
 
 class FeedPage(ContractModel):
@@ -120,7 +121,7 @@ class SyncOperations:
             told = f"The workspace is at {page.position} only: start again at 0."
             raise InvalidRequest(errors=[("/query/after", told)])
         return FeedPage(
-            entries=[feed_entry(each, text=texts) for each in page.entries],
+            entries=[feed_entry(each, text=page.texts) for each in page.entries],
             next=page.following,
             position=page.position,
             more=page.following < page.position,

@@ -59,9 +59,15 @@ CREATE TABLE members (
 );
 CREATE INDEX members_of_account ON members (account_id, workspace_id);
 
+-- Deleted workspaces whose contents are still to be removed, some at a time. Nothing below refers to
+-- workspaces by a foreign key: removing all at once would hold up every other writer.
+CREATE TABLE deleted_workspaces (
+    id TEXT NOT NULL PRIMARY KEY
+);
+
 -- The newest revision of each file, once more: heads, lists and the feed are read from here.
 CREATE TABLE files (
-    workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    workspace_id TEXT NOT NULL,
     file_id TEXT NOT NULL,
     state TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -81,7 +87,7 @@ CREATE INDEX files_by_position ON files (workspace_id, position);
 CREATE INDEX files_by_path ON files (workspace_id, state, path);
 
 CREATE TABLE revisions (
-    workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    workspace_id TEXT NOT NULL,
     revision_id TEXT NOT NULL,
     file_id TEXT NOT NULL,
     state TEXT NOT NULL,
@@ -101,7 +107,7 @@ CREATE INDEX revisions_of_file ON revisions (workspace_id, file_id, position);
 
 -- A text, under the id of the revision that brought it; revisions that keep it name that one.
 CREATE TABLE contents (
-    workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    workspace_id TEXT NOT NULL,
     content_id TEXT NOT NULL,
     text TEXT NOT NULL,
     PRIMARY KEY (workspace_id, content_id)
@@ -109,7 +115,7 @@ CREATE TABLE contents (
 
 -- What became of each mutation: its answer, for whoever asks again.
 CREATE TABLE receipts (
-    workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    workspace_id TEXT NOT NULL,
     mutation_id TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
     position BIGINT NOT NULL,

@@ -28,11 +28,13 @@ class FeedPage(NamedTuple):
 
     Attributes:
         entries: heads in the order of their positions; all of one position or none.
+        texts: whether the entries hold their texts.
         following: the cursor for the next page.
         position: of the workspace.
     """
 
     entries: list[StoredFile]
+    texts: bool
     following: Position
     position: Position
 
@@ -42,7 +44,8 @@ def feed(
 ) -> Script[FeedPage | None]:
     """Answer the heads that changed after a position, each file once, with their texts or not.
 
-    ``limit`` and ``most_bytes`` are those of `page_end`; without texts the bytes don't count.
+    ``limit`` and ``most_bytes`` are those of `page_end`; without texts the bytes don't count. What
+    stands at one position alone and has more than ``most_bytes`` comes without its texts, too.
     None: there is no such workspace.
     """
 
@@ -63,17 +66,26 @@ def feed(
         counted = [(row[0], row[1] if texts else 0) for row in sizes]
         end = page_end(counted, limit, most_bytes)
         following = position if end is None else end
-        joined = _TEXT.format(table="files") if texts else ""
+        whole = texts
+        if texts and counted and counted[0][0] == following:
+            # A changeset is never torn: it may be more than was counted, and more than a page.
+            row = await transaction.fetch_one(
+                "SELECT SUM(size) FROM files WHERE workspace_id = $1 AND position = $2",
+                workspace_id,
+                following,
+            )
+            whole = row is not None and row[0] <= most_bytes
+        joined = _TEXT.format(table="files") if whole else ""
         rows = await transaction.fetch_all(
-            f"SELECT {columns_of('files')}{', contents.text' if texts else ''} FROM files {joined}"
+            f"SELECT {columns_of('files')}{', contents.text' if whole else ''} FROM files {joined}"
             " WHERE files.workspace_id = $1 AND files.position > $2 AND files.position <= $3"
             " ORDER BY files.position, files.file_id",
             workspace_id,
             after,
             following,
         )
-        entries = [StoredFile(revision_of(row), row[COUNT] if texts else None) for row in rows]
-        return FeedPage(entries, Position(following), position)
+        entries = [StoredFile(revision_of(row), row[COUNT] if whole else None) for row in rows]
+        return FeedPage(entries, whole, Position(following), position)
 
     return script
 

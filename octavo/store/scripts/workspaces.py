@@ -1,9 +1,12 @@
 """Workspaces and who belongs to them."""
 
-from typing import cast
+from collections.abc import Sequence
+from typing import NamedTuple, cast
 
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.workspace import Role, Workspace
+from octavo.store.scripts.announcing import announce_gone
+from octavo.store.scripts.naming import fetch_named
 from octavo.store.transaction import Row, Script, Transaction
 
 _SELECT = """
@@ -72,11 +75,18 @@ def rename(workspace_id: WorkspaceId, name: str) -> Script[bool]:
 
 
 def delete(workspace_id: WorkspaceId) -> Script[bool]:
-    """Delete the workspace with all that it holds; False when there is none."""
+    """Delete the workspace; False when there is none.
+
+    For everybody it is gone at once; what it held is left to `octavo.store.scripts.sweeping`.
+    """
 
     async def script(transaction: Transaction) -> bool:
         deleted = await transaction.execute("DELETE FROM workspaces WHERE id = $1", workspace_id)
-        return deleted == 1
+        if deleted != 1:
+            return False
+        await transaction.execute("INSERT INTO deleted_workspaces (id) VALUES ($1)", workspace_id)
+        await announce_gone(transaction, workspace_id)
+        return True
 
     return script
 
@@ -95,5 +105,37 @@ def role_of(workspace_id: WorkspaceId, account_id: AccountId) -> Script[Role | N
             account_id,
         )
         return None if row is None else cast(Role, row[0])
+
+    return script
+
+
+class Standing(NamedTuple):
+    """How a workspace stands to an account.
+
+    Attributes:
+        position: of its newest changeset.
+        member: whether the account belongs to it.
+    """
+
+    position: Position
+    member: bool
+
+
+def standings(
+    workspace_ids: Sequence[WorkspaceId], account_id: AccountId
+) -> Script[dict[WorkspaceId, Standing]]:
+    """Answer how those of the workspaces that there are stand to the account."""
+
+    async def script(transaction: Transaction) -> dict[WorkspaceId, Standing]:
+        rows = await fetch_named(
+            transaction,
+            "SELECT workspaces.id, workspaces.position, members.role FROM workspaces"
+            " LEFT JOIN members"
+            " ON members.workspace_id = workspaces.id AND members.account_id = $1"
+            " WHERE workspaces.id IN ($names)",
+            account_id,
+            workspace_ids,
+        )
+        return {WorkspaceId(row[0]): Standing(Position(row[1]), row[2] is not None) for row in rows}
 
     return script

@@ -267,8 +267,15 @@ async def test_receipt_of_a_file_that_was_purged_since_tells_nothing_of_it(front
 
 
 async def test_body_full_of_faults_is_refused_at_its_first(front: Front) -> None:
+    document: Json = {"mutationId": MUTATION, "operations": [0] * 500}
+    answer = await front.owner.post(f"{front.place}/changesets", document)
+    assert refusal(answer) == (400, "invalid_request")
+    assert len(answer.json()["errors"]) == 1
+
+
+async def test_operations_are_counted_before_any_is_looked_at(front: Front) -> None:
     document: Json = {"mutationId": MUTATION, "operations": [0] * 300_000}
     with trio.fail_after(5):
         answer = await front.owner.post(f"{front.place}/changesets", document)
-    assert refusal(answer) == (400, "invalid_request")
-    assert len(answer.json()["errors"]) == 1
+    assert refusal(answer) == (422, "too_many_files")
+    assert "300000 operations" in answer.json()["detail"]

@@ -3,6 +3,7 @@
 import pytest
 
 from octavo.store import Transaction
+from octavo.store.scripts.sweeping import sweep
 from tests.http.vault.front import ROLES, Front, refusal
 
 WORKSPACES = "/api/workspaces"
@@ -119,6 +120,8 @@ async def test_workspace_deleted_goes_with_all_that_it_held_and_is_told(front: F
     assert (await front.owner.get(WORKSPACES)).json()["items"] == []
     assert refusal(await note.read()) == (404, "not_found")
     assert refusal(await front.owner.delete(front.place)) == (404, "not_found")
+    while await front.store.write(sweep()):
+        pass
     for table in ("files", "revisions", "contents", "receipts", "members"):
         assert await rows(front, f"SELECT 1 FROM {table}") == []
 
