@@ -25,6 +25,8 @@ from octavo.store.scripts.changesets import PositionMoved, Repeated, WorkspaceGo
 from octavo.store.scripts.heads import heads_after
 from octavo.store.scripts.receipts import receipts
 
+FEW = 10
+"""So many receipts are read without a thread of their own."""
 MOST_ATTEMPTS = 20
 """How often a batch is planned anew while others change the workspace, before it is given up."""
 
@@ -211,19 +213,25 @@ class Workspace(Actor[Push | HeadOf]):
                 sender.accepted(receipt)
         if moved:
             self._announce(self._id, known.position)
-        if found.refused:
-            # A change that was accepted before looks like a wrong one when it is sent again.
-            refusals = {sender.envelope: refusal for sender, refusal in found.refused}
-            mutation_ids = [sender.push.changeset.mutation_id for sender, _ in found.refused]
-            rest = await self._answer_again([each for each, _ in found.refused], mutation_ids)
-            for sender in rest:
-                sender.refused(refusals[sender.envelope])
+        # A change that was accepted before looks like a wrong one when it is sent again.
+        repeatable: dict[_Asked, tuple[_Waiting, Refusal]] = {}
+        for sender, refusal in found.refused:
+            if sender.push.changeset.repeatable:
+                repeatable[sender.envelope] = (sender, refusal)
+            else:
+                sender.refused(refusal)
+        if repeatable:
+            senders = [sender for sender, _ in repeatable.values()]
+            mutation_ids = [sender.push.changeset.mutation_id for sender in senders]
+            for sender in await self._answer_again(senders, mutation_ids):
+                sender.refused(repeatable[sender.envelope][1])
 
     async def _answer_again(
         self, waiting: Sequence[_Waiting], mutation_ids: Sequence[MutationId]
     ) -> list[_Waiting]:
         """Answer what was accepted before; give back the others."""
-        known = await self._store.read_much(receipts(self._id, mutation_ids))
+        read = self._store.read if len(mutation_ids) <= FEW else self._store.read_much
+        known = await read(receipts(self._id, mutation_ids))
         rest: list[_Waiting] = []
         for sender in waiting:
             receipt = known.get(sender.push.changeset.mutation_id)

@@ -1,7 +1,7 @@
 """The problems of changing and reading files, and those that refusals become."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from types import TracebackType
 
 from octavo.actors.core import ActorCrashed, ActorQuarantined, NotExecuted, OutcomeUnknown
 from octavo.actors.workspace import NotAccepted, NotKept, NoWorkspace
@@ -141,28 +141,50 @@ OF_CHANGES: tuple[type[Problem], ...] = (
 """What a changeset can be answered with; those of a single operation are among them."""
 
 
-@contextmanager
-def refusals_as_problems() -> Iterator[None]:
-    """Raise the problem for what the actor of a workspace, or the model, refuses with."""
-    try:
-        yield
-    except NotAccepted as error:
-        raise _problem(error.refusal) from None
-    except refused.Refusal as refusal:
-        raise _problem(refusal) from None
-    except NoWorkspace:
-        raise NotFound from None
-    except NotKept as error:
-        raise store_problem(error.error) from None
-    except ActorQuarantined as error:
-        raise WorkspaceBusy(retry_after=error.retry_after) from None
-    except NotExecuted:
-        raise WorkspaceBusy(retry_after=1) from None
-    except ActorCrashed:
-        # A mistake of ours, which the log shows and no repetition cures.
-        raise
-    except OutcomeUnknown:
-        raise WorkspaceBusy(DOUBT, retry_after=1) from None
+class refusals_as_problems:  # noqa: N801  # used as a function is
+    """Raise the problem for what the actor of a workspace, or the model, refuses with.
+
+    A class, as every change passes here twice, and a generator costs ten times as much.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            problem = _problem_for(error)
+            if problem is not None:
+                raise problem from None
+
+
+def _problem_for(error: BaseException) -> Problem | None:
+    match error:
+        case NotAccepted():
+            return _problem(error.refusal)
+        case refused.Refusal():
+            return _problem(error)
+        case NoWorkspace():
+            return NotFound()
+        case NotKept():
+            return store_problem(error.error)
+        case ActorQuarantined():
+            return WorkspaceBusy(retry_after=error.retry_after)
+        case NotExecuted():
+            return WorkspaceBusy(retry_after=1)
+        case ActorCrashed():
+            # A mistake of ours, which the log shows and no repetition cures.
+            return None
+        case OutcomeUnknown():
+            return WorkspaceBusy(DOUBT, retry_after=1)
+        case _:
+            return None
 
 
 def _problem(refusal: refused.Refusal) -> Problem:

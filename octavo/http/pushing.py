@@ -56,6 +56,7 @@ class Pushing(NamedTuple):
             fingerprint(operations if asked is None else asked),
             caller.account_id,
             operations,
+            repeatable=mutation_id is not MISSING,
         )
         with refusals_as_problems():
             return await self.workspaces.ask(workspace, Push(changeset))

@@ -1,6 +1,7 @@
 """Times on the wire: RFC 3339 in UTC, with milliseconds and ``Z``."""
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import AwareDatetime, Field
@@ -17,8 +18,13 @@ GivenTime = AwareDatetime
 
 def timestamp(milliseconds: int) -> Timestamp:
     """Answer the time of so many milliseconds of Unix time."""
-    moment = _EPOCH + milliseconds * _MILLISECOND
-    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{_spelled(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _spelled(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat()
 
 
 def milliseconds_of(given: datetime) -> int:

@@ -55,6 +55,9 @@ class Purge:
     file_id: FileId
 
 
+# Made once: json.dumps makes an encoder at each call that is not of its own form.
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
 Operation = Create | Update | Delete | Restore | Purge
 Outcome = Literal["created", "updated", "unchanged", "deleted", "restored", "purged"]
 
@@ -64,18 +67,20 @@ class Changeset:
     """Operations on different files, to be accepted together.
 
     ``mutation_id`` names the changeset for good; ``fingerprint`` is that of what the client sent,
-    which tells a repetition from another change under the same name.
+    which tells a repetition from another change under the same name. Only a client that chose the
+    name itself can repeat the changeset: ``repeatable``.
     """
 
     mutation_id: MutationId
     fingerprint: Digest
     author: AccountId
     operations: tuple[Operation, ...]
+    repeatable: bool = True
 
 
 def fingerprint(operations: Sequence[Operation]) -> Digest:
     """Answer the fingerprint of what a client asks for, which is equal for equal operations."""
-    told = json.dumps([_told(operation) for operation in operations], separators=(",", ":"))
+    told = _encode([_told(operation) for operation in operations])
     return Digest(hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest())
 
 

@@ -1,8 +1,8 @@
 """Identifiers that sort by the time they were made: UUIDs of version 7 (RFC 9562 section 5.7)."""
 
 RANDOM_BYTES = 10
-_VERSION = 7 << 76
-_VARIANT = 2 << 62
+_VERSION = 0x7000
+_VARIANT = 0x80
 _LATEST = (1 << 48) - 1
 
 
@@ -15,8 +15,8 @@ def uuid7(milliseconds: int, entropy: bytes) -> str:
         raise ValueError(f"{milliseconds} ms can't stand in an identifier")
     if len(entropy) != RANDOM_BYTES:
         raise ValueError(f"{RANDOM_BYTES} bytes of randomness are needed, not {len(entropy)}")
-    random = int.from_bytes(entropy, "big")
-    # 12 bits behind the version, 62 behind the variant; six of the 80 are left over.
-    high, low = random >> 68, random & ((1 << 62) - 1)
-    text = f"{(milliseconds << 80) | _VERSION | (high << 64) | _VARIANT | low:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    time, rest = f"{milliseconds:012x}", entropy[3:].hex()
+    # The version takes the place of four bits, the variant that of two.
+    version = f"{_VERSION | (entropy[0] & 0x0F) << 8 | entropy[1]:04x}"
+    variant = f"{_VARIANT | entropy[2] & 0x3F:02x}"
+    return f"{time[:8]}-{time[8:]}-{version}-{variant}{rest[:2]}-{rest[2:]}"

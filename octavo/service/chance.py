@@ -13,9 +13,31 @@ def now() -> float:
     return time.time()
 
 
+class _RandomBytes:
+    """Random bytes of the system, fetched many at a time: each call of the system is dear."""
+
+    def __init__(self) -> None:
+        self._bytes = b""
+        self._at = 0
+
+    def take(self, count: int) -> bytes:
+        """Answer ``count`` bytes that were not answered before."""
+        if self._at + count > len(self._bytes):
+            self._bytes, self._at = secrets.token_bytes(_FETCHED), 0
+        self._at += count
+        return self._bytes[self._at - count : self._at]
+
+
+_FETCHED = 4096
+_random_bytes = _RandomBytes()
+
+
 def new_id() -> str:
-    """Make an identifier that no other process makes, too, and that sorts by its time."""
-    return uuid7(time.time_ns() // 1_000_000, secrets.token_bytes(RANDOM_BYTES))
+    """Make an identifier that no other process makes, too, and that sorts by its time.
+
+    Not for a process that forks: its children would make the same.
+    """
+    return uuid7(time.time_ns() // 1_000_000, _random_bytes.take(RANDOM_BYTES))
 
 
 def new_entropy() -> bytes:

@@ -71,6 +71,7 @@ def front(
         return await registrations.register_by_form(form, headers, client)
 
     def gone(workspace_id: WorkspaceId) -> None:
+        parts.access.forget(workspace_id)
         parts.hub.announce_gone(workspace_id)
         parts.sweeper.wake()
 

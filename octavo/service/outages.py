@@ -1,8 +1,7 @@
 """Tell the log when the database fails, and why; once, however many requests meet it."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store.transaction import T
@@ -21,11 +20,10 @@ class Outage:
         self._use = use
         self._lasts = False
 
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Learn from the block, which uses the database, how that went."""
+    async def watched(self, use: Awaitable[T]) -> T:
+        """Answer what ``use`` of the database answers, and learn from it how that went."""
         try:
-            yield
+            result = await use
         except StoreUnavailable as error:
             if not self._lasts:
                 self._lasts = True
@@ -34,6 +32,7 @@ class Outage:
         if self._lasts:
             self._lasts = False
             _log.info("the database can be %s again", self._use)
+        return result
 
 
 class Outages:
@@ -58,15 +57,12 @@ class ReportingStore:
 
     async def read(self, script: Script[T]) -> T:
         """As of `Store`."""
-        with self._outages.reading.watched():
-            return await self._store.read(script)
+        return await self._outages.reading.watched(self._store.read(script))
 
     async def read_much(self, script: Script[T]) -> T:
         """As of `Store`."""
-        with self._outages.reading.watched():
-            return await self._store.read_much(script)
+        return await self._outages.reading.watched(self._store.read_much(script))
 
     async def write(self, script: Script[T]) -> T:
         """As of `Store`."""
-        with self._outages.writing.watched():
-            return await self._store.write(script)
+        return await self._outages.writing.watched(self._store.write(script))

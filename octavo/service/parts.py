@@ -57,14 +57,10 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
     activity = Activity(store)
     life = SessionLife(settings.session_idle_days * DAY, settings.session_absolute_days * DAY)
     sweeper = Sweeper(store)
+    # Another process may revoke anything, and the next request has to be refused.
+    fresh = 0.0 if engine.postgres is not None else REMEMBERED
     credentials = Credentials(
-        store,
-        activity,
-        now=now,
-        life=life,
-        # Another process may revoke anything, and the next request has to be refused.
-        fresh=0.0 if engine.postgres is not None else REMEMBERED,
-        forgotten=hub.look_again,
+        store, activity, now=now, life=life, fresh=fresh, forgotten=hub.look_again
     )
 
     async def notices(worker: WorkerContext) -> None:
@@ -102,7 +98,7 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
         workspaces=directory,
         hub=hub,
         sweeper=sweeper,
-        access=Access(store),
+        access=Access(store, fresh=fresh),
         credentials=credentials,
         attempts=Attempts(_rates(settings)),
         life=life,

@@ -28,11 +28,14 @@ class Flaky:
         self.fail: StoreUnavailable | None = None
         self.keep = False
         self.before_write: Callable[[], Any] | None = None
+        self.reads = 0
 
     async def read(self, script: Script[T]) -> T:
+        self.reads += 1
         return await self.inner.read(script)
 
     async def read_much(self, script: Script[T]) -> T:
+        self.reads += 1
         return await self.inner.read_much(script)
 
     async def write(self, script: Script[T]) -> T:
@@ -80,6 +83,18 @@ async def test_repeated_mutation_gets_the_first_receipt_whatever_became_of_the_f
         assert await rig.push(note("a", "a.md"), mutation="once") == first
         assert isinstance(await rig.refusal(note("z", "z.md"), mutation="once"), MutationReused)
         assert rig.announced == [1, 2]
+
+
+async def test_refused_change_that_nobody_can_repeat_is_not_looked_up() -> None:
+    store = Flaky()
+    await found_vault(store.inner)
+    async with serving(store) as rig:
+        await rig.push(note("a", "a.md"))
+        store.reads = 0
+        await rig.refusal(note("b", "a.md"))
+        assert store.reads == 0
+        await rig.refusal(note("b", "a.md"), mutation="named")
+        assert store.reads == 1
 
 
 async def test_mutation_that_changed_nothing_is_remembered_too() -> None:

@@ -35,7 +35,13 @@ class Rig:
     async def push(self, *operations: Operation, mutation: str | None = None) -> Receipt:
         """Push a changeset; raises what the actor refuses with."""
         mutation_id = MutationId(mutation or f"m{next(self.ids)}")
-        changeset = Changeset(mutation_id, fingerprint(operations), ANN, operations)
+        changeset = Changeset(
+            mutation_id,
+            fingerprint(operations),
+            ANN,
+            operations,
+            repeatable=mutation is not None,
+        )
         return await self.directory.ask(VAULT, Push(changeset))
 
     async def refusal(self, *operations: Operation, mutation: str | None = None) -> Refusal:

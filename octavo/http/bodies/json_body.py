@@ -3,7 +3,7 @@
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
+from pydantic_core import MISSING, from_json
 
 from octavo.http.bodies.arrival import Headers, body_head, refuse_media_type, whole_body
 from octavo.http.bodies.closed_model import check_closed
@@ -17,7 +17,7 @@ M = TypeVar("M", bound=BaseModel)
 
 MEDIA_TYPE = "application/json"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_LEAVES = frozenset({str, int, bool, type(None)})
+_LEAVES = frozenset({str, int, bool, type(None), type(MISSING)})
 
 
 class JsonBody(Generic[M]):

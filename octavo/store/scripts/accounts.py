@@ -1,5 +1,7 @@
 """Accounts: find them, and replace their password."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 from octavo.model.account import Account

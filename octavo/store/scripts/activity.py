@@ -1,5 +1,7 @@
 """When sessions were active last, and keys used."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from octavo.model.api_key import KeyId

@@ -1,5 +1,7 @@
 """API keys: make, find, list and revoke them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from octavo.model.account import Account

@@ -1,5 +1,7 @@
 """Keep accepted changesets, in the one place of the order that they were planned for."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 

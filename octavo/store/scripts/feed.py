@@ -1,5 +1,7 @@
 """What changed in a workspace: page by page, or all of it as it stood at one position."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 from octavo.model.feed import page_end

@@ -1,5 +1,7 @@
 """Read files: their heads, their revisions, their texts."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

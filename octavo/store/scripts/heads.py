@@ -1,5 +1,7 @@
 """Read the heads of a workspace: all of them, or those that moved on."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 from octavo.model.identity import Position, WorkspaceId

@@ -1,5 +1,7 @@
 """Invitations: make, find and use them."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from octavo.model.account import Account

@@ -1,5 +1,7 @@
 """Find out what came of earlier changesets."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 

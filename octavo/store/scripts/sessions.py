@@ -1,5 +1,7 @@
 """Sessions: begin, find, list and end them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from octavo.model.account import Account

@@ -1,5 +1,7 @@
 """Remove what deleted workspaces held, some of it at a time."""
 
+from __future__ import annotations
+
 from octavo.store.transaction import Script, Transaction
 
 # Each table with what names a row of it; texts may be long, so that few of them go at once.

@@ -1,5 +1,7 @@
 """Workspaces and who belongs to them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
