@@ -1,13 +1,16 @@
 """Which database is behind the service: SQLite in the data folder, or PostgreSQL."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
+from octavo.control.folder import DataFolderError, holding
 from octavo.service.chance import jitter
 from octavo.service.outages import Outages, ReportingStore
 from octavo.settings import Settings
-from octavo.store import Store
+from octavo.store import Store, StoreOutdated, StoreUnusable
 from octavo.store.postgres import PostgresStore, open_postgres
 from octavo.store.sqlite import SqliteStore, open_sqlite
 
@@ -51,14 +54,35 @@ class Engine:
 async def open_engine(settings: Settings, *, serving: bool) -> AsyncIterator[Engine]:
     """Open the database that ``settings`` name, with the newest schema, for the block.
 
-    ``serving`` is for the one server of an SQLite database, which reads through it for damage
-    first; a command that works beside it has False. Raises `StoreUnusable` and
-    `StoreUnavailable`.
+    ``serving`` is for the server that holds the data folder, and reads through an SQLite database
+    for damage first; a command has False, works beside the server, and changes no schema under
+    it. Raises `StoreUnusable` and `StoreUnavailable`.
     """
     if settings.database is None:
-        async with open_sqlite(settings.data_dir, serving=serving, check=serving) as sqlite:
+        folder = settings.data_dir
+        async with AsyncExitStack() as stack:
+            if serving:
+                sqlite = await stack.enter_async_context(open_sqlite(folder))
+            else:
+                sqlite = await _open_beside(stack, folder)
             yield Engine(sqlite=sqlite)
     else:
         url, size = settings.database.secret, settings.pool_size
         async with open_postgres(url, random=jitter, connections=size) as postgres:
             yield Engine(postgres=postgres)
+
+
+async def _open_beside(stack: AsyncExitStack, folder: Path) -> SqliteStore:
+    beside = partial(open_sqlite, folder, check=False)
+    try:
+        return await stack.enter_async_context(beside(migrating=False))
+    except StoreOutdated:
+        # New, or of an older version: then nobody may serve it.
+        try:
+            stack.enter_context(holding(folder))
+        except DataFolderError as error:
+            raise StoreUnusable(
+                "the server that runs is of another version of Octavo: stop it and start this"
+                f" version, or use the command of that one ({error})"
+            ) from error
+        return await stack.enter_async_context(beside(migrating=True))

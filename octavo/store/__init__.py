@@ -8,6 +8,7 @@ from octavo.store.errors import (
     StatementInvalid,
     StoreError,
     StoreFull,
+    StoreOutdated,
     StoreUnavailable,
     StoreUnusable,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreFull",
+    "StoreOutdated",
     "StoreUnavailable",
     "StoreUnusable",
     "Transaction",

@@ -6,6 +6,7 @@
      ├ StoreUnavailable    it can't be reached, fails, or is too busy; it may recover
      │  └ StoreFull        it has no room
      ├ StoreUnusable       it can't be used as it is: somebody has to do something
+     │  └ StoreOutdated    its schema is older than this version of Octavo
      ├ ConstraintViolated  a row would have broken a rule of the schema
      └ StatementInvalid    the script is mistaken
 """
@@ -35,9 +36,13 @@ class StoreFull(StoreUnavailable):
 class StoreUnusable(StoreError):
     """The database can't be opened; the text says what is wrong and what to do.
 
-    Another process serves the data folder, the database is damaged, was made by a newer version
-    of Octavo, or its migrations are others than those known here.
+    The database is damaged, was made by a newer version of Octavo, or its migrations are others
+    than those known here.
     """
+
+
+class StoreOutdated(StoreUnusable):
+    """The database has an older schema, and whoever opened it was not to change that."""
 
 
 class ConstraintViolated(StoreError):

@@ -1,6 +1,5 @@
 """The SQLite store of a server: on a file, with its threads, and group commit before it."""
 
-import os
 import signal
 import sqlite3
 import stat
@@ -22,6 +21,7 @@ from octavo.store import (
     Store,
     StoreError,
     StoreFull,
+    StoreOutdated,
     StoreUnavailable,
     StoreUnusable,
     Transaction,
@@ -32,21 +32,6 @@ from octavo.store.sqlite.connection import connect, require_sqlite
 from octavo.store.sqlite.writer import Writer
 from tests.store.conformance import Reopen, StoreConformance, adding, fetching, identities
 
-# A process that opens the folder and says how that went.
-OPEN = """
-import pathlib, sys, trio
-from octavo.store import StoreUnusable
-from octavo.store.sqlite import open_sqlite
-
-async def main():
-    try:
-        async with open_sqlite(pathlib.Path(sys.argv[1])):
-            print("opened")
-    except StoreUnusable as error:
-        print(error)
-
-trio.run(main)
-"""
 # A process that writes without end, and says what was acknowledged.
 WRITE = """
 import os, pathlib, sys, trio
@@ -100,7 +85,7 @@ async def test_folder_and_files_are_the_users_alone(tmp_path: Path) -> None:
         await store.write(adding("a"))
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert set(modes) >= {"octavo.sqlite3", "octavo.sqlite3-wal", "octavo.lock"}
+    assert set(modes) >= {"octavo.sqlite3", "octavo.sqlite3-wal"}
     assert set(modes.values()) == {0o600}
 
 
@@ -111,24 +96,22 @@ async def test_folder_that_cannot_be_made_is_unusable(tmp_path: Path) -> None:
             pass
 
 
-async def test_second_process_on_the_folder_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    async with open_sqlite(tmp_path):
-        opened = await trio.run_process(
-            [sys.executable, "-c", OPEN, tmp_path], capture_stdout=True, check=True
-        )
-    answer = opened.stdout.decode()
-    assert str(tmp_path) in answer
-    assert f"(its id: {os.getpid()})" in answer
-    assert "stop that" in answer
-
-
 async def test_command_beside_a_server_reads_and_writes(tmp_path: Path) -> None:
     async with open_sqlite(tmp_path) as server:
-        async with open_sqlite(tmp_path, serving=False) as command:
+        async with open_sqlite(tmp_path, migrating=False) as command:
             await server.write(adding("a"))
             assert await identities(command) == ["a"]
             await command.write(adding("b"))
         assert await identities(server) == ["a", "b"]
+
+
+async def test_schema_is_left_alone_by_whoever_is_not_to_change_it(tmp_path: Path) -> None:
+    with pytest.raises(StoreOutdated, match="older version"):
+        async with open_sqlite(tmp_path, migrating=False):
+            pass
+    with sqlite3.connect(tmp_path / "octavo.sqlite3") as connection:
+        assert connection.execute("SELECT * FROM sqlite_master").fetchall() == []
+    connection.close()
 
 
 async def test_folder_is_free_again_after_its_server_ended(tmp_path: Path) -> None:

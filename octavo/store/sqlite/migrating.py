@@ -36,13 +36,21 @@ def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> int:
         StoreUnavailable: it can't be written to, or is locked for too long.
     """
     try:
-        if _has_record(connection) and not pending(known, _applied(connection)):
+        if not lacks_some(connection, known):
             return len(known)
         while _apply_next(connection, known):
             pass
     except STATEMENT_ERRORS as error:
         raise failure(error) from error
     return len(known)
+
+
+def lacks_some(connection: sqlite3.Connection, known: Sequence[Migration]) -> bool:
+    """Answer whether the database lacks some of ``known``; raises as `migrate`."""
+    try:
+        return not _has_record(connection) or bool(pending(known, _applied(connection)))
+    except STATEMENT_ERRORS as error:
+        raise failure(error, reading=True) from error
 
 
 def _has_record(connection: sqlite3.Connection) -> bool:

@@ -2,20 +2,20 @@
 
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager, nullcontext
+from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import trio
 
-from octavo.store.errors import StoreUnavailable, StoreUnusable
+from octavo.store.errors import StoreOutdated, StoreUnavailable, StoreUnusable
 from octavo.store.migrations import shipped
 from octavo.store.sqlite.batch import Outcomes
 from octavo.store.sqlite.connection import connect, require_sqlite
 from octavo.store.sqlite.failures import failure
-from octavo.store.sqlite.folder import prepare, served
-from octavo.store.sqlite.migrating import applied_version, migrate
+from octavo.store.sqlite.folder import prepare
+from octavo.store.sqlite.migrating import applied_version, lacks_some, migrate
 from octavo.store.sqlite.readers import Reader, ReaderPool
 from octavo.store.sqlite.writer import Writer
 from octavo.store.transaction import Script, T
@@ -97,41 +97,46 @@ class SqliteStore:
 
 @asynccontextmanager
 async def open_sqlite(
-    folder: Path, *, serving: bool = True, check: bool = True
+    folder: Path, *, check: bool = True, migrating: bool = True
 ) -> AsyncIterator[SqliteStore]:
     """Open the database in ``folder``, with the newest schema, for the block.
 
+    One process serves it, and whoever calls this sees to that; commands may work beside it.
+
     Args:
         folder: made if it isn't there, for this user alone.
-        serving: be the one process that serves it. A command that works beside a server has False.
         check: read through the database first, and refuse it when it is damaged.
+        migrating: bring the schema to the newest version; that takes the folder for oneself.
 
     Raises:
-        StoreUnusable: another process serves the folder, it can't be used, the database is damaged
-            or newer than this version of Octavo, or SQLite is too old.
+        StoreOutdated: the schema is older, and ``migrating`` is False.
+        StoreUnusable: the folder can't be used, the database is damaged or newer than this
+            version of Octavo, or SQLite is too old.
         StoreUnavailable: it is locked for long, or has no room.
 
     Cancelling at the opening waits for the check. The end of the block finishes what is under way.
     """
     path = await trio.to_thread.run_sync(prepare, folder)
-    with served(folder) if serving else nullcontext():
-        await trio.to_thread.run_sync(_make_ready, path, check)
-        store = SqliteStore(path)
-        try:
-            yield store
-        finally:
-            with trio.move_on_after(CLOSE_SECONDS, shield=True):
-                await store.close()
+    await trio.to_thread.run_sync(_make_ready, path, check, migrating)
+    store = SqliteStore(path)
+    try:
+        yield store
+    finally:
+        with trio.move_on_after(CLOSE_SECONDS, shield=True):
+            await store.close()
 
 
-def _make_ready(path: Path, check: bool) -> None:
+def _make_ready(path: Path, check: bool, migrating: bool) -> None:
     require_sqlite()
     with _opened(path) as connection:
         if check:
             found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if found != "ok":
                 raise _damaged(path, " ".join(found.split()))
-        migrate(connection, shipped())
+        if migrating:
+            migrate(connection, shipped())
+        elif lacks_some(connection, shipped()):
+            raise StoreOutdated(f"the database {path} was made by an older version of Octavo")
 
 
 @contextmanager

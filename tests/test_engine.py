@@ -1,0 +1,43 @@
+"""Opening the database: for the server, and for commands beside it."""
+
+from pathlib import Path
+
+import pytest
+
+from octavo.control.folder import holding
+from octavo.service.engine import open_engine
+from octavo.settings import Settings
+from octavo.store import StoreUnusable
+from octavo.store.migrations import shipped
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "data")
+
+
+async def test_command_in_a_new_folder_makes_the_schema(settings: Settings) -> None:
+    async with open_engine(settings, serving=False) as engine:
+        assert await engine.applied_version() == len(shipped())
+    # Nobody holds it any more.
+    with holding(settings.data_dir):
+        pass
+
+
+async def test_command_beside_the_server_of_its_version_works(settings: Settings) -> None:
+    with holding(settings.data_dir):
+        async with (
+            open_engine(settings, serving=True),
+            open_engine(settings, serving=False) as engine,
+        ):
+            assert await engine.applied_version() == len(shipped())
+
+
+async def test_command_beside_the_server_of_an_older_version_changes_nothing(
+    settings: Settings,
+) -> None:
+    with holding(settings.data_dir):
+        for _ in range(2):
+            with pytest.raises(StoreUnusable, match="of another version of Octavo: stop it"):
+                async with open_engine(settings, serving=False):
+                    pass
