@@ -4,13 +4,25 @@ import base64
 import json
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from octavo.http.contract_model import ContractModel
 from octavo.http.problems import InvalidRequest
 
 MOST = 500
-Limit = Annotated[int, Field(ge=1, le=MOST)]
+
+
+def _in_digits(given: object) -> object:
+    # pydantic takes what Python does, too: 1_000, +1, a number between spaces.
+    if isinstance(given, str) and not (given.isascii() and given.isdigit()):
+        raise PydanticCustomError("whole_number", "This has to be a whole number, in digits.")
+    return given
+
+
+IN_DIGITS = BeforeValidator(_in_digits)
+"""Of a number in a query; stands behind its bounds."""
+Limit = Annotated[int, Field(ge=1, le=MOST), IN_DIGITS]
 
 
 class PageQuery(ContractModel):

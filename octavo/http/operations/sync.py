@@ -11,7 +11,7 @@ from octavo.http.contract_model import ContractModel
 from octavo.http.file_documents import FeedEntry, feed_entry
 from octavo.http.operation import Security, operation
 from octavo.http.operations.workspaces import WorkspacePath
-from octavo.http.paging import Limit
+from octavo.http.paging import IN_DIGITS, Limit
 from octavo.http.problems import InvalidRequest, NotFound
 from octavo.http.reply import Stream
 from octavo.http.sync_protocol import (
@@ -40,7 +40,7 @@ class ProtocolReport(ContractModel):
 class FeedQuery(ContractModel):
     """Where to go on."""
 
-    after: Annotated[int, Field(ge=0, le=_LARGEST)] = 0
+    after: Annotated[int, Field(ge=0, le=_LARGEST), IN_DIGITS] = 0
     """``next`` of the page before; 0 from the beginning."""
     limit: Limit = 100
     """How many entries to answer; what changed at one position is never torn."""
