@@ -11,13 +11,18 @@ from octavo.http.contract_model import ContractModel
 from octavo.http.problems import InvalidRequest
 
 MOST = 500
+_MOST_DIGITS = 20
 
 
 def _in_digits(given: object) -> object:
+    if not isinstance(given, str):
+        return given
     # pydantic takes what Python does, too: 1_000, +1, a number between spaces.
-    if isinstance(given, str) and not (given.isascii() and given.isdigit()):
-        raise PydanticCustomError("whole_number", "This has to be a whole number, in digits.")
-    return given
+    if not (given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS):
+        raise PydanticCustomError(
+            "whole_number", "This has to be a whole number, in 20 digits at most."
+        )
+    return int(given)
 
 
 IN_DIGITS = BeforeValidator(_in_digits)
