@@ -22,6 +22,8 @@ from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.workspaces import Standing, standings
 
 PATH = "/api/sync/notices"
+# Workspaces that are looked up without a thread of their own.
+_FEW = 10
 
 
 class NoticesUnavailable(Problem):
@@ -154,7 +156,9 @@ class NoticeSocket:
             raise InvalidRequest(errors=[("/headers/sec-websocket-protocol", told)])
 
         async def stand(workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, Standing]:
-            return await self._store.read_much(standings(workspace_ids, caller.account_id))
+            few = len(workspace_ids) <= _FEW
+            read = self._store.read if few else self._store.read_much
+            return await read(standings(workspace_ids, caller.account_id))
 
         async def still_valid() -> bool:
             try:
