@@ -128,8 +128,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="how long the devices edit")
     seconds = parser.parse_args().seconds
-    with server() as (url, invitation):
-        trio.run(partial(demonstrate, url, invitation, seconds))
+    try:
+        with server() as (url, invitation):
+            trio.run(partial(demonstrate, url, invitation, seconds))
+    except* KeyboardInterrupt:
+        # As a shell tells it: 128 and the number of the signal.
+        print("\nstopped", file=sys.stderr)
+        sys.exit(130)
 
 
 if __name__ == "__main__":

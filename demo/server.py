@@ -21,7 +21,10 @@ def server() -> Iterator[tuple[str, str]]:
         command = [sys.executable, "-m", "octavo", "serve", "--bind", "127.0.0.1:0"]
         command += ["--data-dir", str(folder / "data"), "--public-url", "http://localhost"]
         with log.open("wb") as error, out.open("wb") as output:
-            process = subprocess.Popen(command, cwd=folder, stderr=error, stdout=output)
+            # In a session of its own: what interrupts the demonstration is not for the server.
+            process = subprocess.Popen(
+                command, cwd=folder, stderr=error, stdout=output, start_new_session=True
+            )
         try:
             url = _told(process, log, r"listens on (http://[0-9.:]+)")
             yield url, _told(process, out, r"invitation=(\S+)")

@@ -9,6 +9,7 @@ from octavo.service.engine import open_engine
 from octavo.settings import Settings
 from octavo.store import StoreUnusable
 from octavo.store.migrations import shipped
+from octavo.store.sqlite import DATABASE
 
 
 @pytest.fixture
@@ -16,7 +17,22 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(data_dir=tmp_path / "data")
 
 
-async def test_command_in_a_new_folder_makes_the_schema(settings: Settings) -> None:
+def older(settings: Settings) -> None:
+    """A database of before the first migration."""
+    settings.data_dir.mkdir()
+    (settings.data_dir / DATABASE).touch()
+
+
+async def test_command_where_there_is_no_installation_makes_none(settings: Settings) -> None:
+    for _ in range(2):
+        with pytest.raises(StoreUnusable, match=r"no installation is in .* --data-dir"):
+            async with open_engine(settings, serving=False):
+                pass
+    assert not settings.data_dir.exists()
+
+
+async def test_command_brings_an_older_schema_to_the_newest(settings: Settings) -> None:
+    older(settings)
     async with open_engine(settings, serving=False) as engine:
         assert await engine.applied_version() == len(shipped())
     # Nobody holds it any more.
@@ -36,6 +52,7 @@ async def test_command_beside_the_server_of_its_version_works(settings: Settings
 async def test_command_beside_the_server_of_an_older_version_changes_nothing(
     settings: Settings,
 ) -> None:
+    older(settings)
     with holding(settings.data_dir):
         for _ in range(2):
             with pytest.raises(StoreUnusable, match="of another version of Octavo: stop it"):

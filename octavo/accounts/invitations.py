@@ -21,16 +21,22 @@ async def invite(
     role: Role,
     address: Address | None,
     expires_in: float,
+    of_start: bool = False,
 ) -> str:
     """Make an invitation and answer its token, which can't be read again.
 
     It makes one account with ``role``, and with ``address`` alone unless that is None, within
-    ``expires_in`` seconds. Raises `StoreUnavailable`. Cancelled, an invitation may have been
-    made whose token nobody knows.
+    ``expires_in`` seconds; one ``of_start`` only as long as there is no account. Raises
+    `StoreUnavailable`. Cancelled, an invitation may have been made whose token nobody knows.
     """
     created = milliseconds(now())
     invitation = Invitation(
-        InvitationId(new_id()), address, role, created, created + milliseconds(expires_in)
+        InvitationId(new_id()),
+        address,
+        role,
+        created,
+        created + milliseconds(expires_in),
+        of_start=of_start,
     )
     token = opaque_token(new_token())
     await store.write(invitations.create(invitation, digest_of(token.encode())))

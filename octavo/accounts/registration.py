@@ -42,6 +42,11 @@ class Registration:
         self._now = now
         self._new_id = new_id
 
+    async def opens(self, invitation: str) -> bool:
+        """Answer whether an account may be made from ``invitation``; raises `StoreUnavailable`."""
+        found = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
+        return found is not None and found.open_at(milliseconds(self._now()))
+
     async def register(
         self,
         invitation: str | None,

@@ -15,7 +15,7 @@ from octavo.cli.reading import read, takes_settings
 @click.command(
     "invite",
     cls=Command,
-    help="Make an invitation to register, and print its link, which works once. "
+    help="Make an invitation to register, and print its link, which works once, for seven days. "
     "The server need not run.",
     epilog=example("octavo invite --administrator --address ada@example.org"),
 )

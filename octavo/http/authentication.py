@@ -28,7 +28,7 @@ class SessionOrKey:
 
     def __init__(self, credentials: Credentials, *, origin: str) -> None:
         self._credentials = credentials
-        self._origin = origin.encode()
+        self._origin = origin
 
     async def authenticate(self, call: Call) -> Caller:
         """Answer who calls.
@@ -59,8 +59,8 @@ class SessionOrKey:
         token = session_token(headers)
         if token is None:
             raise NotSignedIn
-        if changes and origin_of(headers) != self._origin:
-            raise WrongOrigin
+        if changes:
+            require_origin(headers, self._origin)
         caller = await self._credentials.of_session(token)
         if caller is None:
             raise NotSignedIn
@@ -79,8 +79,10 @@ def require_origin(headers: Sequence[Header], origin: str) -> None:
     For what nobody is signed in for yet, so that another site can't sign a visitor in to an
     account of its own. A program that is no browser sends the header itself.
     """
-    if origin_of(headers) != origin.encode():
-        raise WrongOrigin
+    found = origin_of(headers)
+    if found != origin.encode():
+        came = "names no origin" if found is None else "comes from elsewhere"
+        raise WrongOrigin(f"This installation is reached at {origin}, and the request {came}.")
 
 
 def refuse_other_origin(headers: Sequence[Header], origin: str) -> None:

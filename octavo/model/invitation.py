@@ -18,6 +18,7 @@ class Invitation:
         role: of the account made from it.
         used_at: None as long as it was not used.
         revoked_at: None as long as it was not revoked.
+        of_start: whether a start without accounts made it; the first account revokes it.
     """
 
     invitation_id: InvitationId
@@ -27,8 +28,12 @@ class Invitation:
     expires_at: int
     used_at: int | None = None
     revoked_at: int | None = None
+    of_start: bool = False
+
+    def open_at(self, now: int) -> bool:
+        """Answer whether an account may be made from it at ``now``."""
+        return self.used_at is None and self.revoked_at is None and now < self.expires_at
 
     def admits(self, address: Address, now: int) -> bool:
         """Answer whether an account with ``address`` may be made from it at ``now``."""
-        open_still = self.used_at is None and self.revoked_at is None and now < self.expires_at
-        return open_still and self.address in (None, address)
+        return self.open_at(now) and self.address in (None, address)

@@ -76,12 +76,19 @@ class Tree:
             if head.state == "live":
                 key = path_key(head.path)
                 if key in taken:
-                    raise _conflict(head)
+                    raise PathConflict(
+                        f"Two files of the changeset would stand at {head.path}: choose another"
+                        " path for one of them."
+                    )
                 taken[key] = head
                 moved.update(folders_of(key))
         for key, head in taken.items():
             if key in self._places and key not in left:
-                raise _conflict(head)
+                there = self.heads[self._places[key]]
+                raise PathConflict(
+                    f"The file {there.file_id} stands at {there.path}: choose another path than"
+                    f" {head.path}."
+                )
         for key, head in taken.items():
             if self._below[key] + moved[key] > 0:
                 raise InvalidGraph(f"{head.path} is a folder of other files, and can't be a file.")
@@ -93,7 +100,3 @@ class Tree:
 def _stays(old: Revision | None, new: Revision) -> bool:
     """Whether a live file stays where it is, as it does in nearly every save."""
     return old is not None and old.state == new.state == "live" and old.path == new.path
-
-
-def _conflict(head: Revision) -> PathConflict:
-    return PathConflict(f"Another file stands at {head.path}: choose another path.")

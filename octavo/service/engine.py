@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import trio
+
 from octavo.control.folder import DataFolderError, holding
 from octavo.service.chance import jitter
 from octavo.service.outages import Outages, ReportingStore
 from octavo.settings import Settings
 from octavo.store import Store, StoreOutdated, StoreUnusable
 from octavo.store.postgres import PostgresStore, open_postgres
-from octavo.store.sqlite import SqliteStore, open_sqlite
+from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,16 @@ async def open_engine(settings: Settings, *, serving: bool) -> AsyncIterator[Eng
 
 
 async def _open_beside(stack: AsyncExitStack, folder: Path) -> SqliteStore:
+    if not await trio.Path(folder / DATABASE).exists():
+        raise StoreUnusable(
+            f"no installation is in {folder}: name its folder with --data-dir or"
+            " OCTAVO_DATA_DIR, or start the server there first"
+        )
     beside = partial(open_sqlite, folder, check=False)
     try:
         return await stack.enter_async_context(beside(migrating=False))
     except StoreOutdated:
-        # New, or of an older version: then nobody may serve it.
+        # Of an older version: then nobody may serve it.
         try:
             stack.enter_context(holding(folder))
         except DataFolderError as error:

@@ -33,6 +33,7 @@ from octavo.http.operations.sessions import SessionOperations
 from octavo.http.operations.sync import SyncOperations
 from octavo.http.operations.workspaces import WorkspaceOperations
 from octavo.http.pages import API_REFERENCE, pages
+from octavo.http.pages.register import Registering
 from octavo.http.problems import Header
 from octavo.http.pushing import Pushing
 from octavo.http.request_log import RequestLog
@@ -110,7 +111,7 @@ def front(
                 contract=described,
                 problems=explained_problems(),
                 public_url=public_url,
-                register=register,
+                registering=Registering(registrations.opens, register),
             ),
         ),
         fallback_below_api=(API_REFERENCE,),

@@ -55,4 +55,5 @@ async def first_invitation(store: Store) -> str | None:
         role="administrator",
         address=None,
         expires_in=invitations.FIRST_INVITATION_LASTS,
+        of_start=True,
     )

@@ -34,6 +34,7 @@ from octavo.service.inviting import first_invitation
 from octavo.service.parts import add_parts
 from octavo.service.readiness import Looking
 from octavo.settings import Settings
+from octavo.settings.addresses import is_local
 
 # How long the cut-off at the end of the grace time may itself take.
 CUT_OFF_SECONDS = 0.5
@@ -90,11 +91,17 @@ async def run(settings: Settings, log: Log) -> None:
 def _tell_started(settings: Settings, url: str, invitation: str | None) -> None:
     # Not before: whoever reads this may ask for the stop, and gets it in order.
     _log.info(
-        "Octavo listens on %s (version %s, data folder %s)",
+        "Octavo listens on %s (reached at %s, version %s, data folder %s)",
         url,
+        settings.public_url,
         __version__,
         settings.data_dir.absolute(),
     )
+    if settings.public_url.startswith("http:") and not is_local(settings.public_url):
+        _log.warning(
+            "browsers keep no session at %s: give people an address with https (docs/wire.md)",
+            settings.public_url,
+        )
     if invitation is not None and sys.stdout is not None:
         # To the terminal alone: a secret has no place in a log that is kept.
         with suppress(OSError):

@@ -118,6 +118,26 @@ def origin(text: str) -> str:
     )
 
 
+def local_origin(bind: Bind, *, tls: bool) -> str:
+    """Answer the origin that a server on ``bind`` has for a browser on its own machine."""
+    scheme = "https" if tls else "http"
+    return origin(f"{scheme}://localhost:{bind.port or DEFAULT_PORT}")
+
+
+def is_local(public_url: str) -> bool:
+    """Answer whether browsers take ``public_url`` for their own machine (W3C Secure Contexts 3.1).
+
+    There, and with https, they keep the cookie of a session; elsewhere they drop it.
+    """
+    host = urlsplit(public_url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def _host(text: str) -> str | None:
     labels = text.split(".")
     if len(text) > 253 or not all(_LABEL.fullmatch(label) for label in labels):

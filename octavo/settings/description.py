@@ -25,7 +25,8 @@ def describe() -> Iterator[Description]:
     """Yield every setting, in order of declaration."""
     for name, field in Settings.model_fields.items():
         meaning = field.description or ""
-        yield Description(name, variable(name), option(name), plain(field.default), meaning)
+        default = field.get_default(call_default_factory=True, validated_data={})
+        yield Description(name, variable(name), option(name), plain(default), meaning)
 
 
 def plain(value: object) -> Plain:

@@ -1,15 +1,18 @@
 """What a setting is called in the environment and on the command line, and which name was meant."""
 
 import difflib
+import re
 from collections.abc import Iterable
 
 PREFIX = "OCTAVO_"
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 CONFIG_OPTION = "--config"
 
-# A slip of a letter or two is near; a name that only shares the prefix is not. Container
-# platforms add variables such as OCTAVO_SERVICE_HOST of their own, which must pass unnoticed.
+# A slip of a letter or two is near; a name that only shares the prefix is not.
 _NEAR = 0.85
+# Kubernetes tells of a service named octavo, or octavo-something, in variables like these.
+_OF_A_PLATFORM = re.compile(r"_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_|$)")
+_ADDRESS_OF_A_PLATFORM = re.compile(r"(tcp|udp|sctp)://")
 # Names that others give to the same thing.
 _MEANT = {
     "address": "bind",
@@ -36,12 +39,13 @@ def option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
-    """Answer which of the ``known`` settings ``name`` was meant for; None where none is near.
+def is_of_a_platform(name: str, value: str) -> bool:
+    """Answer whether a container platform sets the variable ``name`` for a service near by."""
+    return bool(_OF_A_PLATFORM.search(name) or _ADDRESS_OF_A_PLATFORM.match(value))
 
-    A file of settings holds nothing else; in the environment others have names of their own, so
-    what is not near there is theirs.
-    """
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """Answer which of the ``known`` settings ``name`` was meant for; None where none is near."""
     plain = name.lower().replace("-", "_")
     known = tuple(known)
     if plain in known:

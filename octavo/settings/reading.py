@@ -82,7 +82,9 @@ def read_settings(
         settings = Settings.model_validate({name: text for name, text in values.items() if text})
     except ValidationError as error:
         for each in error.errors(include_url=False):
-            problems += _told(each, origins)
+            # A default that rests on a value that was refused: that one is told.
+            if each["type"] != "default_factory_not_called":
+                problems += _told(each, origins)
         raise SettingsError(tuple(problems)) from None
     if problems:
         raise SettingsError(tuple(problems))

@@ -7,7 +7,7 @@ from typing import Annotated, Self, TypeVar
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from octavo.settings.addresses import Bind, DatabaseUrl, origin
+from octavo.settings.addresses import Bind, DatabaseUrl, local_origin, origin
 from octavo.settings.names import variable
 from octavo.settings.values import (
     Network,
@@ -56,10 +56,6 @@ class Settings(BaseSettings):
         default=Bind(),
         description="address and TCP port to listen on; port 0 takes any free one",
     )
-    public_url: Annotated[str, _read(origin)] = Field(
-        default="http://localhost:8080",
-        description="origin that people reach it at: scheme, host, and port if not the usual one",
-    )
     data_dir: Annotated[Path, _read(folder)] = Field(
         default=Path("octavo-data"),
         description="folder of everything that is kept; made when it is missing",
@@ -86,6 +82,13 @@ class Settings(BaseSettings):
         description="file (PEM) of the certificate with its chain; with its key it turns TLS on",
     )
     tls_key: _File = Field(default="", description="file (PEM) of the certificate's private key")
+    public_url: Annotated[str, _read(origin)] = Field(
+        default_factory=lambda known: local_origin(
+            known.get("bind", Bind()), tls=bool(known.get("tls_certificate"))
+        ),
+        description="origin that people reach it at: scheme, host, and port if not the usual one; "
+        "without one localhost, at the port of bind",
+    )
     trusted_proxies: Annotated[tuple[Network, ...], _read(networks)] = Field(
         default=(),
         description="addresses or networks of the proxies whose word on their clients counts",

@@ -11,10 +11,18 @@ from typing import Any
 from pydantic.fields import FieldInfo
 from pydantic_settings import PydanticBaseSettingsSource, TomlConfigSettingsSource
 
-from octavo.settings.names import CONFIG_VARIABLE, PREFIX, meant, option, variable
+from octavo.settings.names import (
+    CONFIG_VARIABLE,
+    PREFIX,
+    is_of_a_platform,
+    meant,
+    option,
+    variable,
+)
 from octavo.settings.settings import Settings
 
 _NAMES = tuple(Settings.model_fields)
+_SEE = "see `octavo settings` for what is one"
 
 
 class SettingsSource(PydanticBaseSettingsSource):
@@ -88,7 +96,7 @@ class File(SettingsSource):
             text = _text(value)
             if key not in _NAMES:
                 near = meant(key, _NAMES)
-                hint = f"did you mean {near}?" if near else "see `octavo settings` for what is one"
+                hint = f"did you mean {near}?" if near else _SEE
                 problems.append(f"{path}: {key} is no setting: {hint}")
             elif text is None:
                 problems.append(f"{path}: {key} is no value: give text in quotes, or a number")
@@ -116,10 +124,9 @@ def _text(value: object) -> str | None:
 
 def _misspelled(environment: Mapping[str, str]) -> Iterator[str]:
     known = {CONFIG_VARIABLE, *map(variable, _NAMES)}
-    for name in sorted(environment):
-        # Container platforms set OCTAVO_PORT so for a service that is named octavo.
-        if name in known or not name.startswith(PREFIX) or environment[name].startswith("tcp://"):
+    for name, value in sorted(environment.items()):
+        if name in known or not name.startswith(PREFIX) or is_of_a_platform(name, value):
             continue
         near = meant(name.removeprefix(PREFIX), (*_NAMES, "config"))
-        if near:
-            yield f"{name} is no setting: did you mean {variable(near)}?"
+        hint = f"did you mean {variable(near)}?" if near else _SEE
+        yield f"{name} is no setting: {hint}"

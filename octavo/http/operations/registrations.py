@@ -81,6 +81,10 @@ class RegistrationOperations:
         cookie = session_cookie(made.token, int(self._life.absolute))
         return Reply(account_document(made.account, self._now()), (cookie,))
 
+    async def opens(self, invitation: str) -> bool:
+        """Answer whether an account may be made from ``invitation``; raises `StoreUnavailable`."""
+        return await self._registration.opens(invitation)
+
     async def register_by_form(
         self, form: Mapping[str, str], headers: Sequence[Header], client: str | None
     ) -> Header:

@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
-from octavo.http.pages.register import Register, add_register_page
+from octavo.http.pages.register import Registering, add_register_page
 from octavo.http.problems import NotFound, Problem
 from octavo.http.security_headers import PAGE_HEADERS
 from octavo.templates import FOLDER, STYLE_SHEET
@@ -72,14 +72,14 @@ def pages(
     contract: Mapping[str, object],
     problems: Sequence[Explained | type[Problem]] = (),
     public_url: str = "",
-    register: Register | None = None,
+    registering: Registering | None = None,
 ) -> QuartTrio:
     """Make the ASGI application of the pages.
 
     ``api_document`` is the path of the OpenAPI document, ``contract`` the document, which gets a
     page at `API_REFERENCE`, ``problems`` get a page each below ``/problems/``, to which the
     ``type`` of a problem leads, and ``public_url`` is the address of the installation, without a
-    slash at its end; with ``register`` there is a page that makes an account. The application is
+    slash at its end; with ``registering`` there is a page that makes an account. The application is
     given the lifespan before its first request. A request is named in the log by its header
     ``x-request-id``, which the application in front has set. A handler that fails is logged once
     and answered with 500.
@@ -106,8 +106,8 @@ def pages(
         )
         api_page = text.encode()
 
-    if register is not None:
-        add_register_page(app, register)
+    if registering is not None:
+        add_register_page(app, registering)
 
     @app.get("/")
     async def index() -> str:

@@ -1,15 +1,19 @@
 """The page of an invitation: a form that makes an account, without script."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from quart import Response, make_response, render_template, request
 from quart_trio import QuartTrio
 
-from octavo.http.problems import Header, InvalidRequest, Problem
+from octavo.http.problems import Header, InvalidRequest, NotFound, Problem
 from octavo.http.store_problems import store_problem
+from octavo.model.identity_refusal import InvitationUnusable
 from octavo.store import StoreUnavailable
 
 PATH = "/register"
+DONE = "/register/done"
+_DONE = DONE.encode()
 FIELDS = ("invitation", "address", "displayName", "password")
 
 Register = Callable[[Mapping[str, str], Sequence[Header], str | None], Awaitable[Header]]
@@ -19,26 +23,49 @@ Raises a `Problem`, whose ``errors`` point to fields.
 """
 
 
-def add_register_page(app: QuartTrio, register: Register) -> None:
-    """Serve the page at `PATH`; ``register`` makes the account."""
+Opens = Callable[[str], Awaitable[bool]]
+"""Answers whether an account may be made from an invitation."""
+
+
+class Registering(NamedTuple):
+    """What the page needs."""
+
+    opens: Opens
+    register: Register
+
+
+def add_register_page(app: QuartTrio, registering: Registering) -> None:
+    """Serve the page at `PATH`, and what follows it at `DONE`."""
 
     @app.get(PATH)
-    async def show_form() -> str:
+    async def show_form() -> Response:
         given = {"invitation": request.args.get("invitation", "")}
-        return await render_template("register.html", given=given, errors={}, refused="")
+        try:
+            if given["invitation"] and not await registering.opens(given["invitation"]):
+                return await _refusal(given, NotFound(str(InvitationUnusable())))
+        except StoreUnavailable as error:
+            return await _refusal(given, store_problem(error))
+        page = await render_template("register.html", given=given, errors={}, refused="")
+        return _with_headers(await make_response(page), [])
+
+    @app.get(DONE)
+    async def show_welcome() -> str:
+        return await render_template("registered.html")
 
     @app.post(PATH)
     async def take_form() -> Response:
         form = await request.form
         given = {name: form.get(name, "") for name in FIELDS}
         try:
-            name, cookie = await register(given, [*request.scope["headers"]], request.remote_addr)
+            name, cookie = await registering.register(
+                given, [*request.scope["headers"]], request.remote_addr
+            )
         except Problem as problem:
             return await _refusal(given, problem)
         except StoreUnavailable as error:
             return await _refusal(given, store_problem(error))
-        page = await render_template("registered.html", name=given["displayName"])
-        return _with_headers(await make_response(page, 201), [(name, cookie)])
+        # Elsewhere, so that a second look at the page does not send the form again.
+        return _with_headers(await make_response("", 303), [(name, cookie), (b"location", _DONE)])
 
 
 async def _refusal(given: Mapping[str, str], problem: Problem) -> Response:

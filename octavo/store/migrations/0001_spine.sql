@@ -40,7 +40,9 @@ CREATE TABLE invitations (
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     used_at BIGINT,
-    revoked_at BIGINT
+    revoked_at BIGINT,
+    -- 1 for one that a start without accounts made.
+    of_start BIGINT NOT NULL DEFAULT 0
 );
 
 -- A workspace, its members, and its files. All of it is found by the workspace first.

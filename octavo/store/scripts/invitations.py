@@ -11,7 +11,7 @@ from octavo.model.session import Session
 from octavo.store.scripts import accounts, sessions
 from octavo.store.transaction import Row, Script, Transaction
 
-_COLUMNS = "id, address, role, created_at, expires_at, used_at, revoked_at"
+_COLUMNS = "id, address, role, created_at, expires_at, used_at, revoked_at, of_start"
 
 
 def create(invitation: Invitation, digest: bytes) -> Script[None]:
@@ -19,7 +19,8 @@ def create(invitation: Invitation, digest: bytes) -> Script[None]:
 
     async def script(transaction: Transaction) -> None:
         await transaction.execute(
-            f"INSERT INTO invitations ({_COLUMNS}, digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            f"INSERT INTO invitations ({_COLUMNS}, digest)"
+            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             invitation.invitation_id,
             invitation.address,
             invitation.role,
@@ -27,6 +28,7 @@ def create(invitation: Invitation, digest: bytes) -> Script[None]:
             invitation.expires_at,
             invitation.used_at,
             invitation.revoked_at,
+            int(invitation.of_start),
             digest,
         )
 
@@ -68,6 +70,12 @@ def use(
         if not await accounts.insert(transaction, made, encoded):
             raise AddressTaken
         await sessions.insert(transaction, session, token)
+        # Those of other starts; nobody is to become the first administrator twice.
+        await transaction.execute(
+            "UPDATE invitations SET revoked_at = $1"
+            " WHERE of_start = 1 AND used_at IS NULL AND revoked_at IS NULL",
+            now,
+        )
         return made
 
     return script
@@ -81,4 +89,5 @@ async def _by_digest(transaction: Transaction, digest: bytes) -> Invitation | No
 
 
 def _invitation(row: Row) -> Invitation:
-    return Invitation(*row)
+    *given, of_start = row
+    return replace(Invitation(*given), of_start=of_start == 1)

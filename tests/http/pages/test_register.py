@@ -6,6 +6,7 @@ import pytest
 from quart_trio import QuartTrio
 
 from octavo.http.pages import pages
+from octavo.http.pages.register import Registering
 from octavo.http.problems import Header, InvalidRequest, NotFound
 from octavo.store import StoreUnavailable
 
@@ -23,6 +24,12 @@ class Accounts:
     def __init__(self, problem: Exception | None = None) -> None:
         self.problem = problem
         self.asked: list[Mapping[str, str]] = []
+        self.open = True
+
+    async def opens(self, invitation: str) -> bool:
+        if isinstance(self.problem, StoreUnavailable):
+            raise self.problem
+        return self.open
 
     async def register(
         self, form: Mapping[str, str], headers: Sequence[Header], client: str | None
@@ -37,7 +44,7 @@ def page(accounts: Accounts) -> QuartTrio:
     return pages(
         api_document="/api/openapi.json",
         contract={"openapi": "3.1.0", "paths": {}},
-        register=accounts.register,
+        registering=Registering(accounts.opens, accounts.register),
     )
 
 
@@ -58,9 +65,26 @@ async def test_form_without_an_invitation_says_so() -> None:
 async def test_sent_form_makes_the_account_and_signs_in() -> None:
     accounts = Accounts()
     answer = await page(accounts).test_client().post("/register", form=GIVEN)
-    assert (answer.status_code, answer.headers["set-cookie"]) == (201, "a=b")
-    assert "Welcome, &lt;b&gt;Ann" in await answer.get_data(as_text=True)
+    assert (answer.status_code, answer.headers["set-cookie"]) == (303, "a=b")
     assert accounts.asked == [GIVEN]
+    done = await page(accounts).test_client().get(answer.headers["location"])
+    assert done.status_code == 200
+    assert "Welcome." in await done.get_data(as_text=True)
+
+
+async def test_link_that_opens_nothing_says_so_before_anything_is_filled_in() -> None:
+    accounts = Accounts()
+    accounts.open = False
+    answer = await page(accounts).test_client().get("/register?invitation=used")
+    assert answer.status_code == 404
+    assert "This invitation opens nothing." in await answer.get_data(as_text=True)
+
+
+async def test_link_that_can_not_be_looked_up_says_so() -> None:
+    accounts = Accounts(StoreUnavailable("locked"))
+    answer = await page(accounts).test_client().get("/register?invitation=any")
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) > 0
 
 
 @pytest.mark.parametrize(
