@@ -55,6 +55,6 @@ async def test_command_beside_the_server_of_an_older_version_changes_nothing(
     older(settings)
     with holding(settings.data_dir):
         for _ in range(2):
-            with pytest.raises(StoreUnusable, match="of another version of Octavo: stop it"):
+            with pytest.raises(StoreUnusable, match="of another version of Octavo, or still"):
                 async with open_engine(settings, serving=False):
                     pass

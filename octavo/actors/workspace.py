@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import trio
+
 from octavo.actors.core import Actor, Envelope, Message
 from octavo.actors.core import Refusal as Answer
 from octavo.model.batch import Batch, portions
-from octavo.model.changeset import MOST_OPERATIONS, Changeset
+from octavo.model.changeset import MOST_OPERATIONS, Changeset, size_of
 from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
 from octavo.model.plan import Plan
 from octavo.model.receipt import Receipt, receipt_of
@@ -25,6 +27,9 @@ from octavo.store.scripts.changesets import PositionMoved, Repeated, WorkspaceGo
 from octavo.store.scripts.heads import heads_after
 from octavo.store.scripts.receipts import receipts
 
+BYTES_OF_AN_OPERATION = 16_384
+TURN = 500
+"""So many heads are taken in before others on the loop have their turn."""
 FEW = 10
 """So many receipts are read without a thread of their own."""
 MOST_ATTEMPTS = 20
@@ -120,6 +125,7 @@ class Workspace(Actor[Push | HeadOf]):
             store was read; must not wait.
         shared: True when other processes change the store, so that it is looked up whether
             they did before anything is answered.
+        purged: told when texts of purged files are left to be removed; must not wait.
     """
 
     def __init__(
@@ -131,6 +137,7 @@ class Workspace(Actor[Push | HeadOf]):
         new_id: Callable[[], str],
         announce: Announce,
         shared: bool,
+        purged: Callable[[], None] = lambda: None,
     ) -> None:
         self._id = workspace_id
         self._store = store
@@ -138,6 +145,7 @@ class Workspace(Actor[Push | HeadOf]):
         self._new_id = new_id
         self._announce = announce
         self._shared = shared
+        self._purged = purged
         # None as long as nothing is known for certain.
         self._known: _Known | None = None
 
@@ -152,7 +160,7 @@ class Workspace(Actor[Push | HeadOf]):
                     envelope.reply(message.reply(known.tree.heads.get(message.file_id)))
                 else:
                     pushes.append(_Waiting(envelope, message))
-            for portion in portions(pushes, _operations_of, MOST_OPERATIONS):
+            for portion in portions(pushes, _weight_of, MOST_OPERATIONS):
                 known = await self._accept(known, portion)
         except WorkspaceGone:
             for envelope in batch:
@@ -173,8 +181,10 @@ class Workspace(Actor[Push | HeadOf]):
         found = await self._store.read_much(heads_after(self._id, known.position))
         if found is None:
             raise WorkspaceGone
-        for head in found.heads:
+        for count, head in enumerate(found.heads, start=1):
             known.tree.put(head)
+            if count % TURN == 0:
+                await trio.lowlevel.checkpoint()
         moved = known.position != found.position
         known.position = found.position
         self._known = known
@@ -213,6 +223,8 @@ class Workspace(Actor[Push | HeadOf]):
                 sender.accepted(receipt)
         if moved:
             self._announce(self._id, known.position)
+            if any(each.outcome == "purged" for plan in batch.plans for each in plan.changes):
+                self._purged()
         # A change that was accepted before looks like a wrong one when it is sent again.
         repeatable: dict[_Asked, tuple[_Waiting, Refusal]] = {}
         for sender, refusal in found.refused:
@@ -242,8 +254,10 @@ class Workspace(Actor[Push | HeadOf]):
         return rest
 
 
-def _operations_of(sender: _Waiting) -> int:
-    return len(sender.push.changeset.operations)
+def _weight_of(sender: _Waiting) -> int:
+    """In operations: so much text as takes as long as one more counts for one."""
+    operations = sender.push.changeset.operations
+    return len(operations) + sum(map(size_of, operations)) // BYTES_OF_AN_OPERATION
 
 
 def _plan(batch: Batch, waiting: Sequence[_Waiting]) -> _Sorted:

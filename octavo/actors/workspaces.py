@@ -18,12 +18,19 @@ def workspaces(
     new_id: Callable[[], str],
     announce: Announce,
     shared: bool,
+    purged: Callable[[], None] = lambda: None,
 ) -> DirectorySpec[WorkspaceId, Workspace]:
     """Answer what to put under supervision; the arguments are those of `Workspace`."""
 
     def workspace(workspace_id: WorkspaceId) -> Workspace:
         return Workspace(
-            workspace_id, store, now=now, new_id=new_id, announce=announce, shared=shared
+            workspace_id,
+            store,
+            now=now,
+            new_id=new_id,
+            announce=announce,
+            shared=shared,
+            purged=purged,
         )
 
     return DirectorySpec("workspaces", workspace, idle_timeout=IDLE_SECONDS, max_awake=MOST_AWAKE)

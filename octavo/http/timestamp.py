@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
+LATEST = 253_402_300_799_999
+"""The last millisecond that RFC 3339 has a notation for: the end of the year 9999 in UTC."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -17,8 +19,8 @@ GivenTime = AwareDatetime
 
 
 def timestamp(milliseconds: int) -> Timestamp:
-    """Answer the time of so many milliseconds of Unix time."""
-    seconds, rest = divmod(milliseconds, 1000)
+    """Answer the time of so many milliseconds of Unix time, or the nearest that can be told."""
+    seconds, rest = divmod(min(max(milliseconds, 0), LATEST), 1000)
     return f"{_spelled(seconds)}.{rest:03d}Z"
 
 

@@ -101,6 +101,12 @@ def _told(operation: Operation) -> list[object]:
             assert_never(operation)
 
 
+def size_of(operation: Operation) -> int:
+    """Answer the bytes of text that an operation brings."""
+    content = operation.content if isinstance(operation, Create | Update) else None
+    return 0 if content is None else content.size
+
+
 def first_repeated(operations: Sequence[Operation]) -> int | None:
     """Answer the index of the first operation on a file that one before it has; None for none."""
     seen: set[FileId] = set()

@@ -37,7 +37,8 @@ def new_id() -> str:
 
     Not for a process that forks: its children would make the same.
     """
-    return uuid7(time.time_ns() // 1_000_000, _random_bytes.take(RANDOM_BYTES))
+    # A clock before 1970 must stop nobody.
+    return uuid7(max(time.time_ns() // 1_000_000, 0), _random_bytes.take(RANDOM_BYTES))
 
 
 def new_entropy() -> bytes:

@@ -89,7 +89,7 @@ async def _open_beside(stack: AsyncExitStack, folder: Path) -> SqliteStore:
             stack.enter_context(holding(folder))
         except DataFolderError as error:
             raise StoreUnusable(
-                "the server that runs is of another version of Octavo: stop it and start this"
-                f" version, or use the command of that one ({error})"
+                "the server that runs is of another version of Octavo, or still starts: try"
+                f" again, or stop it and start this version ({error})"
             ) from error
         return await stack.enter_async_context(beside(migrating=True))

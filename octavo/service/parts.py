@@ -91,6 +91,7 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
             new_id=new_id,
             announce=hub.announce,
             shared=engine.postgres is not None,
+            purged=sweeper.wake,
         )
     )
     return Parts(

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.actors.sweeper import LOOK_EVERY, Sweeper
+from octavo.actors.sweeper import FIRST_PAUSE, LOOK_EVERY, Sweeper
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store.scripts import workspaces
 from octavo.store.sqlite import InlineStore, open_inline
@@ -91,7 +91,21 @@ async def test_failure_of_the_store_puts_it_off(
     store = Fickle(engine)
     store.failures = 1
     nursery.start_soon(Sweeper(store).run)
-    await trio.sleep(1)
+    await trio.sleep(FIRST_PAUSE / 2)
     assert await left(engine) == 1
-    await trio.sleep(LOOK_EVERY)
+    await trio.sleep(FIRST_PAUSE)
+    assert await left(engine) == 0
+
+
+async def test_failures_in_a_row_put_it_off_for_longer_each_time(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    await delete_vault(engine)
+    store = Fickle(engine)
+    store.failures = 12
+    nursery.start_soon(Sweeper(store).run)
+    # 1, 2, 4, ... 512 seconds, then as long as the longest.
+    await trio.sleep(1023 + 2 * LOOK_EVERY - 1)
+    assert await left(engine) == 1
+    await trio.sleep(2)
     assert await left(engine) == 0

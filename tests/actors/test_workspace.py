@@ -121,7 +121,9 @@ async def test_receipt_of_a_purged_file_tells_nothing_of_what_it_held() -> None:
     async with serving() as rig:
         await rig.push(note("a", "secret.md", "secret"), mutation="made")
         await rig.push(Delete(FileId("a"), frozenset({"r0"})))
+        assert rig.purged == []
         await rig.push(Purge(FileId("a")))
+        assert rig.purged == ["r"]
         again = await rig.push(note("a", "secret.md", "secret"), mutation="made")
         [outcome] = again.outcomes
         assert (outcome.outcome, outcome.head.path, outcome.head.digest) == ("created", "", "")

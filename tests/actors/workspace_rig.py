@@ -30,6 +30,7 @@ class Rig:
     store: Store
     directory: Directory[WorkspaceId, Workspace]
     announced: list[Position]
+    purged: list[str] = field(default_factory=list)
     ids: Iterator[int] = field(default_factory=count)
 
     async def push(self, *operations: Operation, mutation: str | None = None) -> Receipt:
@@ -99,6 +100,7 @@ async def serving(
         store = own = open_inline()
         await found_vault(store)
     announced: list[Position] = []
+    purged: list[str] = []
     revisions = count()
     root = Supervisor(
         "test", intensity=Intensity(restarts=1000, period=1), runtime=Runtime(faults=faults)
@@ -109,11 +111,12 @@ async def serving(
         new_id=lambda: f"{name}{next(revisions)}",
         announce=lambda _, position: announced.append(position),
         shared=shared,
+        purged=lambda: purged.append(name),
     )
     directory = root.add(spec)
     try:
         async with root.running():
-            yield Rig(store, directory, announced)
+            yield Rig(store, directory, announced, purged)
     finally:
         if own is not None:
             own.close()

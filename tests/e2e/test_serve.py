@@ -213,8 +213,24 @@ def test_serve_says_once_where_it_listens_and_what_it_is(tmp_path: Path) -> None
         told = json.loads(process.stderr.readline())
         process.terminate()
         process.communicate(timeout=PATIENCE)
-    pattern = r"Octavo listens on http://127\.0\.0\.1:[0-9]+ \(version {}, data folder {}\)"
-    assert re.fullmatch(pattern.format(__version__, tmp_path / "kept"), told["event"])
+    assert re.fullmatch(
+        r"Octavo listens on http://127\.0\.0\.1:[0-9]+ \(reached at http://localhost:8080,"
+        rf" version {__version__}, data folder {tmp_path / 'kept'}\)",
+        told["event"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("public_url", "warned"),
+    [("http://192.0.2.5:8091", True), ("https://notes.example.org", False)],
+)
+def test_serve_warns_of_an_address_where_browsers_keep_no_session(
+    public_url: str, warned: bool
+) -> None:
+    with serving("--public-url", public_url) as server:
+        code, said = server.stop()
+    assert code == 0
+    assert (f"browsers keep no session at {public_url}: " in said) is warned
 
 
 def test_serve_problems_lead_to_the_public_address() -> None:

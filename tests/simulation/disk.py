@@ -1,6 +1,7 @@
 """What outlives a process: a database, and what is certainly kept in it."""
 
 import shutil
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ class Disk(InlineStore):
 
     Attributes:
         committed: the position of each workspace in the newest commit.
+        off: whether it was closed.
     """
 
     def __init__(self, path: Path | None, weather: Weather) -> None:
@@ -34,7 +36,13 @@ class Disk(InlineStore):
         self._weather = weather
         self.migrate()
         self.committed: dict[WorkspaceId, Position] = {}
+        self.off = False
         self._note()
+
+    def close(self) -> None:
+        """As of `InlineStore`."""
+        self.off = True
+        super().close()
 
     async def _reach(self, point: str) -> None:
         if point == "store.after_commit":
@@ -66,7 +74,13 @@ class Unreliable:
     async def read(self, script: Script[T]) -> T:
         if self._strikes():
             raise StoreUnavailable("the disk can't be read")
-        return await self.disk.read(script)
+        try:
+            return await self.disk.read(script)
+        except sqlite3.ProgrammingError:
+            # Whoever asked waits beyond the end of the process that asks for it.
+            if self.disk.off:
+                raise StoreUnavailable("the machine has lost its power") from None
+            raise
 
     async def read_much(self, script: Script[T]) -> T:
         return await self.read(script)

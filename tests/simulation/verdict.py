@@ -14,6 +14,7 @@ from octavo.actors.testing import (
 )
 from octavo.model.identity import RevisionId
 from octavo.store import Store
+from octavo.store.scripts.sweeping import sweep
 
 from .device import WORKSPACES, Device
 from .invariants import faults_of, faults_of_device, faults_of_past
@@ -40,6 +41,8 @@ async def judge(
     """
     if violations:
         raise Violated(violations)
+    while await disk.write(sweep()):
+        pass
     workspaces = [await disk.read(kept(workspace_id)) for workspace_id in WORKSPACES]
     check_order(
         list(commits(history.entries, workspaces)),

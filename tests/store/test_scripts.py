@@ -8,12 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.changeset import Changeset, Create, Delete, Operation, Purge, fingerprint
+from octavo.model.changeset import (
+    Changeset,
+    Create,
+    Delete,
+    Operation,
+    Purge,
+    Update,
+    fingerprint,
+)
 from octavo.model.content import note_text
 from octavo.model.identity import FileId, MutationId, Position, RevisionId, WorkspaceId
 from octavo.model.plan import Plan, plan
 from octavo.model.receipt import Receipt
 from octavo.model.refusal import TooManyFiles
+from octavo.model.revision import Revision
 from octavo.model.tree import Tree
 from octavo.store import Row, Script, Store, Transaction, Value
 from octavo.store.postgres import open_postgres
@@ -98,6 +107,14 @@ def creates(count: int, text: str = "text", name: str = "") -> list[Create]:
         Create(FileId(f"{name or 'f'}{n:04}"), f"{name}{n}.md", note_text(f"{text} {n}"))
         for n in range(count)
     ]
+
+
+def update(head: Revision, path: str) -> Update:
+    return Update(head.file_id, frozenset({head.revision_id}), path=path)
+
+
+def delete(head: Revision) -> Delete:
+    return Delete(head.file_id, frozenset({head.revision_id}))
 
 
 async def rows_of(store: Store, table: str, name: str = "workspace_id") -> set[Value]:
@@ -252,11 +269,43 @@ class Scripts:
         steps = 0
         while await store.write(sweep()):
             steps += 1
-        # Three for the texts, one for each of the other tables, and the last.
-        assert steps == 7
+        # One for revisions and texts, one for each of the other tables, and the last.
+        assert steps == 4
         for table in ("contents", "files", "revisions", "receipts", "members"):
             assert await rows_of(store, table) == {other}
         assert await rows_of(store, "deleted_workspaces", "id") == set()
+
+    async def test_texts_of_purged_files_are_removed_slice_by_slice(self, store: Counting) -> None:
+        tree = Tree()
+        made = planned(tree, 0, "made", *creates(5, "x" * 1_000_000))
+        kept = planned(tree, 1, "kept", *creates(1, "x", "k"))
+        moved = planned(
+            tree,
+            2,
+            "moved",
+            *(update(each.head, path=f"m{each.head.path}") for each in made.changes),
+        )
+        gone = planned(tree, 3, "gone", *(delete(each.head) for each in moved.changes))
+        purged = planned(tree, 4, "purged", *(Purge(each.head.file_id) for each in gone.changes))
+        await store.write(keep(VAULT, Position(0), [made, kept, moved, gone, purged], 7))
+        assert await store.read_much(
+            files.files(
+                VAULT,
+                [],
+                [
+                    RevisionId(each.head.revision_id)
+                    for plan in (made, moved)
+                    for each in plan.changes
+                ],
+                ROOMY,
+            )
+        ) == ([], [])
+        left = []
+        while await store.write(sweep()):
+            left.append(len(await rows_of(store, "contents", "content_id")))
+        assert left == [4, 2, 1]
+        assert await rows_of(store, "contents", "content_id") == {"kept.0"}
+        assert await rows_of(store, "purged_contents") == set()
 
     async def test_more_text_than_is_wanted_is_refused_before_it_is_read(
         self, store: Counting

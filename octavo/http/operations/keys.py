@@ -15,7 +15,7 @@ from octavo.http.identity_problems import TooManyKeys, refusals_as_problems
 from octavo.http.operation import Locked, Security, operation
 from octavo.http.problems import InvalidRequest, NotFound
 from octavo.http.removed import REMOVED, Removed
-from octavo.http.timestamp import GivenTime, Timestamp, milliseconds_of, timestamp
+from octavo.http.timestamp import LATEST, GivenTime, Timestamp, milliseconds_of, timestamp
 from octavo.model.api_key import LONGEST_NAME, KeyId
 from octavo.model.api_key import ApiKey as StoredKey
 from octavo.model.label import parse_label
@@ -141,6 +141,8 @@ class KeyOperations:
             errors.append(("/name", str(error)))
         if expires_at is not None and expires_at <= self._now() * 1000:
             errors.append(("/expiresAt", "This is past: give a time to come, or leave it out."))
+        if expires_at is not None and expires_at > LATEST:
+            errors.append(("/expiresAt", "Give a time before the year 10000, or leave it out."))
         if errors:
             raise InvalidRequest(errors=errors)
         return name, expires_at

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from octavo.accounts.caller import Caller
 from octavo.http.access import Access
 from octavo.http.call import Call
 from octavo.http.contract_model import ContractModel
@@ -20,8 +21,9 @@ from octavo.http.sync_protocol import (
     UnsupportedProtocol,
     check_protocol,
 )
-from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.store import Store
+from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.feed import feed, live_at, position_of
 
 LINES = "application/x-ndjson"
@@ -148,14 +150,23 @@ class SyncOperations:
         position = await self._store.read(position_of(workspace_id))
         if position is None:
             raise NotFound
-        return Stream(self._lines(workspace_id, position), LINES)
+        account_id = call.principal_as(Caller).account_id
+        return Stream(self._lines(workspace_id, account_id, position), LINES)
 
-    async def _lines(self, workspace_id: WorkspaceId, position: Position) -> AsyncIterator[bytes]:
+    async def _lines(
+        self, workspace_id: WorkspaceId, account_id: AccountId, position: Position
+    ) -> AsyncIterator[bytes]:
         after: FileId | None = FileId("")
         count = 0
         while after is not None:
             script = live_at(workspace_id, position, after, _STEP, MOST_BYTES)
-            found, after = await self._store.read_much(script)
+            try:
+                found, after = await self._store.read_much(script)
+            except WorkspaceGone:
+                return
+            if await self._access.role(workspace_id, account_id) is None:
+                # Without the last line the client knows that there is more.
+                return
             if found:
                 count += len(found)
                 entries = [feed_entry(each, text=True) for each in found]

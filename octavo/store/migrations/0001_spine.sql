@@ -115,6 +115,14 @@ CREATE TABLE contents (
     PRIMARY KEY (workspace_id, content_id)
 );
 
+-- Texts of purged files that are still to be removed, some at a time. No revision names them.
+CREATE TABLE purged_contents (
+    workspace_id TEXT NOT NULL,
+    content_id TEXT NOT NULL,
+    size BIGINT NOT NULL,
+    PRIMARY KEY (workspace_id, content_id)
+);
+
 -- What became of each mutation: its answer, for whoever asks again.
 CREATE TABLE receipts (
     workspace_id TEXT NOT NULL,

@@ -44,6 +44,11 @@ class Conflict(StoreUnavailable):
     """Another transaction came in between: nothing was kept, and the script may be run again."""
 
 
+def told(error: BaseException) -> str:
+    """Answer what an error says; its name when it says nothing, as a timeout does."""
+    return str(error) or type(error).__name__
+
+
 def failure(error: BaseException, *, reading: bool = False) -> StoreError:
     """Answer what an error of a statement means; it is the cause.
 
@@ -62,9 +67,7 @@ def _failure(error: BaseException, *, reading: bool) -> StoreError:
         wrong = isinstance(error, ValueError | OverflowError)
         if wrong or (isinstance(error, asyncpg.InterfaceError) and "connection" not in str(error)):
             return StatementInvalid(str(error))
-        return StoreUnavailable(
-            f"the database can't be reached: {str(error) or type(error).__name__}"
-        )
+        return StoreUnavailable(f"the database can't be reached: {told(error)}")
     if code in _CONFLICTS:
         return Conflict(f"too many others write at the same time: {error}")
     if code.startswith(_CONSTRAINT):

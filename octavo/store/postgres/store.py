@@ -18,6 +18,7 @@ from octavo.store.postgres.failures import (
     commit_failure,
     failure,
     opening_failure,
+    told,
 )
 from octavo.store.postgres.listening import Messages, listening
 from octavo.store.postgres.migrating import migrate
@@ -131,7 +132,7 @@ class PostgresStore:
             except FAILURES as error:
                 if used and connection.is_closed():
                     # The server has gone and come since it was last used.
-                    raise Conflict(f"the connection was lost: {error}") from error
+                    raise Conflict(f"the connection was lost: {told(error)}") from error
                 raise failure(error) from error
             result = await self._drive(script, PostgresTransaction(connection, reading=reading))
             attempt.committing = True
@@ -156,7 +157,7 @@ class PostgresStore:
         try:
             return await self._connections.take()
         except FAILURES as error:
-            raise StoreUnavailable(f"the database can't be reached: {error}") from error
+            raise StoreUnavailable(f"the database can't be reached: {told(error)}") from error
 
     async def _drive(self, script: Script[T], transaction: PostgresTransaction) -> T:
         try:

@@ -33,9 +33,11 @@ _KEEP_RECEIPT = """
 _REPEATED = """
     SELECT mutation_id FROM receipts WHERE workspace_id = $1 AND mutation_id IN ($names)
 """
-_FORGET_CONTENTS = """
-    DELETE FROM contents WHERE workspace_id = $1 AND content_id IN
-        (SELECT content_id FROM revisions WHERE workspace_id = $1 AND file_id = $2)
+# Where a revision kept its content, the one that brought it stands there, too.
+_LEAVE_CONTENTS = """
+    INSERT INTO purged_contents (workspace_id, content_id, size)
+    SELECT workspace_id, content_id, size FROM revisions
+    WHERE workspace_id = $1 AND file_id = $2 AND content_id = revision_id
 """
 _FORGET_REVISIONS = """
     UPDATE revisions SET path = '', content_id = '', digest = '', size = 0, media_type = ''
@@ -64,8 +66,9 @@ def keep(
 ) -> Script[None]:
     """Keep ``plans``, which were planned one after the other from position ``planned_at`` on.
 
-    ``now`` is in milliseconds. All are kept or none: raises `PositionMoved`, `WorkspaceGone` or
-    `Repeated`.
+    ``now`` is in milliseconds. The texts of purged files are beyond every reader then, and
+    removed by `octavo.store.scripts.sweeping`. All are kept or none: raises `PositionMoved`,
+    `WorkspaceGone` or `Repeated`.
     """
 
     async def script(transaction: Transaction) -> None:
@@ -89,7 +92,7 @@ def keep(
         await _each(transaction, _KEEP_HEAD, [*heads.values()])
         await _each(transaction, _KEEP_REVISION, revisions)
         await _each(transaction, _KEEP_CONTENT, contents)
-        await _each(transaction, _FORGET_CONTENTS, purged)
+        await _each(transaction, _LEAVE_CONTENTS, purged)
         await _each(transaction, _FORGET_REVISIONS, purged)
 
     return script
@@ -114,7 +117,11 @@ async def _fence(
 async def _keep_receipts(
     transaction: Transaction, workspace_id: WorkspaceId, plans: Sequence[Plan], now: int
 ) -> None:
+    # Nobody can ask for the others.
+    plans = [plan for plan in plans if plan.changeset.repeatable]
     rows = [_receipt_row(workspace_id, plan, now) for plan in plans]
+    if not rows:
+        return
     if len(rows) == 1:
         if not await transaction.execute(_KEEP_RECEIPT, *rows[0]):
             raise Repeated([plans[0].changeset.mutation_id])

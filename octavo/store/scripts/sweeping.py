@@ -1,38 +1,73 @@
-"""Remove what deleted workspaces held, some of it at a time."""
+"""Remove what deleted workspaces and purged files held, some of it at a time."""
 
 from __future__ import annotations
 
-from octavo.store.transaction import Script, Transaction
+from collections.abc import Sequence
 
-# Each table with what names a row of it; texts may be long, so that few of them go at once.
-_TABLES = (
-    ("contents", "content_id", 20),
-    ("files", "file_id", 500),
-    ("revisions", "revision_id", 500),
-    ("receipts", "mutation_id", 500),
-)
+from octavo.model.feed import page_end
+from octavo.store.transaction import Row, Script, Transaction
+
+MOST_ROWS = 500
+MOST_BYTES = 2 * 1024 * 1024
+"""Of text that is removed in one step, but for a single longer one."""
+
+_OF_FILES = "SELECT workspace_id, content_id, size FROM purged_contents LIMIT $1"
+_OF_WORKSPACE = """
+    SELECT workspace_id, revision_id, size FROM revisions WHERE workspace_id = $1
+    ORDER BY revision_id LIMIT $2
+"""
 
 
 def sweep() -> Script[bool]:
-    """Remove some of what a deleted workspace held; answer whether there may be more to remove.
-
-    Two who sweep at once do no harm.
-    """
+    """Remove some; answer whether there may be more. Two who sweep at once do no harm."""
 
     async def script(transaction: Transaction) -> bool:
-        found = await transaction.fetch_one("SELECT id FROM deleted_workspaces ORDER BY id LIMIT 1")
-        if found is None:
-            return False
-        for table, name, most in _TABLES:
-            removed = await transaction.execute(
-                f"DELETE FROM {table} WHERE workspace_id = $1 AND {name} IN"
-                f" (SELECT {name} FROM {table} WHERE workspace_id = $1 LIMIT $2)",
-                found[0],
-                most,
-            )
-            if removed:
-                return True
-        await transaction.execute("DELETE FROM deleted_workspaces WHERE id = $1", found[0])
-        return True
+        return await _sweep_file(transaction) or await _sweep_workspace(transaction)
 
     return script
+
+
+async def _sweep_file(transaction: Transaction) -> bool:
+    found = await transaction.fetch_all(_OF_FILES, MOST_ROWS)
+    slice_ = _slice(found)
+    if not slice_:
+        return False
+    await _delete(transaction, "contents", "content_id", slice_)
+    await _delete(transaction, "purged_contents", "content_id", slice_)
+    return True
+
+
+async def _sweep_workspace(transaction: Transaction) -> bool:
+    found = await transaction.fetch_one("SELECT id FROM deleted_workspaces ORDER BY id LIMIT 1")
+    if found is None:
+        return False
+    slice_ = _slice(await transaction.fetch_all(_OF_WORKSPACE, found[0], MOST_ROWS))
+    if slice_:
+        # A text has the id of the revision that brought it.
+        await _delete(transaction, "contents", "content_id", slice_)
+        await _delete(transaction, "revisions", "revision_id", slice_)
+        return True
+    for table, name in (("files", "file_id"), ("receipts", "mutation_id")):
+        removed = await transaction.execute(
+            f"DELETE FROM {table} WHERE workspace_id = $1 AND {name} IN"
+            f" (SELECT {name} FROM {table} WHERE workspace_id = $1 LIMIT $2)",
+            found[0],
+            MOST_ROWS,
+        )
+        if removed:
+            return True
+    await transaction.execute("DELETE FROM deleted_workspaces WHERE id = $1", found[0])
+    return True
+
+
+def _slice(rows: Sequence[Row]) -> Sequence[Row]:
+    sizes = [(place, row[2]) for place, row in enumerate(rows)]
+    end = page_end(sizes, MOST_ROWS, MOST_BYTES)
+    return rows if end is None else rows[: end + 1]
+
+
+async def _delete(transaction: Transaction, table: str, name: str, rows: Sequence[Row]) -> None:
+    await transaction.execute_many(
+        f"DELETE FROM {table} WHERE workspace_id = $1 AND {name} = $2",
+        [(row[0], row[1]) for row in rows],
+    )

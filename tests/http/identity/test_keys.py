@@ -82,6 +82,8 @@ async def test_key_used_is_listed_with_the_time(front: Front) -> None:
         ({"name": "a", "expiresAt": "2027-01-15T08:00:00Z"}, "/expiresAt"),
         ({"name": "a", "expiresAt": "2027-01-15T09:00:00"}, "/expiresAt"),
         ({"name": "a", "expiresAt": "tomorrow"}, "/expiresAt"),
+        ({"name": "a", "expiresAt": "9999-12-31T23:59:59-12:00"}, "/expiresAt"),
+        ({"name": "a", "expiresAt": "0001-01-01T00:00:00+12:00"}, "/expiresAt"),
         ({"name": "a", "expiresAt": 1_900_000_000}, "/expiresAt"),
         ({"name": "a", "secret": "b"}, "/secret"),
     ],

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.http.operations import sync
-from octavo.http.outgoing import BrokenContent
-from octavo.store.scripts.changesets import WorkspaceGone
+from octavo.store import Transaction
 from tests.http.asgi import Answer
 from tests.http.vault.front import NOBODYS, Front, Json, Note, opened, refusal
 
@@ -285,8 +284,8 @@ async def test_snapshot_step_is_bounded_by_what_the_files_were(
     files, _ = lines(await snapshot(front, [shorten]))
     assert [len(each["text"]) for each in files] == [90] * 4
     of_updates = len(notes)
-    # The role, the position, and a step for each file.
-    assert front.store.calls - before - of_updates == 2 + len(notes)
+    # The role, the position, and for each file a step and the role again.
+    assert front.store.calls - before - of_updates == 2 + 2 * len(notes)
 
 
 async def test_snapshot_of_a_workspace_that_is_deleted_meanwhile_has_no_end(
@@ -302,9 +301,32 @@ async def test_snapshot_of_a_workspace_that_is_deleted_meanwhile_has_no_end(
     async def delete() -> None:
         await front.owner.delete(front.place)
 
-    with pytest.raises(BrokenContent) as cut:
-        await snapshot(front, [nothing, delete])
-    assert isinstance(cut.value.__cause__, WorkspaceGone)
+    answer = await snapshot(front, [nothing, delete])
+    told = [json.loads(line) for line in answer.body.splitlines()]
+    assert len(told) < 6
+    assert not any("files" in each for each in told)
+
+
+async def test_snapshot_ends_for_whoever_is_a_member_no_more(
+    front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_STEP", 2)
+    for number in range(6):
+        await front.note(f"{number}.md")
+
+    async def nothing() -> None:
+        pass
+
+    async def remove() -> None:
+        async def script(transaction: Transaction) -> int:
+            return await transaction.execute("DELETE FROM members")
+
+        await front.store.write(script)
+
+    answer = await snapshot(front, [nothing, remove])
+    told = [json.loads(line) for line in answer.body.splitlines()]
+    assert len(told) < 6
+    assert not any("files" in each for each in told)
 
 
 CHANGES = st.lists(
