@@ -28,7 +28,7 @@ from octavo.store.scripts.heads import heads_after
 from octavo.store.scripts.receipts import receipts
 
 BYTES_OF_AN_OPERATION = 16_384
-TURN = 500
+TURN = 100
 """So many heads are taken in before others on the loop have their turn."""
 FEW = 10
 """So many receipts are read without a thread of their own."""

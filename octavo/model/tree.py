@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 
 from octavo.model.identity import FileId
 from octavo.model.path import PathKey, folders_of, path_key
@@ -21,8 +22,9 @@ class Tree:
     def __init__(self, heads: Iterable[Revision] = ()) -> None:
         self.heads: dict[FileId, Revision] = {}
         self._places: dict[PathKey, FileId] = {}
-        # How many live files stand below each folder.
-        self._below: Counter[PathKey] = Counter()
+        # How many live files stand below each folder; by marks, as a deep tree has more text in
+        # its folders than in its files.
+        self._below: Counter[bytes] = Counter()
         for head in heads:
             self.put(head)
 
@@ -36,7 +38,7 @@ class Tree:
         if head.state == "live":
             key = path_key(head.path)
             self._places[key] = head.file_id
-            self._below.update(folders_of(key))
+            self._below.update(map(_mark, folders_of(key)))
 
     def forget(self, file_id: FileId) -> None:
         """Undo the `put` that brought the file."""
@@ -51,7 +53,7 @@ class Tree:
         # In a changeset that swaps paths the place may have its new file already.
         if self._places.get(key) == file_id:
             del self._places[key]
-        for folder in folders_of(key):
+        for folder in map(_mark, folders_of(key)):
             self._below[folder] -= 1
             if not self._below[folder]:
                 del self._below[folder]
@@ -64,7 +66,7 @@ class Tree:
         """
         left: set[PathKey] = set()
         taken: dict[PathKey, Revision] = {}
-        moved: Counter[PathKey] = Counter()
+        moved: Counter[bytes] = Counter()
         for head in changed.values():
             old = self.heads.get(head.file_id)
             if _stays(old, head):
@@ -72,7 +74,7 @@ class Tree:
             if old is not None and old.state == "live":
                 key = path_key(old.path)
                 left.add(key)
-                moved.subtract(folders_of(key))
+                moved.subtract(map(_mark, folders_of(key)))
             if head.state == "live":
                 key = path_key(head.path)
                 if key in taken:
@@ -81,7 +83,7 @@ class Tree:
                         " path for one of them."
                     )
                 taken[key] = head
-                moved.update(folders_of(key))
+                moved.update(map(_mark, folders_of(key)))
         for key, head in taken.items():
             if key in self._places and key not in left:
                 there = self.heads[self._places[key]]
@@ -90,11 +92,16 @@ class Tree:
                     f" {head.path}."
                 )
         for key, head in taken.items():
-            if self._below[key] + moved[key] > 0:
+            if self._below[_mark(key)] + moved[_mark(key)] > 0:
                 raise InvalidGraph(f"{head.path} is a folder of other files, and can't be a file.")
             for folder in folders_of(key):
                 if folder in taken or (folder in self._places and folder not in left):
                     raise InvalidGraph(f"A folder above {head.path} is a file: choose another.")
+
+
+def _mark(folder: PathKey) -> bytes:
+    """Answer 16 bytes that no other folder has: a hash with 128 bits."""
+    return blake2b(folder.encode(), digest_size=16).digest()
 
 
 def _stays(old: Revision | None, new: Revision) -> bool:

@@ -15,6 +15,8 @@ Handler = Callable[[Connection], Awaitable[None]]
 NORMAL = 1000
 GOING_AWAY = 1001
 INTERNAL_ERROR = 1011
+LINGER_AT_STOP = 1.0
+"""Seconds that a server that stops waits for a peer that was told the end and does not leave."""
 
 
 async def serve_websocket(
@@ -103,7 +105,11 @@ class _Session:
     async def linger(self) -> None:
         """Wait for the peer to close, while the time for a close lasts."""
         if self._connection is not None:
-            with trio.CancelScope(deadline=self._connection.close_by):
+            deadline = self._connection.close_by
+            if self._stopping.is_set():
+                # Everything is said; some libraries keep the socket open, and the process waits.
+                deadline = min(deadline, trio.current_time() + LINGER_AT_STOP)
+            with trio.CancelScope(deadline=deadline):
                 await self._stream.linger()
 
     async def _accept(

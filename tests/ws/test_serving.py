@@ -13,6 +13,7 @@ import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from octavo.ws import Connection, ConnectionGone, message_frame, serve_websocket
+from octavo.ws.serving import LINGER_AT_STOP
 
 from .peer import (
     BINARY,
@@ -249,6 +250,16 @@ async def test_stop_closes_1001_and_the_handler_learns_of_it(autojump_clock: Moc
         await talk.peer.stream.aclose()
         assert await talk.ended() == 0
     assert (gone.messages, gone.codes) == ([], [1001])
+
+
+async def test_stop_waits_a_moment_for_a_peer_that_answers_and_does_not_leave(
+    autojump_clock: MockClock,
+) -> None:
+    async with talking(Gone()) as talk:
+        talk.stopping.set()
+        assert await talk.peer.frame() == (CLOSE, b"\x03\xe9")
+        await talk.peer.send(close(1001))
+        assert await talk.ended() == LINGER_AT_STOP
 
 
 @pytest.mark.parametrize("handler", [echo, wait_for_ever])
