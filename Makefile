@@ -6,11 +6,11 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz lint check demo bench lock clean dev
+.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock clean dev
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
-	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, bench or lock."
+	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, siege, demo, bench or lock."
 
 install: ## install Octavo with what it needs to run, from requirements.lock
 	@tools/venv.sh runtime '$(PYTHON)' $(VENV)

@@ -71,7 +71,7 @@ def test_settings_are_frozen() -> None:
 
 
 def test_settings_made_in_code_are_checked_too() -> None:
-    with pytest.raises(ValidationError, match="is no time"):
+    with pytest.raises(ValidationError, match="is not a time"):
         Settings(grace=-1)
 
 
@@ -156,33 +156,33 @@ def test_read_file_named_by_an_option_goes_before_one_of_the_environment() -> No
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("bind", "two words:80", "is no address"),
-        ("bind", "a..b:80", "is no address"),
-        ("bind", "-a:80", "is no address"),
-        ("bind", ":80", "is no address"),
-        ("bind", "256.1.1.1:80", "is no address"),
-        ("bind", "[127.0.0.1]:80", "is no address"),
-        ("bind", "a" * 254, "is no address"),
-        ("bind", "٨٠", "is no address"),
-        ("bind", "[::1", "is no address"),
+        ("bind", "two words:80", "is not an address"),
+        ("bind", "a..b:80", "is not an address"),
+        ("bind", "-a:80", "is not an address"),
+        ("bind", ":80", "is not an address"),
+        ("bind", "256.1.1.1:80", "is not an address"),
+        ("bind", "[127.0.0.1]:80", "is not an address"),
+        ("bind", "a" * 254, "is not an address"),
+        ("bind", "٨٠", "is not an address"),
+        ("bind", "[::1", "is not an address"),
         ("bind", "::1", "brackets"),
         ("bind", "::1:8080", "brackets"),
         ("bind", "127.0.0.1:65536", "whole number from 0"),
         ("bind", "65536", "whole number from 0"),
         ("bind", "localhost:", "whole number from 0"),
         ("bind", "localhost:80.0", "whole number from 0"),
-        ("public_url", "notes.example.org", "is no origin"),
-        ("public_url", "ftp://notes.example.org", "is no origin"),
-        ("public_url", "https://notes.example.org/path", "is no origin"),
-        ("public_url", "https://notes.example.org?", "is no origin"),
-        ("public_url", "https://user@notes.example.org", "is no origin"),
-        ("public_url", "https://notes..org", "is no origin"),
-        ("public_url", "https://127.1", "is no origin"),
-        ("public_url", "https://nötes.example", "is no origin"),
+        ("public_url", "notes.example.org", "is not an origin"),
+        ("public_url", "ftp://notes.example.org", "is not an origin"),
+        ("public_url", "https://notes.example.org/path", "is not an origin"),
+        ("public_url", "https://notes.example.org?", "is not an origin"),
+        ("public_url", "https://user@notes.example.org", "is not an origin"),
+        ("public_url", "https://notes..org", "is not an origin"),
+        ("public_url", "https://127.1", "is not an origin"),
+        ("public_url", "https://nötes.example", "is not an origin"),
         ("public_url", "https://notes.example.org:0", "has the port 0"),
         ("public_url", "https://notes.example.org:99999", "has no such port"),
-        ("data_dir", "/dev/null", "is no folder"),
-        ("data_dir", "a\0b", "is no folder"),
+        ("data_dir", "/dev/null", "is not a folder"),
+        ("data_dir", "a\0b", "is not a folder"),
         ("pool_size", "0", "1 or more"),
         ("grace", "soon", "give seconds"),
         ("grace", "-1", "give seconds"),
@@ -201,7 +201,7 @@ def test_read_file_named_by_an_option_goes_before_one_of_the_environment() -> No
         ("proxy_header", "x-real-ip", "give x-forwarded or forwarded"),
         ("trusted_proxies", "10.0.0.1/8", "addresses or networks"),
         ("trusted_proxies", "proxy.example", "addresses or networks"),
-        ("tls_key", "/nowhere/key.pem", "is no file"),
+        ("tls_key", "/nowhere/key.pem", "is not a file"),
     ],
 )
 def test_read_refuses_and_says_where_what_and_what_instead(name: str, text: str, says: str) -> None:
@@ -235,7 +235,7 @@ def test_read_empty_value_is_refused(name: str) -> None:
 )
 def test_read_refused_database_is_told_without_the_password(text: str) -> None:
     (problem,) = problems_of({"OCTAVO_DATABASE": text})
-    assert problem.startswith(("OCTAVO_DATABASE is no address", "OCTAVO_DATABASE has an @"))
+    assert problem.startswith(("OCTAVO_DATABASE is not an address", "OCTAVO_DATABASE has an @"))
     assert "hid" not in problem
 
 
@@ -297,7 +297,7 @@ def test_read_settings_that_contradict_each_other_are_refused(
     ],
 )
 def test_read_misspelled_variable_is_named_and_its_value_is_not(name: str, meant: str) -> None:
-    assert problems_of({name: "hidden"}) == (f"{name} is no setting: did you mean {meant}?",)
+    assert problems_of({name: "hidden"}) == (f"{name} is not a setting: did you mean {meant}?",)
 
 
 @pytest.mark.parametrize(
@@ -317,15 +317,18 @@ def test_read_variables_of_others_pass_unnoticed(name: str) -> None:
 @pytest.mark.parametrize(
     ("toml", "says"),
     [
-        ("gracee = 1", "gracee is no setting: did you mean grace?"),
-        ("port = 1", "port is no setting: did you mean bind?"),
-        ("public-url = 1", "public-url is no setting: did you mean public_url?"),
-        ("colour = 1", "colour is no setting: see `octavo settings` for what is one"),
-        ("[server]\nport = 1", "server is no setting: see `octavo settings` for what is one"),
-        ("grace = {}", "grace is no value: give text in quotes, or a number"),
-        ("grace = 2026-11-21", "grace is no value: give text in quotes, or a number"),
-        ("trusted_proxies = []", "trusted_proxies is no value: give text in quotes, or a number"),
-        ("grace = true", "grace='true' is no time: give seconds from 0 to 3600"),
+        ("gracee = 1", "gracee is not a setting: did you mean grace?"),
+        ("port = 1", "port is not a setting: did you mean bind?"),
+        ("public-url = 1", "public-url is not a setting: did you mean public_url?"),
+        ("colour = 1", "colour is not a setting: see `octavo settings` for what is one"),
+        ("[server]\nport = 1", "server is not a setting: see `octavo settings` for what is one"),
+        ("grace = {}", "grace is not a value: give text in quotes, or a number"),
+        ("grace = 2026-11-21", "grace is not a value: give text in quotes, or a number"),
+        (
+            "trusted_proxies = []",
+            "trusted_proxies is not a value: give text in quotes, or a number",
+        ),
+        ("grace = true", "grace='true' is not a time: give seconds from 0 to 3600"),
     ],
 )
 def test_read_key_of_the_file_that_cannot_be_used_is_refused(toml: str, says: str) -> None:
@@ -337,14 +340,14 @@ def test_read_key_of_the_file_that_cannot_be_used_is_refused(toml: str, says: st
 def test_read_file_that_is_no_toml_is_refused_with_the_place() -> None:
     write("grace = 1\ngrace\n")
     (problem,) = problems_of({})
-    assert problem.startswith("octavo.toml: is no TOML: ")
+    assert problem.startswith("octavo.toml: is not TOML: ")
     assert "line 2" in problem
 
 
 def test_read_file_that_is_no_text_is_refused() -> None:
     Path("octavo.toml").write_bytes(b"grace = '\xff'")
     (problem,) = problems_of({})
-    assert problem.startswith("octavo.toml: is no TOML: ")
+    assert problem.startswith("octavo.toml: is not TOML: ")
 
 
 def test_read_named_file_that_is_missing_is_refused() -> None:

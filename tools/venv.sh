@@ -70,7 +70,7 @@ make_venv() {
 
 # install_lock LEVEL LOCK SUM: what the lock names and nothing else, each file checked by its hash.
 install_lock() {
-    say "installing what $2 names"
+    say "installing what $2 names (a minute or less)"
     pip install --require-hashes --no-deps --only-binary :all: --requirement "$2"
     record "$1" "$3"
 }

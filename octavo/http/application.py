@@ -15,6 +15,7 @@ from octavo.http.contract import contract_of, operations_of
 from octavo.http.endpoint import Endpoint
 from octavo.http.handover import handed_over
 from octavo.http.lifespan import answer_lifespan
+from octavo.http.memory_budget import MemoryBudget
 from octavo.http.operation import ContractError, Operation, Security
 from octavo.http.outgoing import (
     OF_WEBSOCKET,
@@ -51,6 +52,7 @@ class Application:
         log_request: takes the record of each request when it is over.
         authenticators: for each `Security` that an operation declares.
         rate_limiter: for the rate classes; needed when an operation has one.
+        memory: counts large requests and answers; None for one of its own.
         fallback: serves every other path that is not below ``/api/``; also gets the lifespan.
         fallback_below_api: the paths below ``/api/`` that it serves, too.
         websockets: serves a WebSocket at a path, from its handshake on: id and log included.
@@ -70,6 +72,7 @@ class Application:
         log_request: RequestLog,
         authenticators: Mapping[Security, Authenticator] | None = None,
         rate_limiter: RateLimiter | None = None,
+        memory: MemoryBudget | None = None,
         fallback: ASGIApplication | None = None,
         fallback_below_api: Collection[str] = (),
         websockets: Mapping[str, ASGIApplication] | None = None,
@@ -78,8 +81,9 @@ class Application:
     ) -> None:
         contract_of([type(group) for group in groups])
         known = dict(authenticators or {})
+        self._memory = budget = MemoryBudget() if memory is None else memory
         endpoints = [
-            _endpoint(operation, group, known, rate_limiter, strict=strict)
+            _endpoint(operation, group, known, rate_limiter, budget, strict=strict)
             for group in groups
             for operation in operations_of(type(group))
         ]
@@ -108,7 +112,7 @@ class Application:
             await answer_lifespan(receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        passage = Passage(scope, receive, send, self._new_id)
+        passage = Passage(scope, receive, send, self._new_id, self._memory)
         try:
             answer = await self._answer(passage)
             if answer is not None:
@@ -117,6 +121,8 @@ class Application:
             passage.failure = InternalError.code
             raise
         finally:
+            if passage.call is not None and passage.call.hold is not None:
+                passage.call.hold.release()
             self._log_request(passage.record())
 
     async def _answer(self, passage: Passage) -> Outgoing | None:
@@ -163,7 +169,7 @@ class Application:
         if handler is not None:
             await handler(scope, receive, send)
             return
-        passage = Passage(scope, receive, send, self._new_id, OF_WEBSOCKET)
+        passage = Passage(scope, receive, send, self._new_id, self._memory, OF_WEBSOCKET)
         problem = NotFound(_NOTHING) if passage.accepted else InvalidRequest(RULE)
         try:
             await passage.transmission.send(self._refuse(passage, problem))
@@ -180,6 +186,7 @@ def _endpoint(
     group: object,
     authenticators: Mapping[Security, Authenticator],
     limiter: RateLimiter | None,
+    memory: MemoryBudget,
     *,
     strict: bool,
 ) -> Endpoint:
@@ -193,6 +200,7 @@ def _endpoint(
         getattr(group, operation.handler),
         authenticator=authenticator if operation.security is not Security.NONE else None,
         limiter=limiter,
+        memory=memory,
         strict=strict,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from octavo.http.memory_budget import Hold
     from octavo.http.operation import Operation
     from octavo.http.problems import Header
     from octavo.http.wire.asgi import Scope
@@ -53,15 +54,18 @@ class Call:
         operation: the declaration of what is called.
         scope: of ASGI, for what nothing else here gives.
         principal: who calls; None under `Security.NONE`.
+        hold: the memory that its answer takes; None for little. Whoever sends the answer
+            releases it.
     """
 
-    __slots__ = ("operation", "principal", "request_id", "scope")
+    __slots__ = ("hold", "operation", "principal", "request_id", "scope")
 
     def __init__(self, request_id: str, operation: Operation, scope: Scope) -> None:
         self.request_id = request_id
         self.operation = operation
         self.scope = scope
         self.principal: Principal | None = None
+        self.hold: Hold | None = None
 
     @property
     def method(self) -> str:

@@ -10,10 +10,11 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer
 
 from octavo.actors.core.crash import unwrap
-from octavo.http.bodies import ClientLeft
+from octavo.http.bodies import ClientLeft, declared_size
 from octavo.http.call import Authenticator, Call, RateLimiter
+from octavo.http.memory_budget import COUNTED, MemoryBudget
 from octavo.http.operation import Locked, Operation, Security
-from octavo.http.outgoing import NOT_STORED, Outgoing
+from octavo.http.outgoing import NOT_STORED, STEP, Outgoing
 from octavo.http.parameters import Parameters
 from octavo.http.problems import AccountLocked, Header, Problem
 from octavo.http.reply import NotModified, Reply, Stream
@@ -37,6 +38,7 @@ class Endpoint:
         handler: the bound method that serves it.
         authenticator: for its security; None when it has none.
         limiter: for its rate class; None when it has none.
+        memory: counts large bodies and answers.
         strict: raise `UndeclaredAnswer` where the handler breaks the declaration.
     """
 
@@ -47,11 +49,14 @@ class Endpoint:
         "_handler",
         "_headers",
         "_json_headers",
+        "_large_body",
         "_limiter",
         "_locked_out",
+        "_memory",
         "_model",
         "_null",
         "_parameters",
+        "_room",
         "_serializer",
         "_status",
         "_warnings",
@@ -65,17 +70,23 @@ class Endpoint:
         *,
         authenticator: Authenticator | None,
         limiter: RateLimiter | None,
+        memory: MemoryBudget,
         strict: bool,
     ) -> None:
         self.operation = operation
         self._handler = handler
         self._authenticator = authenticator
         self._limiter = limiter
+        self._memory = memory
         self._locked_out = (
             operation.security is Security.SESSION_OR_KEY and operation.locked is Locked.REFUSED
         )
+        # A stream that could only wait for room is not begun.
+        self._room = STEP if operation.streams else COUNTED if operation.must_answer else 0
         self._parameters = Parameters(operation)
-        self._body = operation.body
+        self._body = body = operation.body
+        # One without a model is handed on as it comes.
+        self._large_body = body is not None and body.model is not None and body.limit >= COUNTED
         self._declared = Declared(operation, strict=strict)
         kept = () if "cache-control" in operation.headers else (NOT_STORED,)
         self._headers = FixedHeaders([*kept, *API_HEADERS])
@@ -105,7 +116,13 @@ class Endpoint:
         handler.
         """
         try:
-            return self._encode(await self._serve(call, values, receive, exchange))
+            answer = self._encode(await self._serve(call, values, receive, exchange))
+            content = answer.content
+            # What a stream sends is held piece by piece.
+            if type(content) is bytes and len(content) >= COUNTED:
+                held = self._memory.count if self.operation.must_answer else self._memory.hold
+                call.hold = held(call.client, len(content))
+            return answer
         except Problem as problem:
             self._declared.problem(problem)
             raise
@@ -133,11 +150,25 @@ class Endpoint:
         if self._limiter is not None and operation.rate is not None:
             await self._limiter.admit(operation.rate, call)
         arguments = self._parameters.check(values, scope["query_string"], scope["headers"])
+        if self._room:
+            self._memory.require_room(call.client, self._room)
         body = self._body
         if body is not None:
             if body.time is not None and exchange is not None:
                 exchange.allow(body.time)
+            if self._large_body:
+                size = declared_size(scope["headers"], body.limit)
+                if size >= COUNTED:
+                    with self._memory.hold(call.client, size):
+                        arguments["body"] = await body.read(scope["headers"], receive)
+                        return await self._handle(call, arguments, exchange)
             arguments["body"] = await body.read(scope["headers"], receive)
+        return await self._handle(call, arguments, exchange)
+
+    async def _handle(
+        self, call: Call, arguments: dict[str, object], exchange: Extension | None
+    ) -> object:
+        operation = self.operation
         if exchange is not None:
             if operation.time is not None:
                 exchange.allow(operation.time)

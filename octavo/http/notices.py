@@ -8,6 +8,7 @@ import trio
 from octavo.accounts.caller import Caller
 from octavo.http.authentication import SessionOrKey
 from octavo.http.call import Call
+from octavo.http.memory_budget import MemoryBudget
 from octavo.http.operation import Locked, Security, operation
 from octavo.http.outgoing import OF_WEBSOCKET, outgoing_problem
 from octavo.http.passage import Passage
@@ -122,7 +123,7 @@ class NoticeSocket:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request for a WebSocket."""
-        passage = Passage(scope, receive, send, self._new_id, OF_WEBSOCKET)
+        passage = Passage(scope, receive, send, self._new_id, MemoryBudget(), OF_WEBSOCKET)
         opened = False
         try:
             try:

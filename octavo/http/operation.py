@@ -81,6 +81,9 @@ class Declaration:
         finish_when_client_leaves: the handler runs to its end all the same.
         headers: names (in lower case) and descriptions of headers that the success may have.
         media_types: those of a `Stream`.
+        must_answer: what the handler did is told though memory is short. It is refused before it
+            begins instead, like its body. Any other answer of `octavo.http.memory_budget.COUNTED`
+            bytes may be refused, so whoever gives such a one has changed nothing.
     """
 
     id: str
@@ -100,6 +103,7 @@ class Declaration:
     finish_when_client_leaves: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
     media_types: tuple[str, ...] = ()
+    must_answer: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -152,6 +156,7 @@ def operation(
     finish_when_client_leaves: bool = False,
     headers: Mapping[str, str] | None = None,
     media_types: tuple[str, ...] = (),
+    must_answer: bool = False,
 ) -> Callable[[Handler[S, P, R]], Handler[S, P, R]]:
     """Declare an operation at its handler; the arguments are those of `Declaration`.
 
@@ -176,6 +181,7 @@ def operation(
         finish_when_client_leaves=finish_when_client_leaves,
         headers=dict(headers or {}),
         media_types=media_types,
+        must_answer=must_answer,
     )
 
     def declare(handler: Handler[S, P, R]) -> Handler[S, P, R]:

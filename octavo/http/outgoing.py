@@ -3,9 +3,11 @@
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
+from octavo.http.call import client_of
+from octavo.http.memory_budget import COUNTED, MemoryBudget
 from octavo.http.problems import Header, Problem
 from octavo.http.security_headers import API_HEADERS
-from octavo.http.wire.asgi import Event, Send
+from octavo.http.wire.asgi import Event, Scope, Send
 from octavo.http.wire.extension import Extension
 from octavo.http.wire.problem import MEDIA_TYPE, problem_document
 from octavo.http.wire.response import FixedHeaders
@@ -13,6 +15,8 @@ from octavo.http.wire.response import FixedHeaders
 CLIENT_LEFT = 499
 """The status, in the log alone, of a request that got no answer."""
 NOT_STORED: Header = (b"cache-control", b"no-store")
+STEP = 4 * 1024 * 1024
+"""Bytes that there has to be room for before content is asked for more."""
 _PROBLEM_HEADERS = FixedHeaders([(b"content-type", MEDIA_TYPE.encode()), NOT_STORED, *API_HEADERS])
 _OPTIONS_HEADERS = FixedHeaders([NOT_STORED, *API_HEADERS])
 
@@ -78,6 +82,8 @@ class Transmission:
     Args:
         send: of ASGI.
         request_id: that the answer carries.
+        memory: counts what is sent piece by piece, while it is sent.
+        scope: of ASGI.
         events: by which it is sent.
         exchange: of the wire, which takes whole answers; None on another server.
         head_only: the answer is sent without its body, as that to a HEAD (RFC 9110 section
@@ -88,12 +94,24 @@ class Transmission:
         sent: bytes of its body that were sent.
     """
 
-    __slots__ = ("_events", "_exchange", "_head_only", "_request_id", "_send", "sent", "status")
+    __slots__ = (
+        "_events",
+        "_exchange",
+        "_head_only",
+        "_memory",
+        "_request_id",
+        "_scope",
+        "_send",
+        "sent",
+        "status",
+    )
 
     def __init__(
         self,
         send: Send,
         request_id: str,
+        memory: MemoryBudget,
+        scope: Scope,
         events: Events = OF_HTTP,
         exchange: Extension | None = None,
         *,
@@ -101,6 +119,8 @@ class Transmission:
     ) -> None:
         self._send = send
         self._exchange = exchange
+        self._memory = memory
+        self._scope = scope
         self._head_only = head_only
         self._request_id: Header = (b"x-request-id", request_id.encode())
         self._events = events
@@ -141,14 +161,24 @@ class Transmission:
             await self._send(start)
             self.status = start["status"]
             if not self._head_only:
-                while (chunk := await _next(content)) is not None:
-                    await self._send_body(chunk, more=True)
+                while await self._send_next(content):
+                    continue
         finally:
             # A generator that is left half-way would be closed some time, in no task.
             close = getattr(content, "aclose", None)
             if close is not None:
                 await close()
         await self._send_body(b"", more=False)
+
+    async def _send_next(self, content: AsyncIterator[bytes]) -> bool:
+        # Only once there is room: content that was made takes memory, counted or not.
+        with await self._memory.wait(client_of(self._scope), STEP) as hold:
+            chunk = await _next(content)
+            if chunk is None:
+                return False
+            hold.resize(len(chunk))
+            await self._send_body(chunk, more=True)
+        return True
 
     async def _send_body(self, body: bytes, *, more: bool) -> None:
         await self._send({"type": self._events.body, "body": body, "more_body": more})
@@ -163,5 +193,10 @@ class Transmission:
         else:
             if self._head_only:
                 event = {**event, "body": b""}
-            await self._send(event)
-            self.sent += len(event.get("body", b""))
+            size = len(event.get("body", b""))
+            if size < COUNTED:
+                await self._send(event)
+            else:
+                with await self._memory.wait(client_of(self._scope), size):
+                    await self._send(event)
+            self.sent += size

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from trio import current_time
 
 from octavo.http.call import Call, client_of
+from octavo.http.memory_budget import MemoryBudget
 from octavo.http.outgoing import OF_HTTP, Events, Transmission
 from octavo.http.request_log import RequestRecord
 from octavo.http.wire.asgi import Event, Receive, Scope, Send
@@ -20,6 +21,7 @@ class Passage:
         receive: of ASGI.
         send: of ASGI.
         new_id: makes the id where the wire gives none.
+        memory: counts what is sent piece by piece.
         events: by which the answer is sent.
 
     Attributes:
@@ -48,6 +50,7 @@ class Passage:
         receive: Receive,
         send: Send,
         new_id: Callable[[], str],
+        memory: MemoryBudget,
         events: Events = OF_HTTP,
     ) -> None:
         self._began = current_time()
@@ -62,7 +65,7 @@ class Passage:
         self.method: str = scope.get("method", "GET")
         head_only = self.method == "HEAD"
         self.transmission = Transmission(
-            send, self.request_id, events, exchange, head_only=head_only
+            send, self.request_id, memory, scope, events, exchange, head_only=head_only
         )
         self.call: Call | None = None
         self.failure: str | None = None

@@ -17,6 +17,7 @@ from octavo.http.problems import (
     OperatorOff,
     Problem,
     RateLimited,
+    ServerBusy,
     UnsupportedMediaType,
     WrongOrigin,
 )
@@ -44,7 +45,7 @@ def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
         found += (BodyTimeout, BodyTooLarge, UnsupportedMediaType)
     if declared.rate is not None:
         found.append(RateLimited)
-    return _ordered((*found, InternalError))
+    return _ordered((*found, InternalError, ServerBusy))
 
 
 def possible_problems(declared: Declaration) -> tuple[type[Problem], ...]:

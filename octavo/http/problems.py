@@ -18,7 +18,8 @@ A handler raises one, and the pipeline renders it, once and in one place. The tr
     ├── AccountLocked           423 account_locked
     ├── RateLimited             429 rate_limited
     ├── InternalError           500 internal_error
-    └── NotReady                503 not_ready
+    ├── NotReady                503 not_ready
+    └── ServerBusy              503 server_busy
 
 Operations with refusals of their own add leaves beside the code that raises them.
 """
@@ -241,6 +242,20 @@ class NotReady(Problem):
     )
 
 
+class ServerBusy(Problem):
+    """There is no room in memory for the request or its answer (`octavo.http.memory_budget`)."""
+
+    status, code = 503, "server_busy"
+    summary = "Too much is sent and answered at once: nothing was changed. Try again in a moment."
+    remedy = (
+        "Send the request again after the seconds of retry-after. If it happens often, send fewer "
+        "large requests at once, or ask for less in each; and take answers as fast as they come."
+    )
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(detail, headers=[(b"retry-after", b"1")])
+
+
 PROBLEMS: tuple[type[Problem], ...] = (
     InvalidRequest,
     NotSignedIn,
@@ -258,5 +273,6 @@ PROBLEMS: tuple[type[Problem], ...] = (
     RateLimited,
     InternalError,
     NotReady,
+    ServerBusy,
 )
 """Those of this module, by their status."""

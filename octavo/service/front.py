@@ -17,6 +17,7 @@ from octavo.http.application import Application
 from octavo.http.attempt_limit import AttemptLimiter
 from octavo.http.authentication import SessionOrKey
 from octavo.http.identity_problems import refusals_as_problems
+from octavo.http.memory_budget import MemoryBudget
 from octavo.http.notices import PATH as NOTICES
 from octavo.http.notices import Listening, NoticeOperations, NoticeSocket
 from octavo.http.operation import Security
@@ -57,8 +58,12 @@ def front(
     public_url: str,
     readiness: Callable[[], Awaitable[Readiness]],
     log_request: RequestLog,
+    memory: MemoryBudget | None = None,
 ) -> Application:
-    """Answer the application that serves everything, under the address ``public_url``."""
+    """Answer the application that serves everything, under the address ``public_url``.
+
+    ``memory`` counts large requests and answers; None is one of the default size.
+    """
     store = parts.store
     authenticator = SessionOrKey(parts.credentials, origin=public_url)
     described = contract_document()
@@ -102,6 +107,7 @@ def front(
         log_request=log_request,
         authenticators={Security.SESSION_OR_KEY: authenticator},
         rate_limiter=AttemptLimiter(parts.attempts),
+        memory=memory,
         websockets={NOTICES: stream},
         # Quart has types of its own for ASGI.
         fallback=cast(

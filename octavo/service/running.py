@@ -22,6 +22,7 @@ from octavo.control.folder import holding
 from octavo.control.listening import control_listener
 from octavo.control.serving import serve_control
 from octavo.http.listener import open_listener
+from octavo.http.memory_budget import MemoryBudget
 from octavo.http.request_log import RequestLog, request_log
 from octavo.http.wire import Certificate, check_certificate, serve
 from octavo.http.wire.asgi import Application as ASGIApplication
@@ -145,6 +146,7 @@ def build_tree(
     application = front(
         parts,
         public_url=settings.public_url,
+        memory=MemoryBudget(settings.memory, settings.memory_per_client),
         readiness=looking.look,
         log_request=log_request,
     )

@@ -17,7 +17,7 @@ _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _USUAL_PORTS = {"http": 80, "https": 443}
 _HIDDEN = "***"
 _NO_DATABASE = (
-    "is no address of a database: give postgresql://user:password@host:port/name, "
+    "is not an address of a database: give postgresql://user:password@host:port/name, "
     "or leave it out for SQLite in the data folder"
 )
 
@@ -38,7 +38,9 @@ class Bind:
         if re.fullmatch(r"[0-9]+", text):
             return cls(port=_port(text))
         if text.count(":") > 1 and not text.startswith("["):
-            raise ValueError("is no address: an IPv6 address takes brackets, such as [::1]:8080")
+            raise ValueError(
+                "is not an address: an IPv6 address takes brackets, such as [::1]:8080"
+            )
         bracketed = re.fullmatch(r"\[(.*)\](?::(.*))?", text)
         host, port = bracketed.groups() if bracketed else re.split(":", f"{text}:", maxsplit=2)[:2]
         if bracketed:
@@ -48,7 +50,7 @@ class Bind:
             port = port if ":" in text else None
         if known is None:
             raise ValueError(
-                "is no address: give an IP address or a host name, and a port, "
+                "is not an address: give an IP address or a host name, and a port, "
                 "such as 127.0.0.1:8080, [::1]:8080 or localhost:8080"
             )
         return cls(known) if port is None else cls(known, _port(port))
@@ -113,7 +115,7 @@ def origin(text: str) -> str:
             shown = f"[{host}]" if ":" in host else host
             return f"{scheme}://{shown}{'' if port == _USUAL_PORTS[scheme] else f':{port}'}"
     raise ValueError(
-        "is no origin: give scheme, host and, if it is not the usual one, port, "
+        "is not an origin: give scheme, host and, if it is not the usual one, port, "
         "such as https://notes.example.org, without a path"
     )
 

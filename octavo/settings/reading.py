@@ -103,7 +103,7 @@ def _file(environment: Mapping[str, str], config: str | None) -> File | None:
         where = f"{path}: the file of settings" if named is None else f"{origin}={named!r}"
         reason = f"{where} can't be read: {error.strerror}: give the path of a file in TOML"
     except ValueError as error:
-        reason = f"{path}: is no TOML: {error}"
+        reason = f"{path}: is not TOML: {error}"
     raise SettingsError((reason,))
 
 

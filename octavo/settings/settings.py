@@ -147,6 +147,14 @@ class Settings(BaseSettings):
     requests_per_connection: _Positive = Field(
         default=10000, description="requests on one connection before it closes"
     )
+    memory: Annotated[int, _read(count(1_048_576))] = Field(
+        default=268_435_456,
+        description="bytes of large requests and answers (64 KiB or more) that are kept at once",
+    )
+    memory_per_client: Annotated[int, _read(count(1_048_576))] = Field(
+        default=67_108_864,
+        description="bytes of them that are kept at once for one address (one /64 of IPv6)",
+    )
 
     @classmethod
     def settings_customise_sources(

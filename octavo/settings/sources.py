@@ -32,7 +32,7 @@ class SettingsSource(PydanticBaseSettingsSource):
         given: the text of each setting that it gives, by the setting's name.
 
     Attributes:
-        problems: a line for each name in it that is no setting.
+        problems: a line for each name in it that is not a setting.
     """
 
     def __init__(self, given: Mapping[str, str], problems: tuple[str, ...] = ()) -> None:
@@ -83,7 +83,7 @@ class Environment(SettingsSource):
 class File(SettingsSource):
     """A file in TOML: a key for each setting that it gives.
 
-    Raises `ValueError` for what is no TOML and `OSError` for what can't be read.
+    Raises `ValueError` for what is not TOML and `OSError` for what can't be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -97,9 +97,9 @@ class File(SettingsSource):
             if key not in _NAMES:
                 near = meant(key, _NAMES)
                 hint = f"did you mean {near}?" if near else _SEE
-                problems.append(f"{path}: {key} is no setting: {hint}")
+                problems.append(f"{path}: {key} is not a setting: {hint}")
             elif text is None:
-                problems.append(f"{path}: {key} is no value: give text in quotes, or a number")
+                problems.append(f"{path}: {key} is not a value: give text in quotes, or a number")
             else:
                 given[key] = text
         super().__init__(given, tuple(problems))
@@ -129,4 +129,4 @@ def _misspelled(environment: Mapping[str, str]) -> Iterator[str]:
             continue
         near = meant(name.removeprefix(PREFIX), (*_NAMES, "config"))
         hint = f"did you mean {variable(near)}?" if near else _SEE
-        yield f"{name} is no setting: {hint}"
+        yield f"{name} is not a setting: {hint}"

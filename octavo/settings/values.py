@@ -23,7 +23,9 @@ def seconds(text: str) -> float:
     """Read a time that may be nothing, in seconds."""
     value = _number(text)
     if not 0 <= value <= LONGEST_STOP:
-        raise ValueError(f"is no time: give seconds from 0 to {LONGEST_STOP:g}, such as 10 or 0.5")
+        raise ValueError(
+            f"is not a time: give seconds from 0 to {LONGEST_STOP:g}, such as 10 or 0.5"
+        )
     return value
 
 
@@ -31,7 +33,7 @@ def wait(text: str) -> float:
     """Read a time that must be something, in seconds."""
     value = _number(text)
     if not 0.1 <= value <= LONGEST_WAIT:
-        raise ValueError(f"is no time: give seconds from 0.1 to {LONGEST_WAIT:g}, such as 20")
+        raise ValueError(f"is not a time: give seconds from 0.1 to {LONGEST_WAIT:g}, such as 20")
     return value
 
 
@@ -39,7 +41,7 @@ def days(text: str) -> float:
     """Read a time in days."""
     value = _number(text)
     if not 0.01 <= value <= LONGEST_SESSION:
-        raise ValueError(f"is no time: give days from 0.01 to {LONGEST_SESSION:g}, such as 30")
+        raise ValueError(f"is not a time: give days from 0.01 to {LONGEST_SESSION:g}, such as 30")
     return value
 
 
@@ -86,7 +88,7 @@ def choice(*choices: str) -> Callable[[str], str]:
 def file(text: str) -> str:
     """Read the path of a file that is there."""
     if not os.path.isfile(text):
-        raise ValueError("is no file: give the path of one")
+        raise ValueError("is not a file: give the path of one")
     return text
 
 
@@ -98,5 +100,5 @@ def folder(text: str) -> Path:
     except (OSError, RuntimeError):
         usable = False
     if not usable:
-        raise ValueError("is no folder: give the path of one, or of one to be made")
+        raise ValueError("is not a folder: give the path of one, or of one to be made")
     return path

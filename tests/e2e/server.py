@@ -57,7 +57,7 @@ def start(
 ) -> "subprocess.Popen[str]":
     """Start a command of ``octavo`` in ``folder``, with warnings as errors.
 
-    There is no setting but ``options``, and what a file in the folder says.
+    There is not a setting but ``options``, and what a file in the folder says.
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")}
     return subprocess.Popen(

@@ -26,6 +26,7 @@ FROM_INSIDE = {
     "internal_error",
     "not_ready",
     "notices_unavailable",
+    "server_busy",
     "storage_full",
     "storage_unavailable",
     "workspace_busy",

@@ -92,11 +92,11 @@ def test_serve_with_a_certificate_answers_no_plain_http(server: Server) -> None:
     [
         ("chain.pem", "other.pem", "other.pem", "is not the key of the certificate"),
         ("chain.pem", "locked.pem", "locked.pem", "has a password"),
-        ("chain.pem", "nothing.pem", "nothing.pem", "is no private key in PEM"),
-        ("chain.pem", "chain.pem", "chain.pem", "is no private key in PEM"),
-        ("nothing.pem", "key.pem", "nothing.pem", "is no certificate in PEM"),
-        ("key.pem", "chain.pem", "key.pem", "is no certificate in PEM"),
-        ("binary.der", "key.pem", "binary.der", "is no certificate in PEM"),
+        ("chain.pem", "nothing.pem", "nothing.pem", "is not a private key in PEM"),
+        ("chain.pem", "chain.pem", "chain.pem", "is not a private key in PEM"),
+        ("nothing.pem", "key.pem", "nothing.pem", "is not a certificate in PEM"),
+        ("key.pem", "chain.pem", "key.pem", "is not a certificate in PEM"),
+        ("binary.der", "key.pem", "binary.der", "is not a certificate in PEM"),
     ],
 )
 def test_serve_certificate_that_cannot_be_used_ends_with_1_and_one_line(

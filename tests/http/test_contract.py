@@ -327,7 +327,7 @@ def test_success_is_what_the_handler_returns(
 @pytest.mark.parametrize(
     ("declared", "codes"),
     [
-        ({}, ["invalid_request", "internal_error"]),
+        ({}, ["invalid_request", "internal_error", "server_busy"]),
         (
             {"security": Security.SESSION_OR_KEY},
             [
@@ -337,6 +337,7 @@ def test_success_is_what_the_handler_returns(
                 "forbidden",
                 "account_locked",
                 "internal_error",
+                "server_busy",
                 "storage_unavailable",
             ],
         ),
@@ -349,6 +350,7 @@ def test_success_is_what_the_handler_returns(
                 "forbidden",
                 "wrong_origin",
                 "internal_error",
+                "server_busy",
                 "storage_unavailable",
                 "storage_full",
             ],
@@ -361,10 +363,11 @@ def test_success_is_what_the_handler_returns(
                 "not_signed_in",
                 "operator_off",
                 "internal_error",
+                "server_busy",
                 "storage_unavailable",
             ],
         ),
-        ({"rate": "any"}, ["invalid_request", "rate_limited", "internal_error"]),
+        ({"rate": "any"}, ["invalid_request", "rate_limited", "internal_error", "server_busy"]),
     ],
     ids=str,
 )
@@ -376,7 +379,7 @@ def test_problems_derived_are_those_that_the_declaration_implies(
 
 def test_problems_derived_of_a_body_are_those_of_its_arrival() -> None:
     found = derived_problems(only(with_body, method="POST", body=BODY))
-    assert [problem.status for problem in found] == [400, 408, 413, 415, 500]
+    assert [problem.status for problem in found] == [400, 408, 413, 415, 500, 503]
 
 
 @pytest.mark.parametrize("each", operations_of(ShelfOperations), ids=lambda each: each.id)

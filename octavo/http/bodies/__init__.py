@@ -3,7 +3,7 @@
 A kind is declared with an operation; the pipeline asks it to `BodyKind.read` the body.
 """
 
-from octavo.http.bodies.arrival import BodyStream
+from octavo.http.bodies.arrival import BodyStream, declared_size
 from octavo.http.bodies.client_left import ClientLeft
 from octavo.http.bodies.form import FormBody, form_body
 from octavo.http.bodies.json_body import JsonBody, json_body
@@ -23,6 +23,7 @@ __all__ = [
     "Part",
     "PartBounds",
     "RawBody",
+    "declared_size",
     "form_body",
     "json_body",
     "multipart_body",

@@ -64,6 +64,18 @@ def refuse_media_type(taken: Iterable[str]) -> NoReturn:
     )
 
 
+def declared_size(headers: Headers, limit: int) -> int:
+    """Answer how many bytes a body may bring: those declared, or ``limit`` without a length.
+
+    0 for one that `body_head` refuses before a byte is read.
+    """
+    for name, value in headers:
+        if name == b"content-length":
+            size = int(value) if value.isdigit() and len(value) <= _LONGEST_LENGTH else 0
+            return size if size <= limit else 0
+    return limit
+
+
 async def whole_body(receive: Receive, limit: int) -> bytes:
     """Answer the whole body, of ``limit`` bytes at most.
 

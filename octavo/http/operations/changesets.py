@@ -124,6 +124,7 @@ class ChangesetOperations:
         security=Security.SESSION_OR_KEY,
         problems=(*OF_CHANGES, TooManyFiles, UnsupportedProtocol),
         body=json_body(ChangesetInput, limit=LONGEST_CHANGE),
+        must_answer=True,
     )
     async def push_changeset(
         self, call: Call, path: WorkspacePath, headers: SyncProtocol, body: ChangesetInput

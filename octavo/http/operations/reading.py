@@ -35,8 +35,9 @@ from octavo.store.scripts import files
 
 MOST_READ = 500
 """How many files one request reads."""
-MOST_BYTES = 32 * 1024 * 1024
-"""How much text one request reads; more goes in several."""
+MOST_BYTES = 8 * 1024 * 1024
+"""How much text one request reads; more goes in several. It is that of the largest note. In JSON
+a character of control takes six bytes, so the answer has six times as much at most."""
 _LONGEST_BODY = 65_536
 _NEWEST = 1 << 62
 
@@ -226,6 +227,7 @@ class ReadingOperations:
         path="/api/workspaces/{workspaceId}/files/read",
         tag="files",
         summary="Read many files or revisions at once",
+        description="They have 8 MiB of text at most; any one of them can be read alone.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound, TooManyFiles),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),

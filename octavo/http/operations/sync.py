@@ -169,8 +169,10 @@ class SyncOperations:
                 return
             if found:
                 count += len(found)
-                entries = [feed_entry(each, text=True) for each in found]
-                yield b"".join(_line(entry) for entry in entries)
+                lines = b"".join(_line(feed_entry(each, text=True)) for each in found)
+                # The client may take long for these; the texts need not wait with them.
+                del found
+                yield lines
         yield _line(SnapshotEnd(position=position, files=count))
 
 

@@ -26,7 +26,7 @@ def check_certificate(certificate: Certificate) -> None:
         context.load_verify_locations(certificate.chain)
     except ssl.SSLError as error:
         raise CertificateError(
-            f"{certificate.chain} is no certificate in PEM: give one with its chain, "
+            f"{certificate.chain} is not a certificate in PEM: give one with its chain, "
             "in text that begins with -----BEGIN CERTIFICATE-----"
         ) from error
     try:
@@ -37,7 +37,7 @@ def check_certificate(certificate: Certificate) -> None:
         elif isinstance(error, ValueError):
             fault = "has a password"
         else:
-            fault = "is no private key in PEM"
+            fault = "is not a private key in PEM"
         raise CertificateError(
             f"{certificate.key} {fault}: give the certificate's own key in PEM, without password"
         ) from error

@@ -24,8 +24,9 @@ from octavo.http.wire.response import (
     BadAnswer,
     FixedHeaders,
     Framing,
-    chunk,
+    around_chunk,
     encode_head,
+    slices,
 )
 
 _STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
@@ -230,13 +231,12 @@ class Exchange:
     async def _send_whole(self, content: bytes) -> None:
         """Send an answer of which nothing was sent, head and body in one when that is small."""
         head = self._encode_head(len(content))
-        data = head.data
-        if head.framing is Framing.LENGTH:
-            if head.length != len(content):
-                raise BadAnswer("the body is not as long as its content-length says")
-            data += content
+        if head.framing is not Framing.LENGTH:
+            content = b""
+        elif head.length != len(content):
+            raise BadAnswer("the body is not as long as its content-length says")
         self._at = _At.SENDING
-        await self._put(data)
+        await self._put(head.data, content)
         self._at = _At.DONE
 
     async def _send_part(self, content: bytes, *, more: bool) -> None:
@@ -252,12 +252,15 @@ class Exchange:
             self._left -= len(content)
             if self._left < 0 or (self._left and not more):
                 raise BadAnswer("the body is not as long as its content-length says")
-        elif framing is Framing.CHUNKED:
-            content = chunk(content) if more else chunk(content) + LAST_CHUNK
+        after = b""
+        if framing is Framing.CHUNKED:
+            before, after = around_chunk(len(content))
+            data += before
+            after = after if more else after + LAST_CHUNK
         elif framing is Framing.NONE:
             content = b""
         self._at = _At.SENDING
-        await self._put(data + content)
+        await self._put(data, content, after)
         self._at = _At.BODY if more else _At.DONE
 
     def _encode_head(self, whole: int | None) -> AnswerHead:
@@ -283,15 +286,15 @@ class Exchange:
         self.close = encoded.close
         return encoded
 
-    async def _put(self, data: bytes) -> None:
+    async def _put(self, before: bytes, content: bytes, after: bytes = b"") -> None:
         if self.gone:
             raise ClientGone
         try:
-            if len(data) <= WRITE_SIZE:
-                await self._line.send(data)
+            if len(before) + len(content) + len(after) <= WRITE_SIZE:
+                await self._line.send(before + content + after)
             else:
-                for at in range(0, len(data), WRITE_SIZE):
-                    await self._line.send(data[at : at + WRITE_SIZE])
+                for data in slices(before, content, after, WRITE_SIZE):
+                    await self._line.send(data)
         except ClientGone:
             self.gone = True
             raise

@@ -10,6 +10,7 @@ from octavo.http.wire.asgi import Event, Scope
 from octavo.http.wire.containment import contained, only
 from octavo.http.wire.head import Asked, Headers
 from octavo.http.wire.http2_body import Http2Body
+from octavo.http.wire.limits import WRITE_SIZE
 from octavo.http.wire.refusal import ClientGone, Refusal, body_stopped, request_too_slow
 from octavo.http.wire.request_id import choose_request_id
 from octavo.http.wire.response import HOP_BY_HOP, BadAnswer, FixedHeaders
@@ -199,7 +200,14 @@ class Http2Exchange:
             await self._put(start)
         else:
             self._check_length(len(content), last=last)
-        if last:
+        if len(content) > WRITE_SIZE:
+            # As a whole it would be kept a second time until the client took the last of it.
+            end = (len(content) - 1) // WRITE_SIZE * WRITE_SIZE
+            for at in range(0, end, WRITE_SIZE):
+                part = content[at : at + WRITE_SIZE]
+                await self._put({"type": kind, "body": part, "more_body": True})
+            event = {"type": kind, "body": content[end:], "more_body": not last}
+        if last and not self._gone:
             # What follows is the end of the stream, which must not count as the client's leave.
             self._done = True
         await self._put(event)
@@ -228,6 +236,8 @@ class Http2Exchange:
                 raise BadAnswer("the body is not as long as its content-length says")
 
     async def _put(self, event: Event) -> None:
+        if self._gone:
+            raise ClientGone
         with trio.move_on_after(self._wire.limits.write_time) as taking:
             await self._send(event)
         if taking.cancelled_caught:

@@ -18,11 +18,11 @@ from hypercorn.config import Config
 from hypercorn.events import Closed, Updated
 from hypercorn.events import Event as IoEvent
 from hypercorn.protocol.events import Body, InformationalResponse
-from hypercorn.protocol.h2 import H2Protocol
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
 
 from octavo.http.wire.asgi import Event, Scope
+from octavo.http.wire.http2_backpressure import WaitingProtocol
 from octavo.http.wire.http2_body import Http2Body
 from octavo.http.wire.http2_budget import Flooding, FrameBudget
 from octavo.http.wire.http2_exchange import Http2Exchange
@@ -41,7 +41,7 @@ _MOST_REFUSED = 2**31 - 1
 _METHOD = re.compile(rb"[A-Z-]{1,32}")
 
 
-class GuardedProtocol(H2Protocol):
+class GuardedProtocol(WaitingProtocol):
     """hypercorn's protocol, with a guard before what comes in."""
 
     def __init__(

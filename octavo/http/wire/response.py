@@ -4,7 +4,7 @@ What frames the message is the wire's alone: an application names a content-leng
 the wire to choose.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from email.utils import formatdate
 from enum import Enum, auto
 from http import HTTPStatus
@@ -152,9 +152,30 @@ def _unnamed_line(status: int) -> bytes:
     return b"HTTP/1.1 %d Unknown\r\n" % status
 
 
-def chunk(content: bytes) -> bytes:
-    """Frame ``content`` as one chunk (RFC 9112 section 7.1); an empty one is no chunk at all."""
-    return b"%x\r\n%b\r\n" % (len(content), content) if content else b""
+def around_chunk(size: int) -> tuple[bytes, bytes]:
+    """Answer what stands before and behind a chunk of ``size`` bytes (RFC 9112 section 7.1).
+
+    An empty one is no chunk at all, and has nothing around it.
+    """
+    return (b"%x\r\n" % size, b"\r\n") if size else (b"", b"")
+
+
+def slices(before: bytes, content: bytes, after: bytes, size: int) -> Iterator[bytes]:
+    """Yield the three joined, ``size`` bytes at most at once.
+
+    ``content`` is never copied as a whole: that would double what a large answer takes.
+    """
+    at = max(0, size - len(before))
+    end = max(at, len(content) - size)
+    ends = before + content[:at]
+    for start in range(0, len(ends), size):
+        yield ends[start : start + size]
+    while at < end:
+        yield content[at : at + size]
+        at += size
+    ends = content[at:] + after
+    for start in range(0, len(ends), size):
+        yield ends[start : start + size]
 
 
 def date_line(seconds: int) -> bytes:

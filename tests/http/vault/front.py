@@ -117,6 +117,7 @@ class Client:
             return await ask(self.application, method, target, headers=sent)
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
         sent.append((b"content-type", b"application/json"))
+        sent.append((b"content-length", b"%d" % len(body)))
         return await ask(self.application, method, target, headers=sent, body=[body])
 
     async def get(self, target: str, /, **headers: str) -> Answer:

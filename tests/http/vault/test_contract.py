@@ -48,7 +48,7 @@ CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
         ("listRevisions", f"GET {FILE}/revisions", READ),
         ("getRevision", f"GET {FILE}/revisions/{{revisionId}}", READ | {410}),
         ("readFiles", f"POST {WORKSPACE}/files/read", READ | BODY | {422, 507}),
-        ("getSyncProtocol", "GET /api/sync/protocol", {200, 400, 500}),
+        ("getSyncProtocol", "GET /api/sync/protocol", {200, 400, 500, 503}),
         ("getFeed", f"GET {WORKSPACE}/feed", READ),
         ("getSnapshot", f"GET {WORKSPACE}/snapshot", READ),
         ("openSyncNotices", "GET /api/sync/notices", {101, 400, 401, 403, 500, 503}),

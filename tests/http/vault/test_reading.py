@@ -1,8 +1,12 @@
 """Reading files: heads, lists, revisions, many at once."""
 
+import json
+
 import pytest
 
+from octavo.http.file_documents import WorkspaceFile
 from octavo.http.operations import reading
+from octavo.http.operations.files import LONGEST_CHANGE
 from tests.http.vault.front import NOBODYS, Front, Json, refusal
 
 OTHERS = "01900000-0000-7000-8000-eeeeeeeeeeee"
@@ -304,3 +308,24 @@ async def test_files_of_more_text_than_one_answer_holds_are_refused(
         f"{front.files}/read", {"fileIds": [note.id, other.id], "revisionIds": [note.revision]}
     )
     assert refusal(answer) == (422, "too_many_files")
+
+
+async def test_file_of_the_largest_size_is_read_alone_and_not_with_another(front: Front) -> None:
+    empty = len(json.dumps({"path": "a.md", "text": ""}))
+    largest = await front.note("a.md", "x" * (LONGEST_CHANGE - empty))
+    [found] = (await read(front, fileIds=[largest.id]))["items"]
+    assert len(found["text"]) == LONGEST_CHANGE - empty
+    other = await front.note("b.md", "y" * empty + "y")
+    answer = await front.owner.post(
+        f"{front.files}/read", {"fileIds": [largest.id, other.id], "revisionIds": []}
+    )
+    assert refusal(answer) == (422, "too_many_files")
+
+
+def test_answer_of_the_worst_text_is_six_times_as_long() -> None:
+    text = "\x01" * reading.MOST_BYTES
+    item = WorkspaceFile.model_construct(text=text)
+    answer = reading.ReadFiles.model_construct(items=[item], missing=[])
+    encoded = reading.ReadFiles.__pydantic_serializer__.to_json(answer, warnings=False)
+    assert len(encoded) - 6 * len(text) < 1000
+    assert 6 * len(text) == 48 * 1024 * 1024
