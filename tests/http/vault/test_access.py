@@ -1,135 +1,142 @@
-"""Who may do what: roles are remembered for a moment, and never beyond their end."""
+"""Who may call which operation on a workspace: every operation of the contract is in the table."""
 
-from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
-import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.http.access import Access
-from octavo.model.identity import AccountId, WorkspaceId
-from octavo.store import Script, Transaction
-from octavo.store.scripts import workspaces
-from octavo.store.sqlite import InlineStore, open_inline
-from octavo.store.transaction import T
-
-VAULT, OTHER = WorkspaceId("vault"), WorkspaceId("other")
-ANN, BOB = AccountId("ann"), AccountId("bob")
+from octavo.http.contract import contract_of
+from octavo.http.operation import Locked, Operation, Security
+from octavo.http.served import CONTRACT
+from octavo.http.template import parameters_of
+from octavo.model.workspace import Right
+from tests.http.asgi import Answer
+from tests.http.vault.front import NOBODYS, ROLES, Client, Front, Json, Note, refusal
 
 
-class Slow:
-    """Counts its reads; each waits for what is set, once it has read."""
+class Sample(NamedTuple):
+    """A request that is accepted from whoever has the right."""
 
-    def __init__(self, store: InlineStore) -> None:
-        self._store = store
-        self.reads = 0
-        self.before_answer: trio.Event | None = None
-
-    async def read(self, script: Script[T]) -> T:
-        self.reads += 1
-        found = await self._store.read(script)
-        if self.before_answer is not None:
-            await self.before_answer.wait()
-        return found
-
-    async def read_much(self, script: Script[T]) -> T:
-        return await self.read(script)
-
-    async def write(self, script: Script[T]) -> T:
-        return await self._store.write(script)
+    right: Right
+    document: Json | None = None
+    if_match: bool = False
 
 
-@pytest.fixture
-def engine() -> Iterator[InlineStore]:
-    store = open_inline()
-    yield store
-    store.close()
+OPERATIONS = {each.id: each for each in contract_of(CONTRACT) if "{workspaceId}" in each.path}
+SAMPLES = {
+    "updateWorkspace": Sample("manage", {"name": "Anew"}),
+    "deleteWorkspace": Sample("own"),
+    "createFile": Sample("write", {"path": "new.md", "text": ""}),
+    "updateFile": Sample("write", {"text": "new"}, if_match=True),
+    "deleteFile": Sample("write", if_match=True),
+    "restoreFile": Sample("write", {}, if_match=True),
+    "purgeFile": Sample("write", {}),
+    "pushChangeset": Sample(
+        "write",
+        {
+            "mutationId": NOBODYS,
+            "operations": [{"op": "create", "fileId": NOBODYS, "path": "new.md", "text": ""}],
+        },
+    ),
+    "getReceipt": Sample("read"),
+    "getFile": Sample("read"),
+    "listFiles": Sample("read"),
+    "listRevisions": Sample("read"),
+    "getRevision": Sample("read"),
+    "readFiles": Sample("read", {"fileIds": []}),
+    "getFeed": Sample("read"),
+    "getSnapshot": Sample("read"),
+}
+HAVE: dict[Right, tuple[str, ...]] = {
+    "read": ROLES,
+    "write": ("owner", "administrator", "editor"),
+    "manage": ("owner", "administrator"),
+    "own": ("owner",),
+}
+KEPT_BY_LOCKED = {"deleteWorkspace"}
+MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
 
 
-@pytest.fixture
-async def store(engine: InlineStore) -> Slow:
-    async def accounts(transaction: Transaction) -> None:
-        await transaction.execute_many(
-            "INSERT INTO accounts"
-            " (id, address, display_name, password, role, state, created_at, updated_at)"
-            " VALUES ($1, $1, '', '', 'member', 'enabled', 0, 0)",
-            [(ANN,), (BOB,)],
-        )
-
-    await engine.write(accounts)
-    for each in (VAULT, OTHER):
-        await engine.write(workspaces.create(each, "Notes", ANN, 0))
-    return Slow(engine)
-
-
-async def remove(store: Slow, workspace_id: WorkspaceId) -> None:
-    async def script(transaction: Transaction) -> int:
-        return await transaction.execute(
-            "DELETE FROM members WHERE workspace_id = $1", workspace_id
-        )
-
-    await store.write(script)
+async def ask(
+    client: Client, note: Note, operation: Operation, workspace_id: str | None = None
+) -> Answer:
+    sample = SAMPLES[operation.id]
+    if operation.id in ("restoreFile", "purgeFile"):
+        await note.delete()
+    place = operation.path.format(
+        workspaceId=workspace_id or note.front.workspace_id,
+        fileId=note.id,
+        revisionId=note.revision,
+        mutationId=MUTATION,
+    )
+    headers = {"if_match": note.tag} if sample.if_match else {}
+    return await client.ask(operation.method, place, sample.document, **headers)
 
 
-async def test_member_is_looked_up_once_in_so_many_seconds(
-    store: Slow, autojump_clock: MockClock
+def test_every_operation_on_a_workspace_stands_in_the_table() -> None:
+    assert set(SAMPLES) == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("role", ROLES)
+async def test_member_may_call_what_the_role_grants(front: Front, name: str, role: str) -> None:
+    note = await front.note("a.md", mutationId=MUTATION)
+    answer = await ask(front.client(role), note, OPERATIONS[name])
+    if role in HAVE[SAMPLES[name].right]:
+        assert answer.status == OPERATIONS[name].status, answer.body
+    else:
+        assert refusal(answer) == (403, "forbidden")
+        assert role in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+async def test_foreign_workspace_is_not_there_as_one_that_never_was(
+    front: Front, name: str
 ) -> None:
-    access = Access(store, fresh=5)
-    for _ in range(3):
-        assert await access.role(VAULT, ANN) == "owner"
-    assert store.reads == 1
-    await remove(store, VAULT)
-    await trio.sleep(5)
-    assert await access.role(VAULT, ANN) is None
+    note = await front.note("a.md", mutationId=MUTATION)
+    stranger = front.client("stranger")
+    foreign = await ask(stranger, note, OPERATIONS[name])
+    missing = await ask(stranger, note, OPERATIONS[name], NOBODYS)
+    assert refusal(foreign) == (404, "not_found")
+    assert foreign.body == missing.body
+    assert foreign.headers == missing.headers
 
 
-async def test_member_who_is_forgotten_is_out_at_once(store: Slow) -> None:
-    access = Access(store, fresh=5)
-    for each in (VAULT, OTHER):
-        assert await access.role(each, ANN) == "owner"
-    await remove(store, VAULT)
-    access.forget(VAULT)
-    assert await access.role(VAULT, ANN) is None
-    assert await access.role(OTHER, ANN) == "owner"
-    assert store.reads == 3
+@pytest.mark.parametrize("name", [n for n in SAMPLES if "{fileId}" in OPERATIONS[n].path])
+async def test_file_of_another_workspace_is_not_there(front: Front, name: str) -> None:
+    note = await front.note("a.md")
+    other = (await front.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
+    answer = await ask(front.owner, note, OPERATIONS[name], other)
+    assert refusal(answer) == (404, "not_found")
 
 
-async def test_look_that_began_before_the_end_is_not_remembered(store: Slow) -> None:
-    access = Access(store, fresh=5)
-    store.before_answer = trio.Event()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(access.role, VAULT, ANN)
-        await wait_all_tasks_blocked()
-        await remove(store, VAULT)
-        access.forget(VAULT)
-        store.before_answer.set()
-    assert await access.role(VAULT, ANN) is None
+@pytest.mark.parametrize("name", SAMPLES)
+async def test_locked_account_keeps_what_is_declared_for_it(front: Front, name: str) -> None:
+    note = await front.note("a.md", mutationId=MUTATION)
+    if name in ("restoreFile", "purgeFile"):
+        await note.delete()
+    front.authenticator.locked.add("owner")
+    operation = OPERATIONS[name]
+    assert (operation.locked is Locked.ALLOWED) == (name in KEPT_BY_LOCKED)
+    answer = await ask(front.owner, note, operation)
+    if name in KEPT_BY_LOCKED:
+        assert answer.status == operation.status
+    else:
+        assert refusal(answer) == (423, "account_locked")
 
 
-async def test_stranger_is_looked_up_each_time_and_let_in_at_once(store: Slow) -> None:
-    access = Access(store, fresh=5)
-    assert await access.role(VAULT, BOB) is None
-
-    async def script(transaction: Transaction) -> int:
-        return await transaction.execute(
-            "INSERT INTO members (workspace_id, account_id, role) VALUES ($1, $2, 'reader')",
-            VAULT,
-            BOB,
-        )
-
-    await store.write(script)
-    assert await access.role(VAULT, BOB) == "reader"
+@pytest.mark.parametrize("name", SAMPLES)
+def test_operation_on_a_workspace_takes_a_session_or_a_key(name: str) -> None:
+    assert OPERATIONS[name].security is Security.SESSION_OR_KEY
 
 
-async def test_without_remembering_each_request_looks(store: Slow) -> None:
-    access = Access(store)
-    for _ in range(3):
-        assert await access.role(VAULT, ANN) == "owner"
-    assert store.reads == 3
-
-
-async def test_so_many_workspaces_are_remembered(store: Slow) -> None:
-    access = Access(store, fresh=5, most=1)
-    for each in (VAULT, OTHER, OTHER, VAULT):
-        assert await access.role(each, ANN) == "owner"
-    assert store.reads == 3
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [(name, each) for name in SAMPLES for each in parameters_of(OPERATIONS[name].path)],
+)
+async def test_identifier_that_is_none_is_refused(front: Front, name: str, parameter: str) -> None:
+    operation = OPERATIONS[name]
+    given = dict.fromkeys(("workspaceId", "fileId", "revisionId", "mutationId"), NOBODYS)
+    place = operation.path.format(**given | {parameter: "42"})
+    answer = await front.owner.ask(operation.method, place, SAMPLES[name].document)
+    assert refusal(answer) == (400, "invalid_request")
+    assert [each["pointer"] for each in answer.json()["errors"]] == [f"/path/{parameter}"]
