@@ -1,5 +1,6 @@
 """``octavo invite``: an invitation from the terminal of the machine."""
 
+from contextlib import suppress
 from functools import partial
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ from octavo import service
 from octavo.cli.help import Command, example
 from octavo.cli.output import Failed, say
 from octavo.cli.reading import read, takes_settings
+from octavo.control.client import ControlFailed, ask
 
 
 @click.command(
@@ -27,11 +29,17 @@ def command(
     context: click.Context, /, administrator: bool, address: str | None, **given: str | None
 ) -> None:
     """Print the link. Raises `Failed`."""
-    settings = read(context, given).settings
+    found = read(context, given)
+    settings = found.settings
     try:
         token = trio.run(
             partial(service.invite, settings, administrator=administrator, address=address)
         )
     except service.InvitationRefused as error:
         raise Failed(str(error)) from None
-    say(f"{settings.public_url}/register?invitation={quote(token, safe='')}")
+    reached_at = settings.public_url
+    if "public_url" not in found.origins:
+        # The server that runs knows it from options that this command did not get.
+        with suppress(ControlFailed):
+            reached_at = ask(settings.data_dir, "public_url")
+    say(f"{reached_at}/register?invitation={quote(token, safe='')}")

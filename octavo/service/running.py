@@ -138,7 +138,11 @@ def build_tree(
     log_request = request_log(log.write)
 
     async def control(worker: WorkerContext) -> None:
-        await serve_control(control_listener, {"actors": lambda: render_tree(root.tree())})
+        commands = {
+            "actors": lambda: render_tree(root.tree()),
+            "public_url": lambda: settings.public_url,
+        }
+        await serve_control(control_listener, commands)
 
     root.add(WorkerSpec("control", control))
     parts = add_parts(root, settings, engine)

@@ -203,6 +203,21 @@ def test_invite_prints_the_link_alone(
     assert told.err == ""
 
 
+def test_invite_takes_the_address_of_the_server_that_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
+        return "token"
+
+    monkeypatch.setattr(service, "invite", invite)
+    folder = tmp_path / "data"
+    with answering(folder, b'{"result":"https://elsewhere.example.org"}\n') as asked:
+        assert main(["invite", "--data-dir", str(folder)], {}) == 0
+        assert b'"public_url"' in asked()
+    told = capsys.readouterr()
+    assert told.out == "https://elsewhere.example.org/register?invitation=token\n"
+
+
 def test_invite_that_is_refused_ends_with_1_and_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
