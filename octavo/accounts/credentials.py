@@ -1,7 +1,7 @@
 """Find out who shows a session's token or an API key."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import trio
 
@@ -69,35 +69,28 @@ class Credentials:
 
         Raises `StoreUnavailable`. Cancelling changes nothing.
         """
-        digest = digest_of(secret)
-        entry = self._keys.find(digest)
-        if entry is None or entry.until <= trio.current_time():
-            if not is_api_key(secret):
-                return None
-            entry = await self._look_up_key(digest)
-            if entry is None:
-                return None
-        now = self._now()
-        if now >= entry.expires_at:
-            return None
-        if now - entry.active_at >= ACTIVITY_INTERVAL:
-            entry.active_at = now
-            key_id = entry.caller.key_id
-            if key_id is not None:
-                self._activity.key_used(key_id, milliseconds(now))
-        return entry.caller
+        return await self._caller(secret, self._keys, is_api_key, self._look_up_key)
 
     async def of_session(self, token: bytes) -> Caller | None:
         """Answer whose session ``token`` is of; None when it opens nothing.
 
         Raises `StoreUnavailable`. Cancelling changes nothing.
         """
-        digest = digest_of(token)
-        entry = self._sessions.find(digest)
+        return await self._caller(token, self._sessions, is_opaque_token, self._look_up_session)
+
+    async def _caller(
+        self,
+        secret: bytes,
+        remembered: Remembered,
+        is_one: Callable[[bytes], bool],
+        look_up: Callable[[bytes], Awaitable[Entry | None]],
+    ) -> Caller | None:
+        digest = digest_of(secret)
+        entry = remembered.find(digest)
         if entry is None or entry.until <= trio.current_time():
-            if not is_opaque_token(token):
+            if not is_one(secret):
                 return None
-            entry = await self._look_up_session(digest)
+            entry = await look_up(digest)
             if entry is None:
                 return None
         now = self._now()
@@ -105,9 +98,11 @@ class Credentials:
             return None
         if now - entry.active_at >= ACTIVITY_INTERVAL:
             entry.active_at = now
-            session_id = entry.caller.session_id
-            if session_id is not None:
-                self._activity.session_active(session_id, milliseconds(now))
+            caller = entry.caller
+            if caller.key_id is not None:
+                self._activity.key_used(caller.key_id, milliseconds(now))
+            if caller.session_id is not None:
+                self._activity.session_active(caller.session_id, milliseconds(now))
         return entry.caller
 
     async def _look_up_key(self, digest: bytes) -> Entry | None:
