@@ -169,6 +169,8 @@ class Workspace(Actor[Push | HeadOf]):
         except StoreUnavailable as error:
             # Whether the write was kept is not known now: read before anything else is said.
             self._known = None
+            # Files may have been purged all the same.
+            self._purged()
             for envelope in batch:
                 envelope.refuse(NotKept(error))
 

@@ -12,9 +12,9 @@ from pydantic_core import PydanticSerializationError, SchemaSerializer
 from octavo.actors.core.crash import unwrap
 from octavo.http.bodies import ClientLeft, declared_size
 from octavo.http.call import Authenticator, Call, RateLimiter
-from octavo.http.memory_budget import COUNTED, MemoryBudget
+from octavo.http.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.operation import Locked, Operation, Security
-from octavo.http.outgoing import NOT_STORED, STEP, Outgoing
+from octavo.http.outgoing import NOT_STORED, Outgoing
 from octavo.http.parameters import Parameters
 from octavo.http.problems import AccountLocked, Header, Problem
 from octavo.http.reply import NotModified, Reply, Stream
@@ -82,7 +82,7 @@ class Endpoint:
             operation.security is Security.SESSION_OR_KEY and operation.locked is Locked.REFUSED
         )
         # A stream that could only wait for room is not begun.
-        self._room = STEP if operation.streams else COUNTED if operation.must_answer else 0
+        self._room = STEP if operation.streams else 0
         self._parameters = Parameters(operation)
         self._body = body = operation.body
         # One without a model is handed on as it comes.

@@ -13,6 +13,8 @@ from octavo.model.attempts import client_network
 COUNTED = 64 * 1024
 """Bytes from which on a request or an answer is counted: more of them than of connections, and
 of their streams, there can't be."""
+STEP = 4 * 1024 * 1024
+"""Bytes that there has to be room for before a stream is asked for more."""
 TOTAL = 256 * 1024 * 1024
 PER_CLIENT = 64 * 1024 * 1024
 
@@ -89,7 +91,9 @@ class MemoryBudget:
     def hold(self, client: str | None, size: int) -> Hold:
         """Hold ``size`` bytes for the address ``client``; raise `ServerBusy` without room."""
         network = client_network(client)
-        if not self._has_room(network, size):
+        # Whoever comes later leaves room for those who wait, or would always be before them.
+        spare = STEP if self._waiting else 0
+        if not self._has_room(network, size, spare):
             raise ServerBusy
         return self._take(network, size)
 
@@ -115,15 +119,20 @@ class MemoryBudget:
         self._waiting.setdefault(network, OrderedDict())[waiter] = None
         try:
             await waiter.admitted.wait()
-        except trio.Cancelled:
-            self._forget(network, waiter)
+        except BaseException:
+            # It may have been admitted between its cancellation and its turn to learn of that.
+            if waiter.hold is None:
+                self._forget(network, waiter)
+            else:
+                waiter.hold.release()
             raise
         assert waiter.hold is not None
         return waiter.hold
 
-    def _has_room(self, network: str, size: int) -> bool:
+    def _has_room(self, network: str, size: int, spare: int = 0) -> bool:
         mine = self._by_client.get(network, 0)
-        return self._has_room_in_all(size) and (not mine or mine + size <= self._per_client)
+        enough = not mine or mine + size <= self._per_client
+        return enough and self._has_room_in_all(size + spare)
 
     def _has_room_in_all(self, size: int) -> bool:
         return not self.held or self.held + size <= self._total

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from octavo.http.call import client_of
-from octavo.http.memory_budget import COUNTED, MemoryBudget
+from octavo.http.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.problems import Header, Problem
 from octavo.http.security_headers import API_HEADERS
 from octavo.http.wire.asgi import Event, Scope, Send
@@ -15,8 +15,6 @@ from octavo.http.wire.response import FixedHeaders
 CLIENT_LEFT = 499
 """The status, in the log alone, of a request that got no answer."""
 NOT_STORED: Header = (b"cache-control", b"no-store")
-STEP = 4 * 1024 * 1024
-"""Bytes that there has to be room for before content is asked for more."""
 _PROBLEM_HEADERS = FixedHeaders([(b"content-type", MEDIA_TYPE.encode()), NOT_STORED, *API_HEADERS])
 _OPTIONS_HEADERS = FixedHeaders([NOT_STORED, *API_HEADERS])
 
@@ -176,7 +174,7 @@ class Transmission:
             chunk = await _next(content)
             if chunk is None:
                 return False
-            hold.resize(len(chunk))
+            hold.resize(len(chunk) if len(chunk) >= COUNTED else 0)
             await self._send_body(chunk, more=True)
         return True
 

@@ -75,7 +75,14 @@ async def open_engine(settings: Settings, *, serving: bool) -> AsyncIterator[Eng
 
 
 async def _open_beside(stack: AsyncExitStack, folder: Path) -> SqliteStore:
-    if not await trio.Path(folder / DATABASE).exists():
+    try:
+        there = await trio.Path(folder / DATABASE).exists()
+    except OSError as error:
+        raise StoreUnusable(
+            f"the data folder {folder} can't be opened ({error.strerror}): run this as the user of"
+            " the server"
+        ) from error
+    if not there:
         raise StoreUnusable(
             f"no installation is in {folder}: name its folder with --data-dir or"
             " OCTAVO_DATA_DIR, or start the server there first"

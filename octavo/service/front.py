@@ -100,7 +100,7 @@ def front(
             FileOperations(pushing),
             ChangesetOperations(pushing, store),
             ReadingOperations(pushing, store),
-            SyncOperations(store, parts.access),
+            SyncOperations(store, parts.access, authenticator),
             NoticeOperations(),
         ],
         new_id=new_id,

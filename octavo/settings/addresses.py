@@ -123,7 +123,15 @@ def origin(text: str) -> str:
 def local_origin(bind: Bind, *, tls: bool) -> str:
     """Answer the origin that a server on ``bind`` has for a browser on its own machine."""
     scheme = "https" if tls else "http"
-    return origin(f"{scheme}://localhost:{bind.port or DEFAULT_PORT}")
+    host = bind.host
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        pass
+    else:
+        if address.is_loopback or address.is_unspecified:
+            host = "localhost"
+    return origin(f"{scheme}://{Bind(host, bind.port or DEFAULT_PORT)}")
 
 
 def is_local(public_url: str) -> bool:

@@ -87,7 +87,7 @@ class Settings(BaseSettings):
             known.get("bind", Bind()), tls=bool(known.get("tls_certificate"))
         ),
         description="origin that people reach it at: scheme, host, and port if not the usual one; "
-        "without one localhost, at the port of bind",
+        "without one that of bind, or localhost",
     )
     trusted_proxies: Annotated[tuple[Network, ...], _read(networks)] = Field(
         default=(),
@@ -147,11 +147,11 @@ class Settings(BaseSettings):
     requests_per_connection: _Positive = Field(
         default=10000, description="requests on one connection before it closes"
     )
-    memory: Annotated[int, _read(count(1_048_576))] = Field(
+    memory: Annotated[int, _read(count(16_777_216))] = Field(
         default=268_435_456,
         description="bytes of large requests and answers (64 KiB or more) that are kept at once",
     )
-    memory_per_client: Annotated[int, _read(count(1_048_576))] = Field(
+    memory_per_client: Annotated[int, _read(count(8_388_608))] = Field(
         default=67_108_864,
         description="bytes of them that are kept at once for one address (one /64 of IPv6)",
     )

@@ -11,9 +11,8 @@ from octavo.http.application import Application
 from octavo.http.bodies import json_body
 from octavo.http.call import Call
 from octavo.http.contract_model import ContractModel
-from octavo.http.memory_budget import COUNTED, MemoryBudget
+from octavo.http.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.operation import Security, operation
-from octavo.http.outgoing import STEP
 from octavo.http.reply import Stream
 from octavo.http.wire.asgi import Event, Receive, Scope, Send
 from tests.http.asgi import Answer, WireExchange, ask, never, scope_of
@@ -232,9 +231,9 @@ async def test_change_that_was_made_is_told_without_room() -> None:
             texts.go_on.set()
             await trio.testing.wait_all_tasks_blocked()
             assert answers[0].json() == {"text": TEXT}
+            # A small one is not even refused up front.
             await change()
-    assert (answers[1].status, answers[1].code) == (503, "server_busy")
-    assert texts.held == [0]
+    assert [each.status for each in answers] == [200, 200]
     assert texts.budget.held == 0
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from octavo.http.memory_budget import Hold, MemoryBudget
+from octavo.http.memory_budget import STEP, Hold, MemoryBudget
 from octavo.http.problems import ServerBusy
 
 TOTAL, PER_CLIENT = 100, 40
@@ -146,3 +146,44 @@ async def test_wait_that_is_cancelled_holds_nothing_and_lets_the_next_in() -> No
             await admitted.wait()
         assert budget.held == 30
     assert budget.held == 0
+
+
+async def test_waiter_that_is_cancelled_as_room_is_made_holds_nothing() -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+
+    async def wait() -> None:
+        with await budget.wait(CLIENTS[1], 40):
+            await trio.sleep_forever()
+
+    for _ in range(50):
+        held = [budget.hold(CLIENTS[0], 40), budget.hold(CLIENTS[2], 40)]
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(wait)
+            await trio.testing.wait_all_tasks_blocked()
+            # In one turn of the loop, before the waiters learn of it.
+            nursery.cancel_scope.cancel()
+            for each in held:
+                each.release()
+        assert budget.held == 0
+        with budget.hold(CLIENTS[3], TOTAL):
+            assert budget.held == TOTAL
+
+
+async def test_whoever_comes_later_is_not_before_those_who_wait() -> None:
+    budget = MemoryBudget(10 * STEP, 10 * STEP)
+    full = [budget.hold(CLIENTS[0], STEP) for _ in range(10)]
+    async with trio.open_nursery() as nursery:
+
+        async def wait() -> None:
+            with await budget.wait(CLIENTS[1], STEP):
+                pass
+
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        full.pop().resize(STEP // 2)
+        with pytest.raises(ServerBusy):
+            budget.hold(CLIENTS[2], STEP // 4)
+        full.pop().release()
+    with budget.hold(CLIENTS[2], STEP // 4):
+        pass

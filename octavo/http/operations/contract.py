@@ -8,6 +8,7 @@ from octavo.http.call import Call
 from octavo.http.operation import Security, operation
 from octavo.http.reply import Stream
 
+_PIECE = 32_768
 _MEDIA_TYPE = "application/json"
 
 
@@ -37,4 +38,6 @@ class ContractOperations:
         return Stream(self._whole(), _MEDIA_TYPE, len(self._document))
 
     async def _whole(self) -> AsyncIterator[bytes]:
-        yield self._document
+        # In pieces, as the whole would count as memory of each reader, and is there once.
+        for start in range(0, len(self._document), _PIECE):
+            yield self._document[start : start + _PIECE]

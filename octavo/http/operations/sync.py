@@ -5,15 +5,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from octavo.accounts.caller import Caller
 from octavo.http.access import Access
-from octavo.http.call import Call
+from octavo.http.call import Authenticator, Call
 from octavo.http.contract_model import ContractModel
 from octavo.http.file_documents import FeedEntry, feed_entry
 from octavo.http.operation import Security, operation
 from octavo.http.operations.workspaces import WorkspacePath
 from octavo.http.paging import IN_DIGITS, Limit
-from octavo.http.problems import InvalidRequest, NotFound
+from octavo.http.problems import InvalidRequest, NotFound, Problem
 from octavo.http.reply import Stream
 from octavo.http.sync_protocol import (
     VERSIONS,
@@ -21,7 +20,7 @@ from octavo.http.sync_protocol import (
     UnsupportedProtocol,
     check_protocol,
 )
-from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
+from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.feed import feed, live_at, position_of
@@ -78,11 +77,13 @@ class SyncOperations:
     Args:
         store: where files are kept.
         access: judges the members.
+        authenticator: finds out, while a long answer goes on, whether the caller still may.
     """
 
-    def __init__(self, store: Store, access: Access) -> None:
+    def __init__(self, store: Store, access: Access, authenticator: Authenticator) -> None:
         self._store = store
         self._access = access
+        self._authenticator = authenticator
 
     @operation(
         id="getSyncProtocol",
@@ -150,11 +151,10 @@ class SyncOperations:
         position = await self._store.read(position_of(workspace_id))
         if position is None:
             raise NotFound
-        account_id = call.principal_as(Caller).account_id
-        return Stream(self._lines(workspace_id, account_id, position), LINES)
+        return Stream(self._lines(call, workspace_id, position), LINES)
 
     async def _lines(
-        self, workspace_id: WorkspaceId, account_id: AccountId, position: Position
+        self, call: Call, workspace_id: WorkspaceId, position: Position
     ) -> AsyncIterator[bytes]:
         after: FileId | None = FileId("")
         count = 0
@@ -164,7 +164,11 @@ class SyncOperations:
                 found, after = await self._store.read_much(script)
             except WorkspaceGone:
                 return
-            if await self._access.role(workspace_id, account_id) is None:
+            try:
+                # Reading it may take long, and session, key or membership end meanwhile.
+                call.principal = await self._authenticator.authenticate(call)
+                await self._access.require(call, workspace_id, "read")
+            except Problem:
                 # Without the last line the client knows that there is more.
                 return
             if found:

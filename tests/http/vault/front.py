@@ -286,7 +286,7 @@ async def opened() -> AsyncIterator[Front]:
             FileOperations(pushing),
             ChangesetOperations(pushing, store),
             ReadingOperations(pushing, store),
-            SyncOperations(store, access),
+            SyncOperations(store, access, authenticator),
         ],
         new_id=lambda: "made-here",
         log_request=lambda _: None,
