@@ -81,8 +81,9 @@ class Declaration:
         finish_when_client_leaves: the handler runs to its end all the same.
         headers: names (in lower case) and descriptions of headers that the success may have.
         media_types: those of a `Stream`.
-        must_answer: what the handler did is told though memory is short. Any other answer of `octavo.http.memory_budget.COUNTED`
-            bytes may be refused, so whoever gives such a one has changed nothing.
+        must_answer: what the handler did is told though memory is short. Any other answer of
+            `octavo.http.memory_budget.COUNTED` bytes may be refused, so whoever gives such a one
+            has changed nothing.
     """
 
     id: str
