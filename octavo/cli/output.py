@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import suppress
+from typing import TextIO
 
 
 class Failed(Exception):
@@ -31,7 +32,7 @@ def say(text: str) -> None:
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
         sys.stdout.flush()
     except OSError as error:
-        _discard_the_rest()
+        _discard_the_rest(sys.stdout)
         raise OutputFailed(f"standard output can't be written: {error.strerror}") from error
 
 
@@ -39,12 +40,14 @@ def tell(*problems: str) -> None:
     """Write a line for each of ``problems`` to standard error."""
     # Nobody may be there to read it; the exit code tells all the same.
     if sys.stderr is not None:
-        with suppress(OSError):
+        try:
             sys.stderr.writelines(f"octavo: {problem}\n" for problem in problems)
             sys.stderr.flush()
+        except OSError:
+            _discard_the_rest(sys.stderr)
 
 
-def _discard_the_rest() -> None:
+def _discard_the_rest(stream: TextIO) -> None:
     # What is buffered would fail once more, with a traceback, when the interpreter flushes it.
     with suppress(OSError, ValueError), open(os.devnull, "wb") as nothing:
-        os.dup2(nothing.fileno(), sys.stdout.fileno())
+        os.dup2(nothing.fileno(), stream.fileno())

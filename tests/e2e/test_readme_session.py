@@ -23,8 +23,8 @@ def test_readme_session_does_what_it_says(tmp_path: Path) -> None:
             token = Lines(server.stdout).find(r"invitation=(\S+)")
             # The origin stays that of the settings' default; the address is where it listens.
             session = session.replace("TOKEN=the-token-behind-invitation=", f"TOKEN={token}")
-            session = session.replace("api=http://localhost:8080", f"api=http://localhost:{port}")
-            session = session.replace("ws://localhost:8080", f"ws://localhost:{port}")
+            session = session.replace("api=http://localhost:8080", f"api=http://127.0.0.1:{port}")
+            session = session.replace("ws://localhost:8080", f"ws://127.0.0.1:{port}")
             session = session.replace(".venv/bin/python", sys.executable)
             done = subprocess.run(
                 ["bash", "-eu", "-c", session],
@@ -32,7 +32,7 @@ def test_readme_session_does_what_it_says(tmp_path: Path) -> None:
                 capture_output=True,
                 text=True,
                 timeout=PATIENCE,
-                env={**os.environ, "no_proxy": "localhost"},
+                env={**os.environ, "no_proxy": "127.0.0.1"},
                 check=False,
             )
         finally:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from octavo import __version__
+from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.server import PATIENCE, Server, serving, start
 
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -227,10 +228,12 @@ def test_serve_says_once_where_it_listens_and_what_it_is(tmp_path: Path) -> None
 def test_serve_warns_of_an_address_where_browsers_keep_no_session(
     public_url: str, warned: bool
 ) -> None:
-    with serving("--public-url", public_url) as server:
-        code, said = server.stop()
+    with data_folder() as folder, running(folder, "--public-url", public_url) as octavo:
+        code, said = octavo.stop()
     assert code == 0
-    assert (f"browsers keep no session at {public_url}: " in said) is warned
+    assert [f"browsers keep no session at {public_url}: " in line for line in said] == [
+        True
+    ] * warned
 
 
 def test_serve_problems_lead_to_the_public_address() -> None:
