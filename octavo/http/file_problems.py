@@ -138,7 +138,7 @@ OF_CHANGES: tuple[type[Problem], ...] = (
     InvalidContent,
     WorkspaceBusy,
 )
-"""What a changeset can be answered with; those of a single operation are among them."""
+"""What a changeset can be refused with; a single operation declares those that it can be."""
 
 
 class refusals_as_problems:  # noqa: N801  # used as a function is

@@ -6,7 +6,6 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from octavo.http.file_problems import OF_CHANGES
 from octavo.http.served import contract_document
 from tests.e2e.databases import change, new_database
 from tests.e2e.octavo_process import data_folder, running
@@ -42,24 +41,15 @@ FOR_MEMBERS_ALONE = {
     "updateFile",
     "updateWorkspace",
 }
-# Each of these is told that it may be refused as any change may; a changeset shows all of it.
-SINGLE_CHANGES = {"createFile", "deleteFile", "purgeFile", "restoreFile", "updateFile"}
 
 
 def needed() -> set[tuple[str, str]]:
     """What is documented, but for what a request alone can't bring about."""
-    shown = {(case.operation, case.outcome) for case in CASES}
-    of_changes = {problem.code for problem in OF_CHANGES}
     return {
         (operation, code)
         for operation, code in DOCUMENTED
         if code not in FROM_INSIDE
         and not (code == "forbidden" and operation not in FOR_MEMBERS_ALONE)
-        and not (
-            operation in SINGLE_CHANGES
-            and code in of_changes - ALIKE.keys()
-            and (operation, code) not in shown
-        )
     }
 
 

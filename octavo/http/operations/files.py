@@ -8,13 +8,26 @@ from octavo.http.bodies import json_body
 from octavo.http.call import Call
 from octavo.http.contract_model import ContractModel, HeaderModel
 from octavo.http.file_documents import FileChange, file_change
-from octavo.http.file_problems import OF_CHANGES, IfMatchRequired, refusals_as_problems
+from octavo.http.file_problems import (
+    FileExists,
+    FileLive,
+    FilePurged,
+    HeadMoved,
+    IfMatchRequired,
+    InvalidContent,
+    InvalidGraph,
+    InvalidPath,
+    MutationReused,
+    PathConflict,
+    refusals_as_problems,
+)
 from octavo.http.identifier import Identifier
 from octavo.http.operation import Security, operation
 from octavo.http.operations.workspaces import WorkspacePath
-from octavo.http.problems import InvalidRequest
+from octavo.http.problems import InvalidRequest, NotFound
 from octavo.http.pushing import Pushing, expected_heads
 from octavo.http.reply import Reply
+from octavo.http.store_problems import WorkspaceBusy
 from octavo.model.changeset import Create, Delete, Purge, Restore, Update
 from octavo.model.changeset import Operation as Change
 from octavo.model.content import NoteText, note_text
@@ -25,6 +38,10 @@ LONGEST_CHANGE = 8 * 1024 * 1024
 """Bytes of a body that holds text."""
 ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
 _SHORT_BODY = 16_384
+_OF_ANY = (NotFound, FilePurged, WorkspaceBusy)
+# What a path, and what an expected head, can be refused for.
+_OF_PLACES = (PathConflict, InvalidPath, InvalidGraph)
+_OF_HEADS = (HeadMoved, IfMatchRequired)
 _ANY = FileId("")
 """Stands for the id that a client leaves to the server."""
 
@@ -91,7 +108,7 @@ class FileOperations:
         security=Security.SESSION_OR_KEY,
         status=201,
         headers=ETAG,
-        problems=OF_CHANGES,
+        problems=(*_OF_ANY, *_OF_PLACES, FileExists, MutationReused, InvalidContent),
         body=json_body(CreateFileInput, limit=LONGEST_CHANGE),
     )
     async def create_file(
@@ -114,7 +131,7 @@ class FileOperations:
         summary="Give a file new text, a new path, or both",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*OF_CHANGES, IfMatchRequired),
+        problems=(*_OF_ANY, *_OF_PLACES, *_OF_HEADS, MutationReused, InvalidContent),
         body=json_body(UpdateFileInput, limit=LONGEST_CHANGE),
     )
     async def update_file(
@@ -140,7 +157,7 @@ class FileOperations:
         description="Its revisions stay readable, and it can be restored.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*OF_CHANGES, IfMatchRequired),
+        problems=(*_OF_ANY, *_OF_HEADS),
     )
     async def delete_file(self, call: Call, path: FilePath, headers: IfMatch) -> Reply[FileChange]:
         """Delete a file."""
@@ -155,7 +172,7 @@ class FileOperations:
         summary="Bring a deleted file back",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*OF_CHANGES, IfMatchRequired),
+        problems=(*_OF_ANY, *_OF_PLACES, *_OF_HEADS, FileLive, MutationReused),
         body=json_body(RestoreFileInput, limit=_SHORT_BODY),
     )
     async def restore_file(
@@ -176,7 +193,7 @@ class FileOperations:
         "id is never taken again.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=OF_CHANGES,
+        problems=(*_OF_ANY, FileLive, MutationReused),
         body=json_body(PurgeFileInput, limit=_SHORT_BODY),
     )
     async def purge_file(

@@ -284,6 +284,11 @@ def purge(world: World, note: Json, **given: object) -> httpx.Response:
     return world.ask("POST", f"{world.file(note)}/purge", json=given)
 
 
+@leads("purgeFile", "file_purged")
+def purged_note_purged_again(world: World) -> httpx.Response:
+    return purge(world, world.purged())
+
+
 @leads("purgeFile", "200")
 def note_purged(world: World) -> httpx.Response:
     gone = world.deleted()
