@@ -71,6 +71,15 @@ def start(
     )
 
 
+def first_line(process: "subprocess.Popen[str]") -> str:
+    """The first line on standard error, and nothing of the next: `communicate` is to find that."""
+    assert process.stderr is not None
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(process.stderr.fileno(), 1)):
+        line += byte
+    return line.decode()
+
+
 @contextmanager
 def serving(*options: str) -> Iterator[Server]:
     """Run a server on a free port, in a folder of its own; both are gone at the end."""
@@ -79,10 +88,9 @@ def serving(*options: str) -> Iterator[Server]:
         start("--bind", "127.0.0.1:0", *options, folder=Path(name)) as process,
     ):
         try:
-            assert process.stderr is not None
-            line = process.stderr.readline()
+            line = first_line(process)
             announced = re.search(r"Octavo listens on https?://127\.0\.0\.1:([0-9]+)", line)
-            assert announced is not None, line + process.stderr.read()
+            assert announced is not None, line + process.communicate(timeout=PATIENCE)[1]
             yield Server(process, int(announced[1]), Path(name))
         finally:
             process.kill()
