@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from octavo.actors.core import DirectorySpec
+from octavo.actors.documenting import Documenting
 from octavo.actors.workspace import Announce, Workspace
 from octavo.model.identity import WorkspaceId
 from octavo.store import Store
@@ -18,6 +19,7 @@ def workspaces(
     new_id: Callable[[], str],
     announce: Announce,
     shared: bool,
+    documents: Documenting,
     purged: Callable[[], None] = lambda: None,
 ) -> DirectorySpec[WorkspaceId, Workspace]:
     """Answer what to put under supervision; the arguments are those of `Workspace`."""
@@ -30,6 +32,7 @@ def workspaces(
             new_id=new_id,
             announce=announce,
             shared=shared,
+            documents=documents,
             purged=purged,
         )
 

@@ -4,14 +4,16 @@ from typing import Literal, cast
 
 from pydantic_core import MISSING
 
+from octavo.http.base64_bytes import Base64, base64_of
 from octavo.http.contract_model import ContractModel
 from octavo.http.identifier import Identifier
 from octavo.http.timestamp import Timestamp, timestamp
 from octavo.model.changeset import Outcome
+from octavo.model.document import DocumentUpdate, KeptDocument
 from octavo.model.identity import FileId, MutationId, WorkspaceId
 from octavo.model.path import Kind
 from octavo.model.receipt import FileOutcome, Receipt
-from octavo.model.revision import Revision, State
+from octavo.model.revision import Origin, Revision, State
 from octavo.store.scripts.files import StoredFile
 
 
@@ -34,6 +36,8 @@ class RevisionDocument(ContractModel):
     """Id of the account that made it."""
     created_at: Timestamp
     mutation_id: Identifier
+    origin: Origin
+    """By which way it came: a device that is signed in, a personal API key, or another."""
 
 
 class FileChange(ContractModel):
@@ -56,6 +60,28 @@ class ChangesetResult(ContractModel):
     changes: list[FileChange]
 
 
+class NoteDocument(ContractModel):
+    """The document of a note: a Yjs document whose one text is named ``text``."""
+
+    epoch: Identifier
+    """Its generation. Updates of one generation are of no use to another."""
+    state: Base64
+    """A Yjs update (version 1) that makes the whole document."""
+    state_vector: Base64
+    """How much of each client's work is in it."""
+
+
+class NoteSave(FileChange):
+    """What became of a save, and what the device lacks."""
+
+    epoch: Identifier
+    """The generation that the document has now. When it is another than the save was for, the
+    document was made anew, with the edits of the save in it."""
+    update: Base64
+    """A Yjs update with all that the given state vector lacks; of another generation, or without
+    a state vector, the whole document."""
+
+
 class WorkspaceFile(ContractModel):
     """A file at its head, or as one of its revisions left it."""
 
@@ -67,8 +93,8 @@ class WorkspaceFile(ContractModel):
     head: RevisionDocument
     text: str | None
     """The Markdown; null for an image."""
-    document: None = None
-    """Null as long as notes have no document."""
+    document: NoteDocument | None = None
+    """Null for an image, in lists, and when the text alone is asked for."""
 
 
 class ListedFile(ContractModel):
@@ -114,6 +140,7 @@ def revision_document(revision: Revision) -> RevisionDocument:
         author=revision.author,
         created_at=timestamp(revision.created_at),
         mutation_id=revision.mutation_id,
+        origin=revision.origin,
     )
 
 
@@ -129,6 +156,27 @@ def file_change(outcome: FileOutcome) -> FileChange:
     )
 
 
+def note_save(outcome: FileOutcome, lacking: DocumentUpdate) -> NoteSave:
+    """Answer what came of a save as a document."""
+    head = outcome.head
+    return NoteSave.model_construct(
+        file_id=head.file_id,
+        outcome=outcome.outcome,
+        revision=revision_document(head),
+        position=head.position,
+        path=head.path or None,
+        epoch=lacking.epoch,
+        update=base64_of(lacking.update),
+    )
+
+
+def note_document(kept: KeptDocument) -> NoteDocument:
+    """Answer the document of a note."""
+    return NoteDocument.model_construct(
+        epoch=kept.epoch, state=base64_of(kept.state), state_vector=base64_of(kept.vector)
+    )
+
+
 def changeset_result(receipt: Receipt) -> ChangesetResult:
     """Answer a receipt as a document."""
     return ChangesetResult.model_construct(
@@ -138,8 +186,10 @@ def changeset_result(receipt: Receipt) -> ChangesetResult:
     )
 
 
-def workspace_file(workspace_id: WorkspaceId, stored: StoredFile) -> WorkspaceFile:
-    """Answer a file with its text as a document."""
+def workspace_file(
+    workspace_id: WorkspaceId, stored: StoredFile, document: NoteDocument | None = None
+) -> WorkspaceFile:
+    """Answer a file with its text, and its document if there is one to show."""
     revision = stored.revision
     return WorkspaceFile.model_construct(
         id=revision.file_id,
@@ -149,6 +199,7 @@ def workspace_file(workspace_id: WorkspaceId, stored: StoredFile) -> WorkspaceFi
         state=revision.state,
         head=revision_document(revision),
         text=stored.text,
+        document=document,
     )
 
 

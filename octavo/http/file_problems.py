@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import TracebackType
 
 from octavo.actors.core import ActorCrashed, ActorQuarantined, NotExecuted, OutcomeUnknown
-from octavo.actors.workspace import NotAccepted, NotKept, NoWorkspace
+from octavo.actors.workspace_messages import NotAccepted, NotKept, NoWorkspace
 from octavo.http.problems import Header, NotFound, Problem
 from octavo.http.store_problems import DOUBT, WorkspaceBusy, store_problem
 from octavo.model import refusal as refused
@@ -112,6 +112,64 @@ class MutationReused(Problem):
     remedy = "Take a new mutationId for each change, and the same only to repeat one unchanged."
 
 
+class EpochMismatch(Problem):
+    """The document is of another generation."""
+
+    status, code = 409, "epoch_mismatch"
+    summary = "The note holds another generation of its document."
+    remedy = (
+        "Read the note with its document, bring your edits into that one, and save them with its "
+        "epoch. Nothing of the note was changed."
+    )
+
+
+class DocumentMalformed(Problem):
+    """The bytes are no update."""
+
+    status, code = 422, "document_malformed"
+    summary = "The bytes are no update of a Yjs document."
+    remedy = "Send what Yjs encodes (encodeStateAsUpdate, version 1), whole and unchanged."
+
+
+class DocumentDependencyMissing(Problem):
+    """The update builds on what the document lacks."""
+
+    status, code = 422, "document_dependency_missing"
+    summary = "The update names an insertion or a deletion that the document lacks."
+    remedy = (
+        "Send all that the document lacks: read its state vector, and encode the update against it."
+    )
+
+
+class DocumentUnsupported(Problem):
+    """The update writes more than the text."""
+
+    status, code = 422, "document_unsupported"
+    summary = "The document of a note holds one text, named text, and nothing else."
+    remedy = "Leave out formats, embeds, and other types; the detail says what was found."
+
+
+class DocumentTooLarge(Problem):
+    """The update, or the document behind it, passes a bound."""
+
+    status, code = 413, "document_too_large"
+    summary = "The update, or the document that it would make, is too large."
+    remedy = (
+        "Sending it again is of no use. Keep the text, split it into several notes, and make these."
+    )
+
+
+class UnrenderableNote(Problem):
+    """The text passes a limit of the Markdown grammar, which ``noteRefusal`` names."""
+
+    status, code = 422, "unrenderable_note"
+    summary = "The note passes a limit of its Markdown."
+    remedy = (
+        "The member noteRefusal names the limit, its maximum, and what was found. Split the note, "
+        "or simplify the part that passes the limit. What was accepted before stays as it was."
+    )
+
+
 _PROBLEMS: dict[type[refused.Refusal], type[Problem]] = {
     refused.InvalidPath: InvalidPath,
     refused.PathConflict: PathConflict,
@@ -123,7 +181,22 @@ _PROBLEMS: dict[type[refused.Refusal], type[Problem]] = {
     refused.FileLive: FileLive,
     refused.FilePurged: FilePurged,
     refused.MutationReused: MutationReused,
+    refused.EpochMismatch: EpochMismatch,
+    refused.DocumentMalformed: DocumentMalformed,
+    refused.DocumentDependencyMissing: DocumentDependencyMissing,
+    refused.DocumentUnsupported: DocumentUnsupported,
+    refused.DocumentTooLarge: DocumentTooLarge,
 }
+
+OF_DOCUMENTS: tuple[type[Problem], ...] = (
+    EpochMismatch,
+    DocumentMalformed,
+    DocumentDependencyMissing,
+    DocumentUnsupported,
+    DocumentTooLarge,
+    UnrenderableNote,
+)
+"""What a save of a document can be refused with, beside what any change can be."""
 
 OF_CHANGES: tuple[type[Problem], ...] = (
     NotFound,
@@ -136,6 +209,7 @@ OF_CHANGES: tuple[type[Problem], ...] = (
     InvalidPath,
     InvalidGraph,
     InvalidContent,
+    *OF_DOCUMENTS,
     WorkspaceBusy,
 )
 """What a changeset can be refused with; a single operation declares those that it can be."""
@@ -194,6 +268,9 @@ def _problem(refusal: refused.Refusal) -> Problem:
             members={"fileIds": list(refusal.file_ids)},
             headers=_etag(refusal.heads),
         )
+    if isinstance(refusal, refused.UnrenderableNote):
+        told = {"limit": refusal.limit, "maximum": refusal.maximum, "found": refusal.found}
+        return UnrenderableNote(refusal.detail, members={"noteRefusal": told})
     return _PROBLEMS[type(refusal)](refusal.detail)
 
 

@@ -6,14 +6,17 @@ from typing import NamedTuple
 from pydantic_core import MISSING
 
 from octavo.actors.core import Directory
-from octavo.actors.workspace import Push, Workspace
+from octavo.actors.workspace import Workspace
+from octavo.actors.workspace_messages import Lacking, Push
 from octavo.http.access import Access
 from octavo.http.call import Call
 from octavo.http.file_problems import IfMatchRequired, refusals_as_problems
 from octavo.http.problems import InvalidRequest
 from octavo.model.changeset import Changeset, Operation, fingerprint
+from octavo.model.document import DocumentUpdate
 from octavo.model.etag import parse_entity_tags
-from octavo.model.identity import MutationId, WorkspaceId
+from octavo.model.identity import Epoch, FileId, MutationId, WorkspaceId
+from octavo.model.initial_document import NOTHING
 from octavo.model.receipt import Receipt
 
 Workspaces = Directory[WorkspaceId, Workspace]
@@ -57,9 +60,22 @@ class Pushing(NamedTuple):
             caller.account_id,
             operations,
             repeatable=mutation_id is not MISSING,
+            origin="device" if caller.key_id is None else "key",
         )
         with refusals_as_problems():
             return await self.workspaces.ask(workspace, Push(changeset))
+
+    async def lacking(
+        self, workspace_id: str, file_id: str, epoch: str, vector: bytes
+    ) -> DocumentUpdate:
+        """Answer what somebody lacks of a document who has ``vector`` of the generation ``epoch``.
+
+        Of a note that was purged meanwhile there is nothing to have.
+        """
+        lacking = Lacking(FileId(file_id), Epoch(epoch), vector)
+        with refusals_as_problems():
+            found = await self.workspaces.ask(WorkspaceId(workspace_id), lacking)
+        return DocumentUpdate(Epoch(epoch), NOTHING) if found is None else found
 
 
 def expected_heads(if_match: str | None) -> frozenset[str]:

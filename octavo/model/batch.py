@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from octavo.model.changeset import Changeset
+from octavo.model.document import Documents
 from octavo.model.identity import FileId, Position
 from octavo.model.plan import Plan, plan
 from octavo.model.revision import Revision
@@ -39,6 +40,8 @@ class Batch:
         position: of the newest changeset in it.
         now: milliseconds of Unix time.
         new_revision_id: makes the id of a revision.
+        documents: of the notes that the changesets name; changed by every plan, and taken back by
+            whoever keeps them.
 
     Attributes:
         plans: what was planned, in order.
@@ -46,18 +49,31 @@ class Batch:
     """
 
     def __init__(
-        self, tree: Tree, position: Position, now: int, new_revision_id: Callable[[], str]
+        self,
+        tree: Tree,
+        position: Position,
+        now: int,
+        new_revision_id: Callable[[], str],
+        documents: Documents,
     ) -> None:
         self._tree = tree
         self._now = now
         self._new_revision_id = new_revision_id
+        self._documents = documents
         self._before: list[tuple[FileId, Revision | None]] = []
         self.plans: list[Plan] = []
         self.position = position
 
     def add(self, changeset: Changeset) -> Plan:
         """Plan ``changeset`` behind the others; raises a `Refusal`, and then nothing changed."""
-        planned = plan(self._tree, self.position, changeset, self._now, self._new_revision_id)
+        planned = plan(
+            self._tree,
+            self.position,
+            changeset,
+            self._now,
+            self._new_revision_id,
+            self._documents,
+        )
         for change in planned.changed:
             head = change.head
             self._before.append((head.file_id, self._tree.heads.get(head.file_id)))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from octavo.model.content import NoteText
-from octavo.model.identity import AccountId, Digest, FileId, MutationId
+from octavo.model.identity import AccountId, Digest, Epoch, FileId, MutationId
+from octavo.model.revision import Origin
 
 MOST_OPERATIONS = 500
 
@@ -32,6 +33,15 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
+class Save:
+    """Merge an update into the document of a live note, whatever its head is by now."""
+
+    file_id: FileId
+    epoch: Epoch
+    update: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Delete:
     """Delete a live file; its revisions stay."""
 
@@ -41,11 +51,15 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Bring a deleted file back, at ``path`` or where it stood."""
+    """Bring a deleted file back, at ``path`` or where it stood.
+
+    ``content`` is the text of an earlier revision, which a live note can be given back, too.
+    """
 
     file_id: FileId
     if_match: frozenset[str]
     path: str | None = None
+    content: NoteText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +72,8 @@ class Purge:
 # Made once: json.dumps makes an encoder at each call that is not of its own form.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
-Operation = Create | Update | Delete | Restore | Purge
-Outcome = Literal["created", "updated", "unchanged", "deleted", "restored", "purged"]
+Operation = Create | Update | Save | Delete | Restore | Purge
+Outcome = Literal["created", "updated", "merged", "unchanged", "deleted", "restored", "purged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +90,7 @@ class Changeset:
     author: AccountId
     operations: tuple[Operation, ...]
     repeatable: bool = True
+    origin: Origin = "device"
 
 
 def fingerprint(operations: Sequence[Operation]) -> Digest:
@@ -91,10 +106,13 @@ def _told(operation: Operation) -> list[object]:
         case Update(file_id, if_match, content, path):
             digest = None if content is None else content.digest
             return ["update", file_id, sorted(if_match), path, digest]
+        case Save(file_id, epoch, update):
+            return ["save", file_id, epoch, hashlib.sha256(update).hexdigest()]
         case Delete(file_id, if_match):
             return ["delete", file_id, sorted(if_match)]
-        case Restore(file_id, if_match, path):
-            return ["restore", file_id, sorted(if_match), path]
+        case Restore(file_id, if_match, path, content):
+            digest = None if content is None else content.digest
+            return ["restore", file_id, sorted(if_match), path, digest]
         case Purge(file_id):
             return ["purge", file_id]
         case _:
@@ -102,9 +120,22 @@ def _told(operation: Operation) -> list[object]:
 
 
 def size_of(operation: Operation) -> int:
-    """Answer the bytes of text that an operation brings."""
-    content = operation.content if isinstance(operation, Create | Update) else None
+    """Answer the bytes of text, or of an update, that an operation brings."""
+    if isinstance(operation, Save):
+        return len(operation.update)
+    content = operation.content if isinstance(operation, Create | Update | Restore) else None
     return 0 if content is None else content.size
+
+
+def writes_document(operation: Operation) -> bool:
+    """Answer whether an operation may change the document that a note has."""
+    match operation:
+        case Save():
+            return True
+        case Update() | Restore():
+            return operation.content is not None
+        case _:
+            return False
 
 
 def first_repeated(operations: Sequence[Operation]) -> int | None:

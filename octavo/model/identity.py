@@ -15,5 +15,7 @@ MutationId = NewType("MutationId", str)
 Position = NewType("Position", int)
 """The place of a changeset in the order of its workspace: 1, 2, 3, … without gaps; 0 is before
 the first."""
+Epoch = NewType("Epoch", str)
+"""A generation of a note's document: the id of the revision that it began with."""
 Digest = NewType("Digest", str)
 """A SHA-256 digest, as 64 hexadecimal digits in lower case."""

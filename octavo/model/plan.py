@@ -12,10 +12,12 @@ from octavo.model.changeset import (
     Outcome,
     Purge,
     Restore,
+    Save,
     Update,
 )
 from octavo.model.content import MARKDOWN, NoteText
-from octavo.model.identity import ContentId, Digest, FileId, Position, RevisionId
+from octavo.model.document import Documents
+from octavo.model.identity import ContentId, Digest, Epoch, FileId, Position, RevisionId
 from octavo.model.path import check_path, kind_of
 from octavo.model.refusal import (
     FileExists,
@@ -66,12 +68,14 @@ def plan(
     changeset: Changeset,
     now: int,
     new_revision_id: Callable[[], str],
+    documents: Documents,
 ) -> Plan:
     """Plan ``changeset`` over ``tree``, whose newest changeset has ``position``.
 
-    ``now`` is in milliseconds of Unix time. The tree is left as it is. Raises a `Refusal`:
-    purged files are told before missing ones, those before moved heads, and all of them before
-    what is wrong with paths.
+    ``now`` is in milliseconds of Unix time. The tree is left as it is, and ``documents`` become
+    what the plan makes of them. Raises a `Refusal`, and then they are as they were: purged files
+    are told before missing ones, those before moved heads, all of them before what is wrong with
+    paths, and what is wrong with updates of documents last.
     """
     operations = changeset.operations
     for check in (_check_purged, _check_state):
@@ -82,10 +86,13 @@ def plan(
         raise HeadMoved({file_id: tree.heads[file_id].revision_id for file_id in moved})
     following = Position(position + 1)
     making = _Making(changeset, following, now, new_revision_id)
-    changes = tuple(making.change(tree.heads, operation) for operation in operations)
-    changed = {each.head.file_id: each.head for each in changes if each.outcome != "unchanged"}
-    tree.check(changed)
-    return Plan(changeset, following if changed else position, changes)
+    changes = [making.change(tree.heads, operation) for operation in operations]
+    tree.check({each.head.file_id: each.head for each in changes if each.outcome != "unchanged"})
+    with documents.attempt():
+        for index, operation in enumerate(operations):
+            changes[index] = making.document(documents, operation, changes[index])
+    changed = any(each.outcome != "unchanged" for each in changes)
+    return Plan(changeset, following if changed else position, tuple(changes))
 
 
 def _check_purged(tree: Tree, operation: Operation) -> None:
@@ -105,9 +112,10 @@ def _check_state(tree: Tree, operation: Operation) -> None:
         case Restore() | Purge():
             if head is None:
                 raise _missing(operation.file_id)
-            if head.state == "live":
+            given_back = isinstance(operation, Restore) and operation.content is not None
+            if head.state == "live" and not given_back:
                 raise FileLive(f"The file {head.file_id} is not deleted: delete it first.")
-        case Update() | Delete():
+        case Update() | Save() | Delete():
             if head is None or head.state == "deleted":
                 raise _missing(operation.file_id)
         case _:
@@ -119,7 +127,7 @@ def _missing(file_id: FileId) -> FileMissing:
 
 
 def _expected(tree: Tree, operation: Operation) -> bool:
-    if isinstance(operation, Create | Purge):
+    if isinstance(operation, Create | Save | Purge):
         return True
     return tree.heads[operation.file_id].revision_id in operation.if_match
 
@@ -140,11 +148,14 @@ class _Making:
         match operation:
             case Update():
                 return self._update(old, operation)
+            case Save():
+                _check_note(old)
+                # What becomes of it, its document tells.
+                return Change("unchanged", old)
             case Delete():
                 return Change("deleted", replace(self._next(old), state="deleted"))
             case Restore():
-                new = _at(self._next(old), operation.path)
-                return Change("restored", replace(new, state="live"))
+                return self._restore(old, operation)
             case Purge():
                 return Change("purged", _purged(self._next(old)))
             case _:
@@ -167,15 +178,39 @@ class _Making:
             author=self.changeset.author,
             mutation_id=self.changeset.mutation_id,
             created_at=self.now,
+            origin=self.changeset.origin,
         )
         return Change("created", head, content)
 
+    def document(self, documents: Documents, operation: Operation, change: Change) -> Change:
+        """Have the document of a note follow; answer the change, which an update makes."""
+        file_id, head = operation.file_id, change.head
+        match operation:
+            case Create(_, _, content):
+                documents.made(file_id, head.content_id, content)
+            case Save(_, epoch, update):
+                revision_id = RevisionId(self.new_revision_id())
+                merged = documents.merge(file_id, epoch, update, Epoch(revision_id))
+                if merged is None:
+                    return change
+                brought = merged if merged.digest != head.digest else None
+                return Change("merged", self._next(head, brought, revision_id), brought)
+            case Update() | Restore():
+                if change.content is not None:
+                    documents.write(file_id, change.content, Epoch(head.revision_id))
+            case Purge():
+                documents.purged(file_id)
+            case Delete():
+                pass
+            case _:
+                assert_never(operation)
+        return change
+
     def _update(self, old: Revision, operation: Update) -> Change:
         content = operation.content
-        if content is not None and old.kind != "note":
-            raise InvalidContent(f"{old.path} is an image, and takes no text.")
-        if content is not None and content.digest == old.digest:
-            content = None
+        if content is not None:
+            _check_note(old)
+            content = None if content.digest == old.digest else content
         moved = _at(old, operation.path)
         if content is None:
             return (
@@ -183,9 +218,26 @@ class _Making:
             )
         return Change("updated", self._next(moved, content), content)
 
-    def _next(self, old: Revision, content: NoteText | None = None) -> Revision:
+    def _restore(self, old: Revision, operation: Restore) -> Change:
+        content = operation.content
+        if content is not None:
+            _check_note(old)
+            content = None if content.digest == old.digest else content
+        moved = _at(old, operation.path)
+        if old.state == "live" and content is None and moved is old:
+            return Change("unchanged", old)
+        new = replace(self._next(moved, content), state="live", origin="restore")
+        return Change("restored", new, content)
+
+    def _next(
+        self,
+        old: Revision,
+        content: NoteText | None = None,
+        revision_id: RevisionId | None = None,
+    ) -> Revision:
         """Answer the revision behind ``old``, which keeps its content where there is none."""
-        revision_id = RevisionId(self.new_revision_id())
+        if revision_id is None:
+            revision_id = RevisionId(self.new_revision_id())
         return replace(
             old,
             revision_id=revision_id,
@@ -196,7 +248,13 @@ class _Making:
             author=self.changeset.author,
             mutation_id=self.changeset.mutation_id,
             created_at=self.now,
+            origin=self.changeset.origin,
         )
+
+
+def _check_note(head: Revision) -> None:
+    if head.kind != "note":
+        raise InvalidContent(f"{head.path} is an image, and takes no text.")
 
 
 def _at(head: Revision, path: str | None) -> Revision:

@@ -15,7 +15,13 @@ A refusal is an answer, not a failure: nothing was changed, and the caller is to
      ├ FileExists         the id of another file
      ├ FileLive           a live file, where only a deleted one can be changed so
      ├ FilePurged         a file whose id is used up
-     └ MutationReused     the identity of another change
+     ├ MutationReused     the identity of another change
+     ├ EpochMismatch      an update for another generation of the document
+     ├ DocumentMalformed  bytes that are no update
+     ├ DocumentDependencyMissing  an update for what the document lacks
+     ├ DocumentUnsupported  an update of more than the text
+     ├ DocumentTooLarge   an update, or a document behind it, past its bound
+     └ UnrenderableNote   a text past a limit of the Markdown grammar
 """
 
 from collections.abc import Mapping
@@ -120,3 +126,51 @@ class HeadMoved(Refusal):
     def file_ids(self) -> tuple[FileId, ...]:
         """The files, in the order of the changeset."""
         return tuple(self.heads)
+
+
+class EpochMismatch(Refusal):
+    """The note holds another generation of its document than the update is for."""
+
+    code = "epoch_mismatch"
+
+
+class DocumentMalformed(Refusal):
+    """The bytes are no update."""
+
+    code = "document_malformed"
+
+
+class DocumentDependencyMissing(Refusal):
+    """The update names an insertion or a deletion that the document lacks."""
+
+    code = "document_dependency_missing"
+
+
+class DocumentUnsupported(Refusal):
+    """The update writes more than the text of the note."""
+
+    code = "document_unsupported"
+
+
+class DocumentTooLarge(Refusal):
+    """The update, or the document that it would make, passes a bound."""
+
+    code = "document_too_large"
+
+
+class UnrenderableNote(Refusal):
+    """The text passes a limit of the Markdown grammar.
+
+    Attributes:
+        limit: name of the limit.
+        maximum: what it allows.
+        found: what the text has, or how much of it was counted when it was given up.
+    """
+
+    code = "unrenderable_note"
+
+    def __init__(self, detail: str, *, limit: str, maximum: int, found: int) -> None:
+        super().__init__(detail)
+        self.limit = limit
+        self.maximum = maximum
+        self.found = found

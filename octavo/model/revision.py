@@ -15,6 +15,9 @@ from octavo.model.identity import (
 from octavo.model.path import Kind
 
 State = Literal["live", "deleted", "purged"]
+Origin = Literal["device", "key", "import", "mcp", "restore"]
+"""By which way a revision came: a device that is signed in, a personal API key, an import, the MCP
+endpoint, or the restoring of an earlier revision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +47,4 @@ class Revision:
     author: AccountId
     mutation_id: MutationId
     created_at: int
+    origin: Origin = "device"

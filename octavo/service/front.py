@@ -16,6 +16,7 @@ from octavo.actors.notices import NoticeHub
 from octavo.http.application import Application
 from octavo.http.attempt_limit import AttemptLimiter
 from octavo.http.authentication import SessionOrKey
+from octavo.http.earlier_texts import EarlierTexts
 from octavo.http.identity_problems import refusals_as_problems
 from octavo.http.memory_budget import MemoryBudget
 from octavo.http.notices import PATH as NOTICES
@@ -97,7 +98,7 @@ def front(
             ContractOperations(described),
             *identity,
             WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
-            FileOperations(pushing),
+            FileOperations(pushing, EarlierTexts(store, pushing.access)),
             ChangesetOperations(pushing, store),
             ReadingOperations(pushing, store),
             SyncOperations(store, parts.access, authenticator),

@@ -10,15 +10,19 @@ from octavo.accounts.activity import Activity
 from octavo.accounts.attempts import RATES, Attempts, RouteRates
 from octavo.accounts.credentials import REMEMBERED, Credentials
 from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
+from octavo.actors.documenting import Documenting, Threads
 from octavo.actors.notices import NoticeHub
 from octavo.actors.storage import GroupCommit, storage
 from octavo.actors.sweeper import Sweeper
 from octavo.actors.workspaces import workspaces
+from octavo.documents import Shelf
 from octavo.http.access import Access
 from octavo.http.pushing import Workspaces
 from octavo.model.attempts import Rate
 from octavo.model.identity import Position, WorkspaceId
+from octavo.model.initial_document import client_of
 from octavo.model.session import DAY, SessionLife
+from octavo.render.limits import check_renderable
 from octavo.service.chance import new_id, now
 from octavo.service.engine import Engine
 from octavo.settings import Settings
@@ -84,6 +88,10 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
     root.add(WorkerSpec("sweeper", sweep))
     if engine.postgres is not None:
         root.add(WorkerSpec("elsewhere", partial(hear_others, engine.postgres, hub)))
+    # What this process writes into documents must never be taken for the work of another, nor for
+    # what an installation wrote that is now back to an older copy of itself.
+    shelf = Shelf(client_of(new_id()))
+    documents = Documenting(shelf, check_renderable, offload=Threads())
     directory = root.add(
         workspaces(
             store,
@@ -91,6 +99,7 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
             new_id=new_id,
             announce=hub.announce,
             shared=engine.postgres is not None,
+            documents=documents,
             purged=sweeper.wake,
         )
     )

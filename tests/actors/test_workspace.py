@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from octavo.actors.workspace import HeadOf, NotKept, NoWorkspace
+from octavo.actors.workspace_messages import HeadOf, NotKept, NoWorkspace
 from octavo.model.changeset import Delete, Purge, Restore
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.receipt import Receipt

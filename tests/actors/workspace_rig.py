@@ -7,7 +7,9 @@ from itertools import count
 
 from octavo.actors.core import Directory, Intensity, Runtime, Supervisor
 from octavo.actors.core.runtime import Faults
-from octavo.actors.workspace import HeadOf, NotAccepted, Push, Workspace
+from octavo.actors.documenting import Documenting
+from octavo.actors.workspace import Workspace
+from octavo.actors.workspace_messages import HeadOf, NotAccepted, Push
 from octavo.actors.workspaces import workspaces
 from octavo.model.changeset import Changeset, Create, Operation, Update, fingerprint
 from octavo.model.content import note_text
@@ -18,6 +20,7 @@ from octavo.model.revision import Revision
 from octavo.store import Store, Transaction
 from octavo.store.scripts.workspaces import create
 from octavo.store.sqlite import InlineStore, open_inline
+from tests.documents_inline import inline_documents
 
 VAULT = WorkspaceId("vault")
 ANN = AccountId("ann")
@@ -92,6 +95,7 @@ async def serving(
     *,
     faults: Faults | None = None,
     shared: bool = False,
+    documents: Documenting | None = None,
     name: str = "r",
 ) -> AsyncIterator[Rig]:
     """Serve the workspace ``VAULT``, which is made when the store is; ids begin with ``name``."""
@@ -111,6 +115,7 @@ async def serving(
         new_id=lambda: f"{name}{next(revisions)}",
         announce=lambda _, position: announced.append(position),
         shared=shared,
+        documents=inline_documents() if documents is None else documents,
         purged=lambda: purged.append(name),
     )
     directory = root.add(spec)

@@ -9,6 +9,7 @@ from octavo.model.identity import AccountId, Digest, FileId, MutationId, Positio
 from octavo.model.plan import Plan, plan
 from octavo.model.revision import Revision
 from octavo.model.tree import Tree
+from tests.model.documents import PlainDocuments
 
 AUTHOR = AccountId("ann")
 
@@ -19,11 +20,14 @@ class Vault:
     def __init__(self) -> None:
         self.tree = Tree()
         self.position = Position(0)
+        self.documents = PlainDocuments()
         self._ids: Iterator[int] = count(1)
 
     def plan(self, *operations: Operation) -> Plan:
         changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations)
-        return plan(self.tree, self.position, changeset, 0, lambda: f"r{next(self._ids)}")
+        return plan(
+            self.tree, self.position, changeset, 0, lambda: f"r{next(self._ids)}", self.documents
+        )
 
     def push(self, *operations: Operation) -> list[str]:
         """Accept the operations; answer their outcomes."""

@@ -69,7 +69,7 @@ def test_batch_that_is_taken_back_leaves_the_tree_as_it_was(
             continue
     heads, taken = dict(vault.tree.heads), places(vault.tree)
     ids = count()
-    batch = Batch(vault.tree, vault.position, 0, lambda: f"n{next(ids)}")
+    batch = Batch(vault.tree, vault.position, 0, lambda: f"n{next(ids)}", vault.documents)
     for step in steps:
         try:
             batch.add(changeset(operation(vault, step)))
@@ -86,7 +86,7 @@ def test_batch_that_is_taken_back_leaves_the_tree_as_it_was(
 
 def test_later_changeset_sees_the_earlier_one() -> None:
     vault = Vault()
-    batch = Batch(vault.tree, Position(0), 0, lambda: "n")
+    batch = Batch(vault.tree, Position(0), 0, lambda: "n", vault.documents)
     batch.add(changeset(vault.create("a", "a.md")))
     with pytest.raises(PathConflict):
         batch.add(changeset(vault.create("b", "a.md")))

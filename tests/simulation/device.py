@@ -9,7 +9,7 @@ import trio
 
 from octavo.actors.core import NotExecuted, OutcomeUnknown
 from octavo.actors.testing import History, Status
-from octavo.actors.workspace import HeadOf, NotAccepted, NotKept, Push
+from octavo.actors.workspace_messages import HeadOf, NotAccepted, NotKept, Push
 from octavo.model.changeset import Changeset
 from octavo.model.content import note_text
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId

@@ -22,6 +22,8 @@ from octavo.actors.notices import NoticeHub
 from octavo.actors.storage import GroupCommit, storage
 from octavo.actors.workspaces import workspaces
 from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.initial_document import client_of
+from tests.documents_inline import inline_documents
 
 from .disk import ANN, Disk, Unreliable
 from .weather import Weather
@@ -123,6 +125,7 @@ class Process:
             new_id=new_id,
             announce=self.hub.announce,
             shared=shared,
+            documents=inline_documents(client=client_of(new_id())),
         )
         self.directory = self._root.add(
             replace(

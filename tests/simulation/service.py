@@ -13,7 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.core import NotExecuted
 from octavo.actors.testing import History, current_schedule, scenario_random
-from octavo.actors.workspace import HeadOf
+from octavo.actors.workspace_messages import HeadOf
 from octavo.model.identity import WorkspaceId
 
 from .device import WORKSPACES, Device

@@ -35,6 +35,7 @@ from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
 from octavo.store.transaction import T
 from tests.actors.workspace_rig import ANN, VAULT, found_vault, serving
+from tests.model.documents import PlainDocuments
 
 GONE = WorkspaceId("gone")
 ROOMY = 1 << 30
@@ -129,7 +130,14 @@ async def rows_of(store: Store, table: str, name: str = "workspace_id") -> set[V
 def planned(tree: Tree, position: int, name: str, *operations: Operation) -> Plan:
     numbers = iter(range(1000))
     changeset = Changeset(MutationId(name), fingerprint(operations), ANN, operations)
-    made = plan(tree, Position(position), changeset, 0, lambda: f"{name}.{next(numbers)}")
+    made = plan(
+        tree,
+        Position(position),
+        changeset,
+        0,
+        lambda: f"{name}.{next(numbers)}",
+        PlainDocuments(),
+    )
     for change in made.changed:
         tree.put(change.head)
     return made
@@ -186,7 +194,7 @@ class Scripts:
         purged = planned(tree, 2, "purged", *purges)
         await store.write(keep(VAULT, Position(0), [made, deleted], 7))
         await store.write(keep(VAULT, Position(2), [purged], 7))
-        assert store.statements == 7
+        assert store.statements == 8
         file_ids = [each.head.file_id for each in made.changes]
         revision_ids = [each.head.revision_id for each in made.changes]
         assert await store.read_much(files.files(VAULT, file_ids, revision_ids, ROOMY)) == ([], [])

@@ -18,6 +18,7 @@ from octavo.actors.workspaces import workspaces
 from octavo.http.access import Access
 from octavo.http.application import Application
 from octavo.http.authentication import SessionOrKey
+from octavo.http.earlier_texts import EarlierTexts
 from octavo.http.notices import PATH, Listening, NoticeOperations, NoticeSocket
 from octavo.http.operation import Security
 from octavo.http.operations.files import FileOperations
@@ -28,6 +29,7 @@ from octavo.http.wire.limits import Limits
 from octavo.ws import Connection, Frame, serve_websocket
 from octavo.ws.notices import MAX_MESSAGE, SUBPROTOCOL, NoticeStream, changed_frame
 from tests.accounts.house import LIFE, House, house
+from tests.documents_inline import inline_documents
 from tests.http.asgi import Answer as Reply
 from tests.http.asgi import Headers, ask, ask_json
 from tests.wire.conftest import Authority
@@ -193,6 +195,7 @@ async def listening(
                 new_id=chance.new_id,
                 announce=hub.announce,
                 shared=False,
+                documents=inline_documents(),
             )
         )
         records: list[RequestRecord] = []
@@ -211,7 +214,9 @@ async def listening(
                 WorkspaceOperations(
                     store, access, now=chance.now, new_id=chance.new_id, gone=hub.announce_gone
                 ),
-                FileOperations(Pushing(directory, access, chance.new_id)),
+                FileOperations(
+                    Pushing(directory, access, chance.new_id), EarlierTexts(store, access)
+                ),
                 NoticeOperations(),
             ],
             new_id=chance.new_id,

@@ -17,7 +17,7 @@ M = TypeVar("M", bound=BaseModel)
 
 MEDIA_TYPE = "application/json"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_LEAVES = frozenset({str, int, bool, type(None), type(MISSING)})
+_LEAVES = frozenset({str, bytes, int, bool, type(None), type(MISSING)})
 
 
 class JsonBody(Generic[M]):

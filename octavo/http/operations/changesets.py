@@ -1,14 +1,17 @@
 """Changesets: many changes at once, all of them or none, and what came of them."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, assert_never
 from uuid import UUID
 
 from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
+from octavo.http.base64_bytes import GivenBytes
 from octavo.http.bodies import json_body
 from octavo.http.call import Call
 from octavo.http.contract_model import ContractModel
+from octavo.http.earlier_texts import EarlierTexts
 from octavo.http.file_documents import ChangesetResult, changeset_result
 from octavo.http.file_problems import OF_CHANGES, TooManyFiles
 from octavo.http.identifier import Identifier
@@ -25,10 +28,12 @@ from octavo.model.changeset import (
     Operation,
     Purge,
     Restore,
+    Save,
     Update,
     first_repeated,
 )
-from octavo.model.identity import FileId, MutationId, WorkspaceId
+from octavo.model.content import NoteText
+from octavo.model.identity import Epoch, FileId, MutationId, RevisionId, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts.receipts import receipts
 
@@ -58,6 +63,16 @@ class UpdateOperation(_Guarded):
     path: str | MISSING = MISSING
 
 
+class SaveOperation(_Single):
+    """Merge an update into the document of a note."""
+
+    op: Literal["save"]
+    epoch: Identifier
+    """The generation of the document that the update is for."""
+    update: GivenBytes
+    """A Yjs update, version 1."""
+
+
 class DeleteOperation(_Guarded):
     """Delete a file."""
 
@@ -65,10 +80,12 @@ class DeleteOperation(_Guarded):
 
 
 class RestoreOperation(_Guarded):
-    """Bring a deleted file back."""
+    """Bring a deleted file back, or an earlier text."""
 
     op: Literal["restore"]
     path: str | MISSING = MISSING
+    revision_id: Identifier | MISSING = MISSING
+    """A revision of the file whose text it gets back; a live note can be given one, too."""
 
 
 class PurgeOperation(_Single):
@@ -78,7 +95,12 @@ class PurgeOperation(_Single):
 
 
 AnyOperation = Annotated[
-    CreateOperation | UpdateOperation | DeleteOperation | RestoreOperation | PurgeOperation,
+    CreateOperation
+    | UpdateOperation
+    | SaveOperation
+    | DeleteOperation
+    | RestoreOperation
+    | PurgeOperation,
     Field(discriminator="op"),
 ]
 
@@ -114,6 +136,7 @@ class ChangesetOperations:
     def __init__(self, pushing: Pushing, store: Store) -> None:
         self._pushing = pushing
         self._store = store
+        self._texts = EarlierTexts(store, pushing.access)
 
     @operation(
         id="pushChangeset",
@@ -138,7 +161,13 @@ class ChangesetOperations:
         ]
         if idle:
             raise InvalidRequest(errors=idle)
-        operations = tuple(map(_operation, body.operations))
+        named = {
+            FileId(each.file_id): RevisionId(each.revision_id)
+            for each in body.operations
+            if isinstance(each, RestoreOperation) and each.revision_id is not MISSING
+        }
+        texts = await self._texts.contents(call, WorkspaceId(str(path.workspace_id)), named)
+        operations = tuple(_operation(each, texts) for each in body.operations)
         repeated = first_repeated(operations)
         if repeated is not None:
             told = "Another operation of this changeset is on the same file: put them into one."
@@ -171,7 +200,7 @@ class ChangesetOperations:
         return changeset_result(found[mutation_id])
 
 
-def _operation(given: AnyOperation) -> Operation:
+def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> Operation:
     file_id = FileId(given.file_id)
     match given:
         case CreateOperation():
@@ -180,11 +209,13 @@ def _operation(given: AnyOperation) -> Operation:
             text = None if given.text is MISSING else text_of(given.text)
             path = None if given.path is MISSING else given.path
             return Update(file_id, frozenset({given.if_match}), text, path)
+        case SaveOperation():
+            return Save(file_id, Epoch(given.epoch), given.update)
         case DeleteOperation():
             return Delete(file_id, frozenset({given.if_match}))
         case RestoreOperation():
             path = None if given.path is MISSING else given.path
-            return Restore(file_id, frozenset({given.if_match}), path)
+            return Restore(file_id, frozenset({given.if_match}), path, texts.get(file_id))
         case PurgeOperation():
             return Purge(file_id)
         case _:

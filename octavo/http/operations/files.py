@@ -4,11 +4,14 @@ from uuid import UUID
 
 from pydantic_core import MISSING
 
+from octavo.http.base64_bytes import GivenBytes
 from octavo.http.bodies import json_body
 from octavo.http.call import Call
 from octavo.http.contract_model import ContractModel, HeaderModel
-from octavo.http.file_documents import FileChange, file_change
+from octavo.http.earlier_texts import EarlierTexts
+from octavo.http.file_documents import FileChange, NoteSave, file_change, note_save
 from octavo.http.file_problems import (
+    OF_DOCUMENTS,
     FileExists,
     FileLive,
     FilePurged,
@@ -19,6 +22,7 @@ from octavo.http.file_problems import (
     InvalidPath,
     MutationReused,
     PathConflict,
+    UnrenderableNote,
     refusals_as_problems,
 )
 from octavo.http.identifier import Identifier
@@ -28,11 +32,13 @@ from octavo.http.problems import InvalidRequest, NotFound
 from octavo.http.pushing import Pushing, expected_heads
 from octavo.http.reply import Reply
 from octavo.http.store_problems import WorkspaceBusy
-from octavo.model.changeset import Create, Delete, Purge, Restore, Update
+from octavo.model.changeset import Create, Delete, Purge, Restore, Save, Update
 from octavo.model.changeset import Operation as Change
 from octavo.model.content import NoteText, note_text
 from octavo.model.etag import entity_tag
-from octavo.model.identity import FileId
+from octavo.model.identity import Epoch, FileId, RevisionId, WorkspaceId
+from octavo.model.state_vector import read_state_vector
+from octavo.render.limits import check_renderable
 
 LONGEST_CHANGE = 8 * 1024 * 1024
 """Bytes of a body that holds text."""
@@ -41,7 +47,9 @@ _SHORT_BODY = 16_384
 _OF_ANY = (NotFound, FilePurged, WorkspaceBusy)
 # What a path, and what an expected head, can be refused for.
 _OF_PLACES = (PathConflict, InvalidPath, InvalidGraph)
+_OF_TEXTS = (InvalidContent, UnrenderableNote)
 _OF_HEADS = (HeadMoved, IfMatchRequired)
+EMPTY_VECTOR = b"\0"
 _ANY = FileId("")
 """Stands for the id that a client leaves to the server."""
 
@@ -84,7 +92,22 @@ class RestoreFileInput(ContractModel):
 
     path: str | MISSING = MISSING
     """Left out: where it stood."""
+    revision_id: Identifier | MISSING = MISSING
+    """A revision of the file whose text it gets back; a live note can be given one, too."""
     mutation_id: Identifier | MISSING = MISSING
+
+
+class SaveNoteInput(ContractModel):
+    """An update of a note's document."""
+
+    mutation_id: Identifier | MISSING = MISSING
+    epoch: Identifier
+    """The generation of the document that the update is for."""
+    update: GivenBytes
+    """A Yjs update, version 1."""
+    state_vector: GivenBytes | MISSING = MISSING
+    """What the device has, with this update; the answer brings what it lacks of the document.
+    Left out, it brings the whole document."""
 
 
 class PurgeFileInput(ContractModel):
@@ -96,8 +119,9 @@ class PurgeFileInput(ContractModel):
 class FileOperations:
     """Changes of single files."""
 
-    def __init__(self, pushing: Pushing) -> None:
+    def __init__(self, pushing: Pushing, texts: EarlierTexts) -> None:
         self._pushing = pushing
+        self._texts = texts
 
     @operation(
         id="createFile",
@@ -108,7 +132,7 @@ class FileOperations:
         security=Security.SESSION_OR_KEY,
         status=201,
         headers=ETAG,
-        problems=(*_OF_ANY, *_OF_PLACES, FileExists, MutationReused, InvalidContent),
+        problems=(*_OF_ANY, *_OF_PLACES, FileExists, MutationReused, *_OF_TEXTS),
         body=json_body(CreateFileInput, limit=LONGEST_CHANGE),
     )
     async def create_file(
@@ -131,7 +155,7 @@ class FileOperations:
         summary="Give a file new text, a new path, or both",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*_OF_ANY, *_OF_PLACES, *_OF_HEADS, MutationReused, InvalidContent),
+        problems=(*_OF_ANY, *_OF_PLACES, *_OF_HEADS, MutationReused, *_OF_TEXTS),
         body=json_body(UpdateFileInput, limit=LONGEST_CHANGE),
     )
     async def update_file(
@@ -169,19 +193,49 @@ class FileOperations:
         method="POST",
         path="/api/workspaces/{workspaceId}/files/{fileId}/restore",
         tag="files",
-        summary="Bring a deleted file back",
+        summary="Bring a deleted file back, or an earlier text",
+        description="With revisionId the text of that revision becomes the text of a new head.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*_OF_ANY, *_OF_PLACES, *_OF_HEADS, FileLive, MutationReused),
+        problems=(*_OF_ANY, *_OF_PLACES, *_OF_HEADS, FileLive, MutationReused, *_OF_TEXTS),
         body=json_body(RestoreFileInput, limit=_SHORT_BODY),
     )
     async def restore_file(
         self, call: Call, path: FilePath, headers: IfMatch, body: RestoreFileInput
     ) -> Reply[FileChange]:
-        """Restore a file; ``if-match`` names the revision that deleted it."""
+        """Restore a file; ``if-match`` names its head, which may be one that deleted it."""
+        file_id, heads = FileId(str(path.file_id)), expected_heads(headers.if_match)
         target = None if body.path is MISSING else body.path
-        restore = Restore(FileId(str(path.file_id)), expected_heads(headers.if_match), target)
+        named = {} if body.revision_id is MISSING else {file_id: RevisionId(body.revision_id)}
+        texts = await self._texts.contents(call, WorkspaceId(str(path.workspace_id)), named)
+        restore = Restore(file_id, heads, target, texts.get(file_id))
         return await self._push(call, path, restore, body.mutation_id)
+
+    @operation(
+        id="saveNote",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/saves",
+        tag="files",
+        summary="Merge an update into the document of a note",
+        description="Updates commute, so a save needs no if-match. A refused one leaves the note "
+        "as it was.",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(*_OF_ANY, MutationReused, InvalidContent, *OF_DOCUMENTS),
+        body=json_body(SaveNoteInput, limit=LONGEST_CHANGE),
+    )
+    async def save_note(self, call: Call, path: FilePath, body: SaveNoteInput) -> Reply[NoteSave]:
+        """Save a note."""
+        workspace_id, file_id = str(path.workspace_id), FileId(str(path.file_id))
+        vector = EMPTY_VECTOR if body.state_vector is MISSING else body.state_vector
+        with refusals_as_problems():
+            read_state_vector(vector)
+        save = Save(file_id, Epoch(body.epoch), body.update)
+        receipt = await self._pushing.push(call, workspace_id, (save,), body.mutation_id)
+        lacking = await self._pushing.lacking(workspace_id, file_id, body.epoch, vector)
+        [outcome] = receipt.outcomes
+        tag = (b"etag", entity_tag(outcome.head.revision_id))
+        return Reply(note_save(outcome, lacking), headers=(tag,))
 
     @operation(
         id="purgeFile",
@@ -223,6 +277,10 @@ class FileOperations:
 
 
 def text_of(text: str) -> NoteText:
-    """Answer ``text`` as the content of a note; raises the problem ``invalid_content``."""
+    """Answer ``text`` as the content of a note.
+
+    Raises the problems ``invalid_content`` and ``unrenderable_note``.
+    """
     with refusals_as_problems():
+        check_renderable(text)
         return note_text(text)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from octavo.actors.workspace import HeadOf
+from octavo.actors.workspace_messages import HeadOf
 from octavo.http.bodies import json_body
 from octavo.http.call import Call
 from octavo.http.contract_model import ContractModel, HeaderModel
@@ -14,6 +14,7 @@ from octavo.http.file_documents import (
     RevisionDocument,
     WorkspaceFile,
     listed_file,
+    note_document,
     revision_document,
     workspace_file,
 )
@@ -36,8 +37,8 @@ from octavo.store.scripts import files
 MOST_READ = 500
 """How many files one request reads."""
 MOST_BYTES = 8 * 1024 * 1024
-"""How much text one request reads; more goes in several. It is that of the largest note. In JSON
-a character of control takes six bytes, so the answer has six times as much at most."""
+"""How much text one request reads; more goes in several. In JSON a character of control takes six
+bytes, so the answer has six times as much at most."""
 _LONGEST_BODY = 65_536
 _NEWEST = 1 << 62
 
@@ -139,11 +140,18 @@ class ReadingOperations:
                 head = await self._workspaces.ask(workspace_id, HeadOf(file_id))
             if had.names_weakly(_live(head).revision_id):
                 return NotModified(headers=(_etag(_live(head)),))
-        stored = await self._store.read(files.file(workspace_id, file_id))
+        if query.content == "text":
+            stored = await self._store.read(files.file(workspace_id, file_id))
+            document = None
+        else:
+            whole = await self._store.read(files.whole_file(workspace_id, file_id))
+            stored = None if whole is None else whole.stored
+            kept = None if whole is None else whole.document
+            document = None if kept is None else note_document(kept)
         head = _live(None if stored is None else stored.revision)
         if stored is None:
             raise NotFound
-        return Reply(workspace_file(workspace_id, stored), headers=(_etag(head),))
+        return Reply(workspace_file(workspace_id, stored, document), headers=(_etag(head),))
 
     @operation(
         id="listFiles",

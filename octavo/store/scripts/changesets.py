@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from octavo.model.identity import MutationId, Position, WorkspaceId
+from octavo.model.document import KeptDocument
+from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
 from octavo.model.plan import Plan
 from octavo.store.scripts.announcing import announce
 from octavo.store.scripts.naming import fetch_named
-from octavo.store.scripts.rows import COLUMNS, values_of
+from octavo.store.scripts.rows import COLUMNS, COUNT, values_of
 from octavo.store.transaction import Script, Transaction, Value
 
-_FILE = ", ".join(f"${number}" for number in range(2, 15))
+_FILE = ", ".join(f"${number}" for number in range(2, COUNT + 2))
 _KEEP_HEAD = f"""
     INSERT INTO files (workspace_id, {COLUMNS}) VALUES ($1, {_FILE})
     ON CONFLICT (workspace_id, file_id) DO UPDATE SET
@@ -20,12 +21,20 @@ _KEEP_HEAD = f"""
         revision_id = excluded.revision_id, position = excluded.position,
         content_id = excluded.content_id, digest = excluded.digest, size = excluded.size,
         media_type = excluded.media_type, author = excluded.author,
-        mutation_id = excluded.mutation_id, changed_at = excluded.changed_at
+        mutation_id = excluded.mutation_id, changed_at = excluded.changed_at,
+        origin = excluded.origin
 """
 _KEEP_REVISION = f"INSERT INTO revisions (workspace_id, {COLUMNS}) VALUES ($1, {_FILE})"
 _KEEP_CONTENT = """
     INSERT INTO contents (workspace_id, content_id, text) VALUES ($1, $2, $3)
 """
+_KEEP_DOCUMENT = """
+    INSERT INTO documents (workspace_id, file_id, epoch, state, vector)
+    VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (workspace_id, file_id) DO UPDATE SET
+        epoch = excluded.epoch, state = excluded.state, vector = excluded.vector
+"""
+_FORGET_DOCUMENT = "DELETE FROM documents WHERE workspace_id = $1 AND file_id = $2"
 _KEEP_RECEIPT = """
     INSERT INTO receipts (workspace_id, mutation_id, fingerprint, position, changes, created_at)
     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
@@ -62,13 +71,17 @@ class Repeated(Exception):
 
 
 def keep(
-    workspace_id: WorkspaceId, planned_at: Position, plans: Sequence[Plan], now: int
+    workspace_id: WorkspaceId,
+    planned_at: Position,
+    plans: Sequence[Plan],
+    now: int,
+    documents: Sequence[tuple[FileId, KeptDocument]] = (),
 ) -> Script[None]:
     """Keep ``plans``, which were planned one after the other from position ``planned_at`` on.
 
-    ``now`` is in milliseconds. The texts of purged files are beyond every reader then, and
-    removed by `octavo.store.scripts.sweeping`. All are kept or none: raises `PositionMoved`,
-    `WorkspaceGone` or `Repeated`.
+    ``now`` is in milliseconds, ``documents`` are those that the plans changed. The texts of purged
+    files are beyond every reader then, and removed by `octavo.store.scripts.sweeping`. All are
+    kept or none: raises `PositionMoved`, `WorkspaceGone` or `Repeated`.
     """
 
     async def script(transaction: Transaction) -> None:
@@ -92,6 +105,9 @@ def keep(
         await _each(transaction, _KEEP_HEAD, [*heads.values()])
         await _each(transaction, _KEEP_REVISION, revisions)
         await _each(transaction, _KEEP_CONTENT, contents)
+        kept = [(workspace_id, file_id, *document) for file_id, document in documents]
+        await _each(transaction, _KEEP_DOCUMENT, kept)
+        await _each(transaction, _FORGET_DOCUMENT, purged)
         await _each(transaction, _LEAVE_CONTENTS, purged)
         await _each(transaction, _FORGET_REVISIONS, purged)
 

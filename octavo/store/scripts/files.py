@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.model.document import KeptDocument
+from octavo.model.identity import Epoch, FileId, Position, RevisionId, WorkspaceId
+from octavo.model.initial_document import initial
 from octavo.model.refusal import TooManyFiles
 from octavo.model.revision import Revision
 from octavo.store.scripts.naming import fetch_named
@@ -21,6 +23,14 @@ class StoredFile:
     text: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A head with its text, and the document of a note that is not purged."""
+
+    stored: StoredFile
+    document: KeptDocument | None
+
+
 def _select(table: str) -> str:
     return f"""
         SELECT {columns_of(table)}, contents.text FROM {table} LEFT JOIN contents
@@ -30,6 +40,9 @@ def _select(table: str) -> str:
 
 
 _HEAD = f"{_select('files')} WHERE files.workspace_id = $1 AND files.file_id = $2"
+_DOCUMENT = """
+    SELECT epoch, state, vector FROM documents WHERE workspace_id = $1 AND file_id = $2
+"""
 _REVISION = f"""
     {_select("revisions")} WHERE revisions.workspace_id = $1
     AND revisions.revision_id = $2 AND revisions.file_id = $3
@@ -50,6 +63,24 @@ def file(workspace_id: WorkspaceId, file_id: FileId) -> Script[StoredFile | None
     async def script(transaction: Transaction) -> StoredFile | None:
         row = await transaction.fetch_one(_HEAD, workspace_id, file_id)
         return None if row is None else _stored(row)
+
+    return script
+
+
+def whole_file(workspace_id: WorkspaceId, file_id: FileId) -> Script[WholeFile | None]:
+    """Answer the head of a file with its document; None when there is no such file."""
+
+    async def script(transaction: Transaction) -> WholeFile | None:
+        row = await transaction.fetch_one(_HEAD, workspace_id, file_id)
+        if row is None:
+            return None
+        stored = _stored(row)
+        if stored.revision.kind != "note" or stored.revision.state == "purged":
+            return WholeFile(stored, None)
+        found = await transaction.fetch_one(_DOCUMENT, workspace_id, file_id)
+        if found is None:
+            return WholeFile(stored, initial(stored.revision.content_id, stored.text or ""))
+        return WholeFile(stored, KeptDocument(Epoch(found[0]), bytes(found[1]), bytes(found[2])))
 
     return script
 

@@ -5,10 +5,10 @@ from octavo.store.transaction import Row, Value
 
 COLUMNS = (
     "file_id, state, kind, path, revision_id, position, content_id, digest, size, media_type, "
-    "author, mutation_id, changed_at"
+    "author, mutation_id, changed_at, origin"
 )
 """In the order of the members of `Revision`."""
-COUNT = 13
+COUNT = 14
 
 
 def columns_of(table: str) -> str:
@@ -37,4 +37,5 @@ def values_of(revision: Revision) -> tuple[Value, ...]:
         revision.author,
         revision.mutation_id,
         revision.created_at,
+        revision.origin,
     )

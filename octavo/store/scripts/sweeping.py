@@ -11,6 +11,7 @@ MOST_ROWS = 500
 MOST_BYTES = 2 * 1024 * 1024
 """Of text that is removed in one step, but for a single longer one."""
 
+_REST = (("documents", "file_id"), ("files", "file_id"), ("receipts", "mutation_id"))
 _OF_FILES = "SELECT workspace_id, content_id, size FROM purged_contents LIMIT $1"
 _OF_WORKSPACE = """
     SELECT workspace_id, revision_id, size FROM revisions WHERE workspace_id = $1
@@ -47,7 +48,7 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
         await _delete(transaction, "contents", "content_id", slice_)
         await _delete(transaction, "revisions", "revision_id", slice_)
         return True
-    for table, name in (("files", "file_id"), ("receipts", "mutation_id")):
+    for table, name in _REST:
         removed = await transaction.execute(
             f"DELETE FROM {table} WHERE workspace_id = $1 AND {name} IN"
             f" (SELECT {name} FROM {table} WHERE workspace_id = $1 LIMIT $2)",

@@ -13,6 +13,7 @@ from octavo.actors.workspaces import workspaces
 from octavo.http.access import Access
 from octavo.http.application import Application
 from octavo.http.call import Call
+from octavo.http.earlier_texts import EarlierTexts
 from octavo.http.operation import Security
 from octavo.http.operations.changesets import ChangesetOperations
 from octavo.http.operations.files import FileOperations
@@ -26,6 +27,7 @@ from octavo.store import Script, Store, StoreUnavailable, Transaction, Value
 from octavo.store.sqlite import open_inline
 from octavo.store.transaction import T
 from tests.accounts.house import Chance
+from tests.documents_inline import inline_documents
 from tests.http.asgi import Answer, ask
 
 Json = dict[str, Any]
@@ -275,7 +277,14 @@ async def opened() -> AsyncIterator[Front]:
 
     root = Supervisor("test")
     directory = root.add(
-        workspaces(store, now=chance.now, new_id=chance.new_id, announce=announce, shared=False)
+        workspaces(
+            store,
+            now=chance.now,
+            new_id=chance.new_id,
+            announce=announce,
+            shared=False,
+            documents=inline_documents(),
+        )
     )
     pushing = Pushing(directory, access, chance.new_id)
     application = Application(
@@ -283,7 +292,7 @@ async def opened() -> AsyncIterator[Front]:
             WorkspaceOperations(
                 store, access, now=chance.now, new_id=chance.new_id, gone=gone.append
             ),
-            FileOperations(pushing),
+            FileOperations(pushing, EarlierTexts(store, pushing.access)),
             ChangesetOperations(pushing, store),
             ReadingOperations(pushing, store),
             SyncOperations(store, access, authenticator),

@@ -27,6 +27,7 @@ SAMPLES = {
     "deleteWorkspace": Sample("own"),
     "createFile": Sample("write", {"path": "new.md", "text": ""}),
     "updateFile": Sample("write", {"text": "new"}, if_match=True),
+    "saveNote": Sample("write", {"epoch": NOBODYS, "update": "AAA="}),
     "deleteFile": Sample("write", if_match=True),
     "restoreFile": Sample("write", {}, if_match=True),
     "purgeFile": Sample("write", {}),
@@ -69,7 +70,10 @@ async def ask(
         mutationId=MUTATION,
     )
     headers = {"if_match": note.tag} if sample.if_match else {}
-    return await client.ask(operation.method, place, sample.document, **headers)
+    document = sample.document
+    if operation.id == "saveNote" and document is not None:
+        document = {**document, "epoch": note.revision}
+    return await client.ask(operation.method, place, document, **headers)
 
 
 def test_every_operation_on_a_workspace_stands_in_the_table() -> None:

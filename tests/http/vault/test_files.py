@@ -5,6 +5,7 @@ from hashlib import sha256
 
 import pytest
 
+from octavo.render.limits import LIMITS
 from tests.http.asgi import Answer
 from tests.http.vault.front import NOBODYS, Front, Note, refusal, tag_of
 
@@ -63,6 +64,7 @@ async def test_note_is_made_with_all_that_is_known_of_it(front: Front) -> None:
             "author": "owner",
             "createdAt": START,
             "mutationId": MUTATION,
+            "origin": "device",
         },
     }
     assert (await front.owner.get(f"{front.files}/{NOBODYS}")).json()["text"] == text
@@ -352,14 +354,25 @@ async def test_body_that_is_none_is_refused_where_it_is_wrong(
     assert front.announced == []
 
 
-async def test_text_of_eight_mebibytes_fits_and_one_byte_more_does_not(front: Front) -> None:
+async def test_largest_text_fits_and_one_byte_more_does_not(front: Front) -> None:
+    lines = "x" * 1023 + "\n"
+    text = lines * (LIMITS["length"] // len(lines))
+    answer = await front.owner.post(front.files, {"path": "a.md", "text": text + "x"})
+    assert refusal(answer) == (422, "unrenderable_note")
+    most = LIMITS["length"]
+    refused = {"limit": "length", "maximum": most, "found": most + 1}
+    assert answer.json()["noteRefusal"] == refused
+    assert (await front.owner.post(front.files, {"path": "a.md", "text": text})).status == 201
+    [listed] = await front.owner.pages(front.files, 5)
+    assert listed["head"]["size"] == most
+
+
+async def test_body_of_more_than_eight_mebibytes_is_not_read(front: Front) -> None:
     frame = len(b'{"path":"a.md","text":""}')
     text = b"x" * (8 * 1024 * 1024 - frame)
-    for more, status in ((b"x", 413), (b"", 201)):
+    for more, refused in ((b"x", (413, "body_too_large")), (b"", (422, "unrenderable_note"))):
         body = b'{"path":"a.md","text":"' + text + more + b'"}'
-        assert (await front.owner.post(front.files, body)).status == status
-    [listed] = await front.owner.pages(front.files, 5)
-    assert listed["head"]["size"] == len(text)
+        assert refusal(await front.owner.post(front.files, body)) == refused
 
 
 # The same change sent again

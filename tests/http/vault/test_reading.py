@@ -1,12 +1,9 @@
 """Reading files: heads, lists, revisions, many at once."""
 
-import json
-
 import pytest
 
 from octavo.http.file_documents import WorkspaceFile
 from octavo.http.operations import reading
-from octavo.http.operations.files import LONGEST_CHANGE
 from tests.http.vault.front import NOBODYS, Front, Json, refusal
 
 OTHERS = "01900000-0000-7000-8000-eeeeeeeeeeee"
@@ -16,7 +13,8 @@ async def test_file_is_read_with_its_text_and_the_tag_of_its_head(front: Front) 
     note = await front.note("a.md", "# Hello")
     answer = await note.read()
     document = answer.json()
-    head = document.pop("head")
+    head, yjs = document.pop("head"), document.pop("document")
+    assert yjs["epoch"] == note.revision
     assert (answer.status, answer.header("etag")) == (200, note.tag)
     assert document == {
         "id": note.id,
@@ -25,11 +23,10 @@ async def test_file_is_read_with_its_text_and_the_tag_of_its_head(front: Front) 
         "kind": "note",
         "state": "live",
         "text": "# Hello",
-        "document": None,
     }
     assert (head["id"], head["fileId"], head["position"]) == (note.revision, note.id, 1)
     text = await front.owner.get(f"{note.place}?content=text")
-    assert text.body == answer.body
+    assert text.json() == {**answer.json(), "document": None}
     refused = await front.owner.get(f"{note.place}?content=html")
     assert refusal(refused) == (400, "invalid_request")
 
@@ -260,7 +257,8 @@ async def test_files_and_revisions_are_read_in_the_order_asked(front: Front) -> 
     found = await read(front, fileIds=[two.id, one.id, two.id], revisionIds=[one.revision, old])
     assert [each["text"] for each in found["items"]] == ["2", "1 anew", "2", "1 anew", "1"]
     assert found["missing"] == []
-    assert found["items"][1] == (await one.read()).json()
+    alone = await front.owner.get(f"{one.place}?content=text")
+    assert found["items"][1] == alone.json()
 
 
 async def test_what_is_not_there_is_told_beside_what_is(front: Front) -> None:
@@ -310,14 +308,14 @@ async def test_files_of_more_text_than_one_answer_holds_are_refused(
     assert refusal(answer) == (422, "too_many_files")
 
 
-async def test_file_of_the_largest_size_is_read_alone_and_not_with_another(front: Front) -> None:
-    empty = len(json.dumps({"path": "a.md", "text": ""}))
-    largest = await front.note("a.md", "x" * (LONGEST_CHANGE - empty))
-    [found] = (await read(front, fileIds=[largest.id]))["items"]
-    assert len(found["text"]) == LONGEST_CHANGE - empty
-    other = await front.note("b.md", "y" * empty + "y")
+async def test_files_are_read_up_to_the_most_bytes_and_not_beyond(front: Front) -> None:
+    text = ("x" * 1023 + "\n") * (reading.MOST_BYTES // 4 // 1024)
+    large = [await front.note(f"{number}.md", text) for number in range(4)]
+    found = (await read(front, fileIds=[each.id for each in large]))["items"]
+    assert sum(len(each["text"]) for each in found) == reading.MOST_BYTES
+    other = await front.note("more.md", "y")
     answer = await front.owner.post(
-        f"{front.files}/read", {"fileIds": [largest.id, other.id], "revisionIds": []}
+        f"{front.files}/read", {"fileIds": [each.id for each in (*large, other)], "revisionIds": []}
     )
     assert refusal(answer) == (422, "too_many_files")
 

@@ -283,7 +283,8 @@ async def test_snapshot_step_is_bounded_by_what_the_files_were(
     before = front.store.calls
     files, _ = lines(await snapshot(front, [shorten]))
     assert [len(each["text"]) for each in files] == [90] * 4
-    of_updates = len(notes)
+    # Each reads the document of its note, and is kept.
+    of_updates = 2 * len(notes)
     # The role, the position, and for each file a step and the role again.
     assert front.store.calls - before - of_updates == 2 + 2 * len(notes)
 

@@ -1,0 +1,1 @@
+"""A typed client for trio programs: sign in, push, pull, documents, notices."""

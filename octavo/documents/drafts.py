@@ -1,0 +1,239 @@
+"""What a batch of changesets makes of documents, before it is kept."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from octavo.documents.limits import DocumentLimits
+from octavo.documents.live import LiveDocument
+from octavo.documents.shelf import Kept, Shelf
+from octavo.model.content import NoteText, note_text
+from octavo.model.document import DocumentUpdate, KeptDocument
+from octavo.model.document_update import check_update
+from octavo.model.edits import edits_between
+from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
+from octavo.model.initial_document import initial
+from octavo.model.refusal import (
+    DocumentMalformed,
+    DocumentTooLarge,
+    EpochMismatch,
+    Refusal,
+)
+
+CheckText = Callable[[str], None]
+"""Raises a `Refusal` for a text that no note may have."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A document as the batch has made it so far.
+
+    Attributes:
+        base: a document with which it can be made again.
+        since: the updates that make it from the base.
+        bound: bytes that its state has at most.
+        stored: None when it is not in the store.
+    """
+
+    live: LiveDocument
+    text: str
+    base: KeptDocument
+    since: tuple[bytes, ...]
+    bound: int
+    stored: KeptDocument | None
+
+
+class Drafts:
+    """The documents of one workspace's notes, for the changesets of one batch.
+
+    Args:
+        workspace_id: which.
+        shelf: where live documents are kept between batches.
+        limits: what documents may grow to.
+        check_text: judges the text behind an update.
+    """
+
+    def __init__(
+        self,
+        workspace_id: WorkspaceId,
+        shelf: Shelf,
+        limits: DocumentLimits,
+        check_text: CheckText,
+    ) -> None:
+        self._id = workspace_id
+        self._shelf = shelf
+        self._limits = limits
+        self._check_text = check_text
+        self._drafts: dict[FileId, _Draft] = {}
+        self._made: dict[FileId, tuple[ContentId, str]] = {}
+        # As they were before the changeset that is planned now; None for what was not touched.
+        self._before: dict[FileId, _Draft | None] | None = None
+        self._changed: dict[FileId, KeptDocument] = {}
+        self._purged: set[FileId] = set()
+
+    def take(self, file_ids: Iterable[FileId]) -> list[FileId]:
+        """Take documents from the shelf; answer those that are not there, to `bring` them."""
+        lacking: list[FileId] = []
+        for file_id in file_ids:
+            if file_id in self._drafts:
+                continue
+            kept = self._shelf.take(self._id, file_id)
+            if kept is None:
+                lacking.append(file_id)
+            else:
+                self._put(file_id, kept.live, kept.stored, kept.stored)
+        return lacking
+
+    def bring(self, file_id: FileId, kept: KeptDocument) -> None:
+        """Bring a document as the store has it, or the `initial` one of a note without."""
+        self._put(file_id, LiveDocument(kept, self._shelf.client), kept, kept)
+
+    def _put(
+        self, file_id: FileId, live: LiveDocument, base: KeptDocument, stored: KeptDocument | None
+    ) -> None:
+        draft = _Draft(live, live.text, base, (), len(base.state), stored)
+        self._drafts[file_id] = draft
+
+    @property
+    def weight(self) -> int:
+        """Bytes of the documents that were taken or brought."""
+        return sum(draft.bound for draft in self._drafts.values())
+
+    def lacking(self, file_id: FileId, epoch: Epoch, vector: bytes) -> DocumentUpdate | None:
+        """Answer the generation of a document, and what somebody lacks of it.
+
+        That is all of it for whoever has another generation than it. ``vector`` was checked.
+        None: there is no such document.
+        """
+        draft = self._drafts.get(file_id)
+        if draft is None:
+            return None
+        live = draft.live
+        return DocumentUpdate(
+            live.epoch, live.lacking(vector) if live.epoch == epoch else live.state()
+        )
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """As of `octavo.model.document.Documents`."""
+        self._before = {}
+        try:
+            yield
+        except Refusal:
+            for file_id, draft in self._before.items():
+                self._undo(file_id, draft)
+            raise
+        finally:
+            self._before = None
+
+    def _undo(self, file_id: FileId, before: _Draft | None) -> None:
+        if before is None:
+            self._drafts.pop(file_id, None)
+            self._made.pop(file_id, None)
+            return
+        live = LiveDocument(before.base, self._shelf.client)
+        for update in before.since:
+            live.apply(update)
+        self._drafts[file_id] = replace(before, live=live)
+
+    def made(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
+        """As of `octavo.model.document.Documents`."""
+        self._remember(file_id)
+        self._made[file_id] = (content_id, content.text)
+
+    def merge(
+        self, file_id: FileId, epoch: Epoch, update: bytes, epoch_next: Epoch
+    ) -> NoteText | None:
+        """As of `octavo.model.document.Documents`."""
+        draft = self._draft(file_id)
+        live = draft.live
+        if epoch != live.epoch:
+            raise EpochMismatch(
+                "The document of the note is of another generation: read the note, and bring your"
+                " edits into its document."
+            )
+        if len(update) > self._limits.update:
+            raise DocumentTooLarge(
+                f"The update has {len(update)} bytes: {self._limits.update} are taken at most."
+            )
+        vector = live.vector()
+        checked = check_update(update, vector, live.state())
+        if not checked.changes:
+            return None
+        self._remember(file_id)
+        live.apply(update)
+        if live.vector() != checked.state_vector:
+            raise DocumentMalformed("The update does not do what it says: encode it anew.")
+        text = live.text
+        if text == draft.text and vector == checked.state_vector:
+            return None
+        content = note_text(text)
+        self._check_text(text)
+        self._went_on(draft, text, update)
+        if draft.bound > self._limits.state:
+            draft.bound = len(live.state())
+            if draft.bound > self._limits.state:
+                raise DocumentTooLarge(
+                    f"The document would have {draft.bound} bytes: {self._limits.state} are taken"
+                    " at most. Copy the text into a new note."
+                )
+        self._shed(file_id, draft, content, epoch_next)
+        return content
+
+    def write(self, file_id: FileId, content: NoteText, epoch_next: Epoch) -> None:
+        """As of `octavo.model.document.Documents`."""
+        draft = self._draft(file_id)
+        self._remember(file_id)
+        live = draft.live
+        before = live.vector_bytes()
+        live.edit(edits_between(draft.text, content.text))
+        self._went_on(draft, content.text, live.lacking(before))
+        self._shed(file_id, draft, content, epoch_next)
+
+    def purged(self, file_id: FileId) -> None:
+        """As of `octavo.model.document.Documents`."""
+        self._remember(file_id)
+        self._drafts.pop(file_id, None)
+        self._purged.add(file_id)
+
+    def changed(self) -> list[tuple[FileId, KeptDocument]]:
+        """Answer the documents that the store does not have as they are now."""
+        for file_id, draft in self._drafts.items():
+            if draft.since or draft.stored is not draft.base:
+                self._changed[file_id] = draft.live.kept() if draft.since else draft.base
+        return [*self._changed.items()]
+
+    def settle(self) -> None:
+        """Everything is kept as `changed` told: put the documents on the shelf."""
+        for file_id in self._purged:
+            self._shelf.take(self._id, file_id)
+        for file_id, draft in self._drafts.items():
+            stored = self._changed.get(file_id, draft.stored)
+            if stored is not None:
+                self._shelf.put(self._id, file_id, Kept(draft.live, stored))
+
+    def _draft(self, file_id: FileId) -> _Draft:
+        if file_id not in self._drafts:
+            kept = initial(*self._made[file_id])
+            self._put(file_id, LiveDocument(kept, self._shelf.client), kept, kept)
+        return self._drafts[file_id]
+
+    def _remember(self, file_id: FileId) -> None:
+        if self._before is not None and file_id not in self._before:
+            draft = self._drafts.get(file_id)
+            self._before[file_id] = None if draft is None else replace(draft)
+
+    @staticmethod
+    def _went_on(draft: _Draft, text: str, update: bytes) -> None:
+        draft.text = text
+        draft.since += (update,)
+        draft.bound += len(update)
+
+    def _shed(self, file_id: FileId, draft: _Draft, content: NoteText, epoch_next: Epoch) -> None:
+        if not self._limits.outgrown(draft.bound, content.size):
+            return
+        draft.bound = len(draft.live.state())
+        if not self._limits.outgrown(draft.bound, content.size):
+            return
+        text = initial(ContentId(epoch_next), content.text)
+        self._put(file_id, LiveDocument(text, self._shelf.client), text, None)

@@ -1,0 +1,57 @@
+"""The documents that are kept in memory between saves, in all workspaces together."""
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+from octavo.documents.live import LiveDocument
+from octavo.model.document import KeptDocument
+from octavo.model.identity import FileId, WorkspaceId
+
+MOST_BYTES = 64 * 1024 * 1024
+_OWN = 4096
+_TIMES = 8
+"""A live document takes so many times the bytes of its state, about: see docs/performance.md."""
+
+
+class Kept(NamedTuple):
+    """A live document as it is stored, too."""
+
+    live: LiveDocument
+    stored: KeptDocument
+
+
+class Shelf:
+    """Keeps documents that were used last, within a bound of memory.
+
+    Whoever takes one has it alone, until it is put back.
+
+    Args:
+        client: the Yjs client that the edits of this process are of; no other may have it.
+        most_bytes: of memory that all of them take, about.
+    """
+
+    def __init__(self, client: int, most_bytes: int = MOST_BYTES) -> None:
+        self.client = client
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[tuple[WorkspaceId, FileId], Kept] = OrderedDict()
+
+    def take(self, workspace_id: WorkspaceId, file_id: FileId) -> Kept | None:
+        """Take the document of a file; None when it is not here."""
+        kept = self._kept.pop((workspace_id, file_id), None)
+        if kept is not None:
+            self._bytes -= _weight(kept)
+        return kept
+
+    def put(self, workspace_id: WorkspaceId, file_id: FileId, kept: Kept) -> None:
+        """Put the document of a file here; those that were not used for longest make room."""
+        self.take(workspace_id, file_id)
+        self._kept[workspace_id, file_id] = kept
+        self._bytes += _weight(kept)
+        while self._bytes > self._most_bytes:
+            _, dropped = self._kept.popitem(last=False)
+            self._bytes -= _weight(dropped)
+
+
+def _weight(kept: Kept) -> int:
+    return _OWN + _TIMES * len(kept.stored.state)

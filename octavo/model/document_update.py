@@ -1,0 +1,97 @@
+"""What may be applied to the document of a note.
+
+pycrdt takes in whatever it can read: it puts aside, without a word, what depends on things that are
+not there, and takes other types than text in. So an update is decided about first. One that passes
+brings pycrdt and Yjs to the same text and the same state vector, with nothing put aside.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from octavo.model.causal_order import check_order
+from octavo.model.refusal import DocumentUnsupported, InvalidContent
+from octavo.model.state_vector import StateVector
+from octavo.model.update_reading import UpdateReading
+
+
+class CheckedUpdate(NamedTuple):
+    """What an update does that may be applied.
+
+    Attributes:
+        structs: how many structs stand in it, new or known.
+        state_vector: what the document must have afterwards.
+        changes: False when it surely brings nothing new: no new struct and no deletion.
+    """
+
+    structs: int
+    state_vector: dict[int, int]
+    changes: bool
+
+
+def check_update(update: bytes, have: StateVector, state: bytes) -> CheckedUpdate:
+    """Decide whether ``update`` may be applied to the document that ``state`` encodes.
+
+    ``have`` is the state vector of ``state``, which is itself one accepted update. Time and memory
+    are linear in the update; ``state`` is read only where ids alone do not decide: for an update
+    that refers to the document when either has a character past U+FFFF, and for one that inserts
+    between a client's later and earlier text.
+
+    Raises `DocumentMalformed` for bytes that are no update, `DocumentUnsupported` for one that
+    writes more than text, `InvalidContent` for text that a note can't hold, and
+    `DocumentDependencyMissing` where it names what neither the document nor the update holds.
+    """
+    reading = UpdateReading(update, have)
+    if reading.waits:
+        check_order(reading.waits, reading.end)
+    document: UpdateReading | None = None
+    if reading.inverted or (reading.cuts and _may_have_pairs(state)):
+        document = UpdateReading(state, {})
+    if document is not None:
+        _check_pairs(reading.cuts, document.pairs)
+    if reading.pairs:
+        _check_pairs(reading.cuts, reading.pairs)
+        # What the document has of a client may end within a pair that the update holds whole.
+        _check_pairs({client: [have.get(client, 0)] for client in reading.pairs}, reading.pairs)
+    if document is not None and reading.inverted:
+        _check_inverted(reading, document)
+    return CheckedUpdate(reading.structs, reading.end, reading.changes)
+
+
+def _may_have_pairs(state: bytes) -> bool:
+    # What is a surrogate pair in UTF-16 begins with one of these in UTF-8. Numbers do, too.
+    return (
+        b"\xf0" in state
+        or b"\xf1" in state
+        or b"\xf2" in state
+        or b"\xf3" in state
+        or b"\xf4" in state
+    )
+
+
+def _check_pairs(cuts: Mapping[int, Sequence[int]], pairs: Mapping[int, Sequence[int]]) -> None:
+    """Refuse a cut through a surrogate pair: Yjs makes two U+FFFD of it, pycrdt miscounts."""
+    for client, halves in pairs.items():
+        if client in cuts and not set(halves).isdisjoint(cuts[client]):
+            raise InvalidContent(
+                f"The update cuts a character of client {client} in half, one that UTF-16 codes "
+                "as a pair: insert and delete whole characters."
+            )
+
+
+def _check_inverted(reading: UpdateReading, document: UpdateReading) -> None:
+    """Refuse an item whose right origin surely stands at or before its origin.
+
+    It does when each clock between the two follows its predecessor. No editor writes that; Yjs and
+    pycrdt put it in different places, by how they happen to have cut their items.
+    """
+    for client, origin, right in reading.inverted:
+        for breaks in (document.breaks.get(client, ()), reading.breaks.get(client, ())):
+            at = bisect_right(breaks, right)
+            if at < len(breaks) and breaks[at] <= origin:
+                break
+        else:
+            raise DocumentUnsupported(
+                f"The update inserts before clock {right} of client {client} and after clock "
+                f"{origin}, which stands behind it: encode the document anew."
+            )

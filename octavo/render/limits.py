@@ -1,0 +1,198 @@
+"""The limits of the Markdown grammar: what a note may hold so that rendering it ends in seconds.
+
+Each figure found is an upper bound, taken by counting characters: quick first, and without the
+code between fences only where that passes a limit. All of it is linear in the length of the text.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from octavo.model.refusal import UnrenderableNote
+
+LIMITS: Mapping[str, int] = MappingProxyType(
+    {
+        "length": 2 * 1024 * 1024,
+        "line_length": 1024 * 1024,
+        "lines": 100_000,
+        "nesting": 24,
+        "nested_lines": 150_000,
+        "delimiters": 100_000,
+        "links": 25_000,
+        "references": 10_000,
+        "table_cells": 60_000,
+        "markup": 5_000_000,
+    }
+)
+"""The most of each that a note may hold; `MEANINGS` says of what."""
+
+MEANINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "length": "bytes of UTF-8",
+        "line_length": "characters in a line",
+        "lines": "lines that are not blank, outside of fenced code",
+        "nesting": "lists and quotes within each other",
+        "nested_lines": "lines, each counted once for every list and quote that it may stand in",
+        "delimiters": "signs of emphasis and strikethrough: * _ ~",
+        "links": "links, images, tasks and definitions of references: all that begins with [",
+        "references": "definitions of references",
+        "table_cells": "cells in all tables, those that a row leaves out among them",
+        "markup": "microseconds that reading the markup takes, by a weight for each sign",
+    }
+)
+
+# Microseconds that a sign costs the parser at most, as `benchmarks/render.py` finds them.
+_WEIGHTS = {"[": 80, "<": 70, "*": 28, "_": 28, "~": 28, "`": 15, "&": 10, "\\": 10, "!": 8}
+_LIGHT = "#$%+-:=>@]^{}"
+_LIGHT_WEIGHT = 4
+_LINE_WEIGHT = 45
+_NESTED_LINE_WEIGHT = 25
+_CELL_WEIGHT = 36
+_SIGNS = ("".join(_WEIGHTS) + _LIGHT + "|").encode()
+_FEW = 20_000
+"""Signs, lines or cells that pass no limit on any of them, nor all together that of their sum."""
+
+_TAB = 4
+# The markers of lists and quotes that a line begins with, behind the line feed before it.
+_MARKERS = re.compile(
+    r"\n((?:[ \t]*+(?:>|[*+\-](?=[ \t\n])|[0-9]{1,9}[.)](?=[ \t\n])))++)",
+)
+_RULE = re.compile(r"\n[ \t>]*([-*_])(?:[ \t]*\1)*[ \t]*(?=\n)")
+# The second line of a table: only such signs, and a bar among them.
+_COLUMNS = re.compile(r"\n[ \t>]*([|:\-][|:\- \t]*)(?=\n)")
+_FENCED = re.compile(
+    r"\n(?:(`{3,})[^`\n]*(?=\n)(?:\n(?! {0,3}\1`*[ \t]*\n)[^\n]*)*"
+    r"|(~{3,})[^\n]*(?=\n)(?:\n(?! {0,3}\2~*[ \t]*\n)[^\n]*)*)(?:\n[^\n]*|$)"
+)
+# A line that ends every list and quote: it follows a blank one, is not indented, and has no marker.
+_TOP_LEVEL = re.compile(r"\n[ \t]*(?=\n[^\s>*+\-\d])")
+_FILLED = re.compile(r"\n[ \t>]*+[^\n]")
+_BLANK = re.compile(r"\n[ \t>]*(?=\n)")
+
+
+def check_renderable(text: str) -> None:
+    """Refuse a text that rendering would take too long for, or could not show whole.
+
+    Takes microseconds for an ordinary note, and time linear in the length for any. What it takes,
+    `octavo.render.parser.parse` parses in seconds at worst.
+
+    Raises `UnrenderableNote` with the name of the limit, one of `LIMITS`.
+    """
+    size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+    if size > LIMITS["length"]:
+        raise _refusal("length", size)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = f"\n{text}\n"
+    if _is_small(text):
+        return
+    if _first_over(_found(text)) is None:
+        return
+    over = _first_over(_found(_without_code(text)))
+    if over is not None:
+        raise _refusal(*over)
+
+
+def _refusal(limit: str, found: int) -> UnrenderableNote:
+    maximum = LIMITS[limit]
+    detail = (
+        f"The note passes the limit {limit} ({MEANINGS[limit]}): {found:,}, where {maximum:,} can"
+        " be rendered. Split it into several notes."
+    )
+    return UnrenderableNote(detail, limit=limit, maximum=maximum, found=found)
+
+
+def _is_small(text: str) -> bool:
+    """Whether a text is so far below all limits that a few counts prove it."""
+    if len(text) > LIMITS["line_length"]:
+        return False
+    lines = text.count("\n")
+    data = text.encode(errors="surrogatepass")
+    if lines > _FEW or len(data) - len(data.translate(None, _SIGNS)) > _FEW:
+        return False
+    if "|" in text and _columns(text) * lines > _FEW:
+        return False
+    depth = _depth(text)
+    return depth <= LIMITS["nesting"] and depth * lines <= 2 * _FEW
+
+
+def _found(text: str) -> Iterator[tuple[str, int]]:
+    """Answer each limit with the figure found for it, those that cost least first."""
+    if len(text) > LIMITS["line_length"]:
+        yield "line_length", max(map(len, text.split("\n")))
+    lines = text.count("\n")
+    if lines > LIMITS["lines"]:
+        lines = len(_FILLED.findall(text))
+    yield "lines", lines
+    counts = {sign: text.count(sign) for sign in _WEIGHTS}
+    yield "links", counts["["]
+    yield "references", text.count("]:")
+    yield "delimiters", sum(counts[sign] for sign in "*_~")
+    depth = _depth(text)
+    if depth > LIMITS["nesting"]:
+        depth = _depth(_RULE.sub("\n", text))
+    yield "nesting", depth
+    nested_lines = depth * lines
+    if nested_lines > 2 * _FEW:
+        nested_lines = sum(_depth(part) * part.count("\n") for part in _parts(_TOP_LEVEL, text))
+    yield "nested_lines", nested_lines
+    cells = _columns(text) * lines
+    if cells > _FEW:
+        cells = sum(_columns(part) * part.count("\n") for part in _parts(_BLANK, text))
+    yield "table_cells", cells
+    yield (
+        "markup",
+        sum(counts[sign] * weight for sign, weight in _WEIGHTS.items())
+        + sum(map(text.count, _LIGHT)) * _LIGHT_WEIGHT
+        + lines * _LINE_WEIGHT
+        + nested_lines * _NESTED_LINE_WEIGHT
+        + cells * _CELL_WEIGHT,
+    )
+
+
+def _first_over(found: Iterator[tuple[str, int]]) -> tuple[str, int] | None:
+    return next(((limit, figure) for limit, figure in found if figure > LIMITS[limit]), None)
+
+
+def _depth(text: str) -> int:
+    """Answer how deep lists and quotes may stand within each other.
+
+    A list within a list is indented by two columns at least, and begins with a line that has its
+    marker: so only the lines with markers count, each with its markers and its indentation.
+    """
+    return max(map(_levels, set(_MARKERS.findall(text))), default=0)
+
+
+def _levels(markers: str) -> int:
+    # Each marker has one of these signs.
+    count = sum(map(markers.count, ">*+-.)"))
+    columns = markers.count(" ") + markers.count("\t") * _TAB
+    return count + max(0, columns - count + 1) // 2
+
+
+def _columns(text: str) -> int:
+    """Answer how many columns the widest table may have; 0 where there is no table."""
+    return max(map(_cells, set(_COLUMNS.findall(text))), default=0)
+
+
+def _cells(row: str) -> int:
+    row = row.rstrip(" \t")
+    return row.count("|") + 1 - row.startswith("|") - row.endswith("|")
+
+
+def _parts(cut: re.Pattern[str], text: str) -> Iterator[str]:
+    """Cut where a match begins; each part begins with a line feed and ends behind one."""
+    start = 0
+    for match in cut.finditer(text):
+        yield text[start : match.start() + 1]
+        start = match.start()
+    yield text[start:]
+
+
+def _without_code(text: str) -> str:
+    """Take out fenced code that stands outside of lists and quotes, where fences are certain.
+
+    A fence ends at a line that is indented by less than four columns (CommonMark 0.31 section
+    4.5), and one that stands in no list or quote ends for nothing else.
+    """
+    return _FENCED.sub("\n", text)

@@ -1,0 +1,58 @@
+"""Read the documents of notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from octavo.model.document import KeptDocument
+from octavo.model.identity import ContentId, Epoch, FileId, Position, WorkspaceId
+from octavo.model.initial_document import initial
+from octavo.store.scripts.naming import fetch_named
+from octavo.store.transaction import Row, Script, Transaction
+
+
+class StoredDocuments(NamedTuple):
+    """Documents by their files, and the position of the workspace that they were read at."""
+
+    position: Position
+    documents: dict[FileId, KeptDocument]
+
+
+_DOCUMENTS = """
+    SELECT files.file_id, documents.epoch, documents.state, documents.vector,
+        files.content_id,
+        CASE WHEN documents.epoch IS NULL THEN contents.text END
+    FROM files
+    LEFT JOIN documents ON documents.workspace_id = files.workspace_id
+        AND documents.file_id = files.file_id
+    LEFT JOIN contents ON contents.workspace_id = files.workspace_id
+        AND contents.content_id = files.content_id AND documents.epoch IS NULL
+    WHERE files.workspace_id = $1 AND files.file_id IN ($names)
+"""
+
+
+def documents_of(
+    workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+) -> Script[StoredDocuments | None]:
+    """Answer the documents of those of the notes that there are; None without the workspace."""
+
+    async def script(transaction: Transaction) -> StoredDocuments | None:
+        found = await transaction.fetch_one(
+            "SELECT position FROM workspaces WHERE id = $1", workspace_id
+        )
+        if found is None:
+            return None
+        rows = await fetch_named(transaction, _DOCUMENTS, workspace_id, file_ids)
+        return StoredDocuments(
+            Position(found[0]), {FileId(row[0]): _document(row[1:]) for row in rows}
+        )
+
+    return script
+
+
+def _document(row: Row) -> KeptDocument:
+    epoch, state, vector, content_id, text = row
+    if epoch is None:
+        return initial(ContentId(content_id), text or "")
+    return KeptDocument(Epoch(epoch), bytes(state), bytes(vector))

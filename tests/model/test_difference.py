@@ -1,0 +1,94 @@
+"""Where texts differ: stretches that hold all that differs, at cuts of the finest unit."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.model import difference
+from octavo.model.difference import (
+    Stretch,
+    Unit,
+    common_prefix,
+    common_suffix,
+    lines_of,
+    stretches,
+    words_of,
+)
+
+TEXTS = st.text(st.sampled_from("ab c\n"), max_size=60) | st.text(max_size=60)
+UNITS = st.sampled_from(
+    list[tuple[Unit, ...]]([("line",), ("line", "word"), ("line", "word", "character")])
+)
+
+
+def whole(old: str, new: str) -> Stretch:
+    return Stretch(0, len(old), 0, len(new))
+
+
+def cuts(text: str, unit: Unit) -> set[int]:
+    """The places at which a stretch may begin and end."""
+    if unit == "character":
+        return set(range(len(text) + 1))
+    places, at = {0}, 0
+    # Words are cut within a line, so that a space run ends with it.
+    for piece in lines_of(text) if unit == "line" else words_of(text):
+        at += len(piece)
+        places.add(at)
+    return places
+
+
+@given(TEXTS, TEXTS, UNITS)
+def test_what_stands_between_stretches_is_the_same_in_both_texts(
+    old: str, new: str, units: tuple[Unit, ...]
+) -> None:
+    old_done = new_done = 0
+    for each in stretches(old, new, whole(old, new), units):
+        assert old[old_done : each.old_start] == new[new_done : each.new_start]
+        old_done, new_done = each.old_end, each.new_end
+    assert old[old_done:] == new[new_done:]
+
+
+@given(TEXTS, TEXTS, UNITS)
+def test_stretches_are_in_order_and_apart_and_not_empty(
+    old: str, new: str, units: tuple[Unit, ...]
+) -> None:
+    found = stretches(old, new, whole(old, new), units)
+    assert all(each.old_start < each.old_end or each.new_start < each.new_end for each in found)
+    assert all(before.old_end < after.old_start for before, after in pairwise(found))
+    assert all(before.new_end < after.new_start for before, after in pairwise(found))
+
+
+@given(TEXTS, TEXTS, UNITS)
+def test_stretches_begin_and_end_between_units(old: str, new: str, units: tuple[Unit, ...]) -> None:
+    for each in stretches(old, new, whole(old, new), units):
+        assert {each.old_start, each.old_end} <= cuts(old, units[-1])
+        assert {each.new_start, each.new_end} <= cuts(new, units[-1])
+
+
+@given(st.text(), st.text(), st.text(max_size=2), st.text(max_size=2), st.integers(1, 400))
+def test_what_texts_begin_and_end_with_alike_is_found_to_the_character(
+    before: str, after: str, old: str, new: str, times: int
+) -> None:
+    first, second = before * times + old + after * times, before * times + new + after * times
+    prefix = common_prefix(first, second)
+    assert first[:prefix] == second[:prefix]
+    assert first[prefix : prefix + 1] != second[prefix : prefix + 1] or first == second
+    suffix = common_suffix(first, second, prefix)
+    old_rest, new_rest = first[prefix:], second[prefix:]
+    assert suffix <= min(len(old_rest), len(new_rest))
+    assert old_rest[len(old_rest) - suffix :] == new_rest[len(new_rest) - suffix :]
+    left, right = old_rest[: len(old_rest) - suffix], new_rest[: len(new_rest) - suffix]
+    assert not left or not right or left[-1] != right[-1]
+
+
+def test_lines_that_stand_once_are_anchors_where_all_lines_are_too_many_to_compare(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(difference, "MOST_AT_ONCE", 0)
+    old = [f"{number}\n" if number % 2 else "\n" for number in range(4000)]
+    new = [*old[:1000], "more\n", *old[1000:3000], *old[3010:]]
+    found = stretches("".join(old), "".join(new), whole("".join(old), "".join(new)), ("line",))
+    assert ["".join(new)[each.new_start : each.new_end] for each in found] == ["more\n", ""]
+    assert "".join(old)[found[1].old_start : found[1].old_end] == "".join(old[3000:3010])

@@ -1,0 +1,143 @@
+"""The limits of the grammar: what they refuse, by which name, and what they let pass."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.model.refusal import UnrenderableNote
+from octavo.render import limits
+from octavo.render.limits import LIMITS, MEANINGS, check_renderable
+from tests.render.notes import limit_of, nested, readmes, table
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "over"),
+    [
+        ("length", ("a" * 99 + "\n") * 20_971, ("a" * 99 + "\n") * 20_972),
+        ("length", ("é" * 99 + "\n\n") * 10_485, ("é" * 99 + "\n\n") * 10_486),
+        ("line_length", "a" * LIMITS["line_length"], "a" * (LIMITS["line_length"] + 1)),
+        ("lines", "a\n\n" * LIMITS["lines"], "a\n\n" * (LIMITS["lines"] + 1)),
+        ("nesting", ">" * LIMITS["nesting"], ">" * (LIMITS["nesting"] + 1)),
+        ("nesting", "- " * LIMITS["nesting"] + "a", "- " * (LIMITS["nesting"] + 1) + "a"),
+        ("nesting", nested(LIMITS["nesting"]), nested(LIMITS["nesting"] + 1)),
+        ("nesting", "1. > " * 12 + "a", "1. > " * 13 + "a"),
+        ("nested_lines", ">" * 20 + "a\n" * 7400, ">" * 20 + "a\n" * 7600),
+        ("delimiters", "*a* " * 50_000, "*a* " * 50_001),
+        ("delimiters", "~_" * 50_000, "~_" * 50_001),
+        ("links", "[a](b) " * LIMITS["links"], "[a](b) " * (LIMITS["links"] + 1)),
+        ("links", "![" * LIMITS["links"], "![" * (LIMITS["links"] + 1)),
+        (
+            "references",
+            "[a]: /b\n" * LIMITS["references"],
+            "[a]: /b\n" * (LIMITS["references"] + 1),
+        ),
+        ("table_cells", table(100, 590), table(100, 610)),
+        ("markup", "]" * 1_000_000, "]" * 400_000 + "\n" + "]" * 900_000),
+        ("markup", "<" * 70_000, "<" * 75_000),
+    ],
+)
+def test_note_past_a_limit_is_refused_by_the_name_of_the_limit(
+    limit: str, most: str, over: str
+) -> None:
+    assert limit_of(most) is None
+    assert limit_of(over) == limit
+
+
+def test_refusal_tells_the_limit_its_maximum_and_what_was_found() -> None:
+    with pytest.raises(UnrenderableNote) as refused:
+        check_renderable(">" * 30)
+    refusal = refused.value
+    assert (refusal.limit, refusal.maximum, refusal.found) == ("nesting", LIMITS["nesting"], 30)
+    assert MEANINGS["nesting"] in refusal.detail
+    assert refusal.code == "unrenderable_note"
+
+
+def test_each_limit_has_a_meaning() -> None:
+    assert list(LIMITS) == list(MEANINGS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "- [ ] a task of many, and [a link](note.md)\n" * 10_000,
+        "| a | b | c | d |\n|---|---|---|---|\n" + "| 1 | 2 | 3 | 4 |\n" * 10_000,
+        "![photo](data:image/png;base64," + "QUJD" * 200_000 + ")\n",
+        "```json\n" + '{"a": [1, 2, {"b_c": "*"}], "d": [[[]]]},' * 20_000 + "\n```\n",
+        "~~~\n" + "> > > > > > " * 20 + "\n" * 200_000 + "*" * 200_000 + "\n~~~\n",
+        "* * *\n" + "* " * 60 + "\n" + "- " * 60 + "\n",
+        "=" * 80 + "\n" + "-" * 2000 + "\n" + "#" * 200 + "\n",
+        "Text of a paragraph,\nwrapped by hand.\n\n" * 20_000,
+        "a line of prose in a diary\r\n" * 70_000,
+        "- a\n    - b\n        - c\n            - d\n" * 2000,
+        "".join(f"[{version}]: https://example.org/{version}\n" for version in range(5000)),
+        "日本語の長い段落です。" * 60_000,
+    ],
+)
+def test_ordinary_note_is_accepted_however_long(text: str) -> None:
+    check_renderable(text)
+
+
+def test_readmes_of_the_installed_packages_are_accepted_alone_and_together() -> None:
+    texts = list(readmes())
+    assert len(texts) > 20
+    for text in texts:
+        check_renderable(text)
+    check_renderable("\n\n".join(texts)[:400_000])
+
+
+@pytest.mark.parametrize(
+    "fence",
+    [
+        "```\n{}\n```\n",
+        "~~~~ python\n{}\n~~~~~\n",
+        "````\n```\n{}\n````\n",
+        "   \n```\n{}\n   ```  \n",
+        "```\n{}",
+        "~~~ `a`\n{}\n~~~\n",
+    ],
+)
+def test_signs_in_fenced_code_are_not_counted(fence: str) -> None:
+    check_renderable(fence.format("[" * 30_000))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n```\n{}\n",
+        "``` `a\n{}\n```\n",
+        " ```\n{}\n ```\n",
+        "```\n~~~\n```\n{}\n~~~\n",
+        "```\n```\t\n{}",
+        "> ```\n{}\n> ```\n",
+        "    ```\n{}\n    ```\n",
+        "````\n``````\n{}\n",
+        "a ```\n{}\n```\n",
+    ],
+)
+def test_signs_outside_of_fenced_code_are_counted(text: str) -> None:
+    assert limit_of(text.format("[" * 30_000)) == "links"
+
+
+@pytest.mark.parametrize(
+    "text", ["```\n    ```\n{}", "```\n``` a\n{}", "```\n~~~\n{}", "~~~\n\t~~~\n{}"]
+)
+def test_line_that_does_not_end_a_fence_leaves_its_code_uncounted(text: str) -> None:
+    check_renderable(text.format("[" * 30_000))
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_limits_count_alike_whatever_ends_the_lines(ending: str) -> None:
+    assert limit_of(nested(LIMITS["nesting"]).replace("\n", ending)) is None
+    assert limit_of(nested(LIMITS["nesting"] + 1).replace("\n", ending)) == "nesting"
+
+
+LETTERS = st.text(st.sampled_from("ab \n\t>-*+1.)[]()|`~_:#=\r&;<!\\"), max_size=200)
+
+
+@given(LETTERS, st.integers(1, 400))
+def test_text_that_few_counts_prove_small_passes_no_limit(text: str, times: int) -> None:
+    whole = "\n" + (text * times).replace("\r", "\n") + "\n"
+    if limits._is_small(whole):
+        found = dict(limits._found(whole))
+        assert all(figure <= LIMITS[limit] for limit, figure in found.items())
