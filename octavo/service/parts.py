@@ -11,27 +11,33 @@ from octavo.accounts.attempts import RATES, Attempts, RouteRates
 from octavo.accounts.credentials import REMEMBERED, Credentials
 from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.documenting import Documenting, Threads
+from octavo.actors.housekeeper import Housekeeper
 from octavo.actors.notices import NoticeHub
 from octavo.actors.storage import GroupCommit, storage
 from octavo.actors.sweeper import Sweeper
 from octavo.actors.workspaces import workspaces
-from octavo.documents import Shelf
+from octavo.documents import DocumentLimits, Shelf
 from octavo.http.access import Access
 from octavo.http.pushing import Workspaces
 from octavo.model.attempts import Rate
 from octavo.model.identity import Position, WorkspaceId
 from octavo.model.initial_document import client_of
+from octavo.model.retention import Retention
 from octavo.model.session import DAY, SessionLife
 from octavo.render.limits import check_renderable
 from octavo.service.chance import new_id, now
 from octavo.service.engine import Engine
 from octavo.settings import Settings
-from octavo.store import Store, StoreUnavailable
+from octavo.store import Script, Store, StoreUnavailable
 from octavo.store.postgres import Gap, PostgresStore
 from octavo.store.scripts.announcing import CHANNEL, read_announcement
+from octavo.store.scripts.expiring import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
 from octavo.ws import Frame
 from octavo.ws.notices import changed_frame
+
+RECEIPT_DAYS = 31
+"""Days that a receipt is kept: promised are 30."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,6 +79,11 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
     async def sweep(worker: WorkerContext) -> None:
         await sweeper.run()
 
+    housekeeper = _housekeeper(store, settings, life)
+
+    async def keep_house(worker: WorkerContext) -> None:
+        await housekeeper.run()
+
     async def write_activity(worker: WorkerContext) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(activity.run)
@@ -86,12 +97,13 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
     root.add(WorkerSpec("notices", notices))
     root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
     root.add(WorkerSpec("sweeper", sweep))
+    root.add(WorkerSpec("housekeeper", keep_house))
     if engine.postgres is not None:
         root.add(WorkerSpec("elsewhere", partial(hear_others, engine.postgres, hub)))
     # What this process writes into documents must never be taken for the work of another, nor for
     # what an installation wrote that is now back to an older copy of itself.
     shelf = Shelf(client_of(new_id()))
-    documents = Documenting(shelf, check_renderable, offload=Threads())
+    documents = Documenting(shelf, check_renderable, _document_limits(settings), Threads())
     directory = root.add(
         workspaces(
             store,
@@ -141,6 +153,32 @@ def _pass_on(hub: NoticeHub[Frame], workspace_id: WorkspaceId, position: Positio
         hub.announce_gone(workspace_id)
     else:
         hub.announce(workspace_id, position)
+
+
+def _document_limits(settings: Settings) -> DocumentLimits:
+    return DocumentLimits(
+        update=settings.document_update_size,
+        state=settings.document_size,
+        history=settings.document_history,
+    )
+
+
+def _housekeeper(store: Store, settings: Settings, life: SessionLife) -> Housekeeper:
+    retention = Retention(
+        all_of=int(settings.history_all_days * DAY * 1000),
+        hourly=int(settings.history_hourly_days * DAY * 1000),
+        least=settings.history_least,
+    )
+
+    def end_sessions(now: int) -> Script[bool]:
+        return expire_sessions(*life.alive_since(now))
+
+    return Housekeeper(
+        store,
+        now=now,
+        retention=retention,
+        steps=(lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000), end_sessions),
+    )
 
 
 def _rates(settings: Settings) -> dict[str, RouteRates]:

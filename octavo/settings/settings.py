@@ -107,6 +107,28 @@ class Settings(BaseSettings):
     session_absolute_days: _Days = Field(
         default=90.0, description="days after which a session ends in any case"
     )
+    history_all_days: _Days = Field(
+        default=30.0, description="days in which every revision of a file is kept"
+    )
+    history_hourly_days: _Days = Field(
+        default=90.0,
+        description="days in which the last revision of each hour is kept; of older ones the last "
+        "of each day",
+    )
+    history_least: _Positive = Field(
+        default=20, description="newest revisions of a file that are kept whatever their age"
+    )
+    document_size: Annotated[int, _read(count(65_536))] = Field(
+        default=16_777_216, description="bytes of a note's document, with its history"
+    )
+    document_update_size: Annotated[int, _read(count(1024))] = Field(
+        default=2_097_152, description="bytes of one update of a note's document"
+    )
+    document_history: _Positive = Field(
+        default=8,
+        description="how many times the bytes of its text a document may have; then its history "
+        "is shed, and devices read it anew",
+    )
     sign_in_attempts_per_address: _Positive = Field(
         default=10, description="attempts to sign in to one account within the time of attempts"
     )
@@ -186,6 +208,12 @@ class Settings(BaseSettings):
             yield (
                 "TLS takes a certificate and its key: "
                 f"give both {variable('tls_certificate')} and {variable('tls_key')}, or neither"
+            )
+        if self.history_all_days > self.history_hourly_days:
+            yield (
+                f"every revision is kept for {self.history_all_days:g} days, and those of each hour"
+                f" for {self.history_hourly_days:g} days only: lower"
+                f" {variable('history_all_days')} or raise {variable('history_hourly_days')}"
             )
         if self.session_idle_days > self.session_absolute_days:
             yield (

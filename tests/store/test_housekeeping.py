@@ -1,0 +1,236 @@
+"""What grows old is removed some at a time: revisions, receipts, sessions."""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from itertools import count
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from octavo.actors.housekeeper import EVERY, Housekeeper
+from octavo.model.changeset import Changeset, Create, Operation, Purge, Update, fingerprint
+from octavo.model.content import note_text
+from octavo.model.identity import FileId, MutationId, Position, RevisionId
+from octavo.model.plan import plan
+from octavo.model.retention import DAY, HOUR, Retention
+from octavo.model.revision import Revision
+from octavo.model.tree import Tree
+from octavo.store import Store
+from octavo.store.postgres import open_postgres
+from octavo.store.scripts import thinning
+from octavo.store.scripts.changesets import keep
+from octavo.store.scripts.expiring import expire_receipts, expire_sessions
+from octavo.store.scripts.files import revision, revisions_of
+from octavo.store.scripts.sweeping import sweep
+from octavo.store.scripts.workspaces import delete
+from octavo.store.sqlite import open_inline
+from octavo.store.transaction import Transaction, Value
+from tests.actors.workspace_rig import ANN, VAULT, found_vault
+from tests.model.documents import PlainDocuments
+
+NOW = 1000 * DAY
+RULE = Retention(all_of=2 * DAY, hourly=10 * DAY, least=2)
+Opened = Callable[[], AbstractAsyncContextManager[Store]]
+_numbers = count()
+
+
+class History:
+    """A workspace whose notes were changed at one time or the other."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.tree = Tree()
+        self.position = Position(0)
+
+    async def change(self, operation: Operation, age: int, *, receipt: bool = False) -> Revision:
+        number = next(_numbers)
+        changeset = Changeset(
+            MutationId(f"m{number}"), fingerprint([operation]), ANN, (operation,), receipt
+        )
+        made = plan(
+            self.tree, self.position, changeset, NOW - age, lambda: f"r{number}", PlainDocuments()
+        )
+        await self.store.write(keep(VAULT, self.position, [made], NOW - age))
+        self.position = made.position
+        [change] = made.changes
+        self.tree.put(change.head)
+        return change.head
+
+    async def note(self, file: str, *ages: int, receipt: bool = False) -> list[RevisionId]:
+        """A note with revisions of these ages; answers their ids."""
+        head = await self.change(
+            Create(FileId(file), f"{file}.md", note_text("")), ages[0], receipt=receipt
+        )
+        found = [head.revision_id]
+        for age in ages[1:]:
+            text = note_text(f"{age} old")
+            update = Update(head.file_id, frozenset({head.revision_id}), text)
+            head = await self.change(update, age, receipt=receipt)
+            found.append(head.revision_id)
+        return found
+
+    async def left(self, file: str) -> list[RevisionId]:
+        """The revisions that a note has, the oldest first, each with its text."""
+        script = revisions_of(VAULT, FileId(file), Position(1 << 62), 1000)
+        found = [each.revision_id for each in await self.store.read(script)][::-1]
+        for each in found:
+            stored = await self.store.read(revision(VAULT, FileId(file), each))
+            assert stored is not None
+            assert stored.text is not None
+        return found
+
+    async def count(self, table: str) -> int:
+        async def script(transaction: Transaction) -> int:
+            row = await transaction.fetch_one(f"SELECT COUNT(*) FROM {table}")
+            assert row is not None
+            number: int = row[0]
+            return number
+
+        return await self.store.read(script)
+
+    async def execute(self, sql: str, *arguments: Value) -> None:
+        async def script(transaction: Transaction) -> None:
+            await transaction.execute(sql, *arguments)
+
+        await self.store.write(script)
+
+    def keeper(self, rule: Retention = RULE) -> Housekeeper:
+        return Housekeeper(self.store, now=lambda: NOW / 1000, retention=rule)
+
+
+@asynccontextmanager
+async def on_sqlite() -> AsyncIterator[Store]:
+    store = open_inline()
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+class Housekeeping:
+    """What holds on every engine; derived classes give the fixture ``opened``."""
+
+    @pytest.fixture
+    async def history(self, opened: Opened) -> AsyncIterator[History]:
+        async with opened() as store:
+            await found_vault(store)
+            yield History(store)
+
+    async def test_history_is_thinned_out_and_the_rest_keeps_its_texts(
+        self, history: History
+    ) -> None:
+        old = await history.note("old", *(30 * DAY + 6 * HOUR - n for n in range(6)))
+        young = await history.note("young", 3 * HOUR, 2 * HOUR, HOUR)
+        hourly = await history.note("hourly", 5 * DAY + 2, 5 * DAY + 1, 5 * DAY - HOUR, 3, 2, 1)
+        await history.keeper().round()
+        assert await history.left("old") == old[-2:]
+        assert await history.left("young") == young
+        assert await history.left("hourly") == hourly[1:]
+        assert await history.count("contents") == await history.count("revisions") == 10
+
+    async def test_text_that_a_later_revision_has_stays(self, history: History) -> None:
+        made = await history.note("a", 30 * DAY + 3, 30 * DAY + 2)
+        moved = await history.change(
+            Update(FileId("a"), frozenset({made[-1]}), path="b.md"), 30 * DAY + 1
+        )
+        await history.keeper(Retention(0, 0, 1)).round()
+        assert await history.left("a") == [made[1], moved.revision_id]
+
+    async def test_revision_that_a_receipt_tells_of_stays_until_the_receipt_goes(
+        self, history: History
+    ) -> None:
+        made = await history.note("a", 30 * DAY + 3, 30 * DAY + 2, 30 * DAY + 1, receipt=True)
+        keeper = history.keeper(Retention(0, 0, 1))
+        await keeper.round()
+        assert await history.left("a") == made
+        assert await history.store.write(expire_receipts(NOW - 30 * DAY)) is False
+        assert await history.count("receipts") == 0
+        await keeper.round()
+        assert await history.left("a") == made[-1:]
+
+    async def test_receipt_that_is_young_is_not_removed(self, history: History) -> None:
+        await history.note("a", 2, 1, receipt=True)
+        assert await history.store.write(expire_receipts(NOW - 2)) is False
+        assert await history.count("receipts") == 2
+
+    async def test_each_step_removes_some(
+        self, history: History, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(thinning, "MOST_ROWS", 2)
+        monkeypatch.setattr(thinning, "_LOOKED_AT", 5)
+        made = await history.note("a", *(30 * DAY + 20 - n for n in range(9)))
+        place = thinning.Place(VAULT, FileId("a"))
+        left = []
+        while await history.store.write(thinning.thin(place, Retention(0, 0, 1), NOW)):
+            left.append(len(await history.left("a")))
+        assert left == [7, 5, 3]
+        assert await history.left("a") == made[-1:]
+
+    async def test_every_file_has_its_turn(
+        self, history: History, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(thinning, "_FILES", 2)
+        for name in "abcde":
+            await history.note(name, 30 * DAY + 2, 30 * DAY + 1)
+        await history.keeper(Retention(0, 0, 1)).round()
+        assert [len(await history.left(name)) for name in "abcde"] == [1] * 5
+
+    async def test_thinned_file_is_purged_and_its_workspace_swept_without_a_rest(
+        self, history: History
+    ) -> None:
+        made = await history.note("a", *(30 * DAY + 9 - n for n in range(5)))
+        await history.note("b", *(30 * DAY + 9 - n for n in range(5)))
+        await history.change(Update(FileId("a"), frozenset({made[-1]}), path="c.md"), 5)
+        await history.keeper(Retention(0, 0, 1)).round()
+        await history.execute("UPDATE files SET state = 'deleted' WHERE file_id = 'a'")
+        history.tree.put(replace(history.tree.heads[FileId("a")], state="deleted"))
+        await history.change(Purge(FileId("a")), 1)
+        while await history.store.write(sweep()):
+            pass
+        assert await history.count("contents") == 1
+        await history.store.write(delete(VAULT))
+        while await history.store.write(sweep()):
+            pass
+        for table in ("contents", "revisions", "files", "documents", "purged_contents"):
+            assert await history.count(table) == 0, table
+
+    async def test_sessions_that_ended_are_removed(self, history: History) -> None:
+        for name, created_at, active_at in (("live", 10, 20), ("idle", 10, 14), ("old", 4, 20)):
+            await history.execute(
+                "INSERT INTO sessions (id, account_id, digest, device, client, created_at,"
+                " active_at) VALUES ($1, $2, $3, '', '', $4, $5)",
+                name,
+                ANN,
+                name.encode(),
+                created_at,
+                active_at,
+            )
+        assert await history.store.write(expire_sessions(15, 5)) is False
+        assert await history.count("sessions") == 1
+
+
+class TestSqlite(Housekeeping):
+    @pytest.fixture
+    def opened(self) -> Opened:
+        return on_sqlite
+
+    async def test_rounds_go_on(self, history: History, autojump_clock: MockClock) -> None:
+        made = await history.note("a", 30 * DAY + 2, 30 * DAY + 1)
+        keeper = history.keeper(Retention(0, 0, 1))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(keeper.run)
+            await trio.sleep(EVERY / 2)
+            assert await history.left("a") == made[-1:]
+            again = await history.note("b", 30 * DAY + 2, 30 * DAY + 1)
+            await trio.sleep(EVERY)
+            assert await history.left("b") == again[-1:]
+            nursery.cancel_scope.cancel()
+
+
+class TestPostgres(Housekeeping):
+    @pytest.fixture
+    def opened(self, postgres_url: str) -> Opened:
+        return lambda: open_postgres(postgres_url, random=random.Random(3).random)
