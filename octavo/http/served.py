@@ -8,6 +8,7 @@ from octavo.http.operations.auth import AuthOperations
 from octavo.http.operations.changesets import ChangesetOperations
 from octavo.http.operations.contract import ContractOperations
 from octavo.http.operations.files import FileOperations
+from octavo.http.operations.history import HistoryOperations
 from octavo.http.operations.keys import KeyOperations
 from octavo.http.operations.reading import ReadingOperations
 from octavo.http.operations.registrations import RegistrationOperations
@@ -34,6 +35,7 @@ CONTRACT: tuple[type, ...] = (
     FileOperations,
     ChangesetOperations,
     ReadingOperations,
+    HistoryOperations,
     SyncOperations,
     NoticeOperations,
 )

@@ -27,6 +27,7 @@ from octavo.http.operations.auth import AuthOperations
 from octavo.http.operations.changesets import ChangesetOperations
 from octavo.http.operations.contract import ContractOperations
 from octavo.http.operations.files import FileOperations
+from octavo.http.operations.history import HistoryOperations
 from octavo.http.operations.keys import KeyOperations
 from octavo.http.operations.reading import ReadingOperations
 from octavo.http.operations.registrations import RegistrationOperations
@@ -101,6 +102,7 @@ def front(
             FileOperations(pushing, EarlierTexts(store, pushing.access)),
             ChangesetOperations(pushing, store),
             ReadingOperations(pushing, store),
+            HistoryOperations(store, parts.access),
             SyncOperations(store, parts.access, authenticator),
             NoticeOperations(),
         ],

@@ -17,6 +17,7 @@ from octavo.http.earlier_texts import EarlierTexts
 from octavo.http.operation import Security
 from octavo.http.operations.changesets import ChangesetOperations
 from octavo.http.operations.files import FileOperations
+from octavo.http.operations.history import HistoryOperations
 from octavo.http.operations.reading import ReadingOperations
 from octavo.http.operations.sync import SyncOperations
 from octavo.http.operations.workspaces import WorkspaceOperations
@@ -295,6 +296,7 @@ async def opened() -> AsyncIterator[Front]:
             FileOperations(pushing, EarlierTexts(store, pushing.access)),
             ChangesetOperations(pushing, store),
             ReadingOperations(pushing, store),
+            HistoryOperations(store, access),
             SyncOperations(store, access, authenticator),
         ],
         new_id=lambda: "made-here",

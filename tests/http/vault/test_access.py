@@ -43,6 +43,7 @@ SAMPLES = {
     "listFiles": Sample("read"),
     "listRevisions": Sample("read"),
     "getRevision": Sample("read"),
+    "diffRevisions": Sample("read"),
     "readFiles": Sample("read", {"fileIds": []}),
     "getFeed": Sample("read"),
     "getSnapshot": Sample("read"),
