@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock clean dev
+.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock clean dev yjs
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -21,7 +21,10 @@ run: install ## install, then serve
 dev:
 	@tools/venv.sh dev '$(PYTHON)' $(VENV)
 
-test: dev ## run every test, in two processes; ARGS='-n 0' takes one
+yjs:
+	@tools/yjs.sh
+
+test: dev yjs ## run every test, in two processes; ARGS='-n 0' takes one
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each
@@ -30,8 +33,9 @@ storm: dev ## run the storms of the core under 50,000 schedules each
 simulate: dev ## run the simulation of the whole service under 5,000 schedules
 	@OCTAVO_SIMULATION_SEEDS=5000 $(BIN)/pytest -q tests/simulation $(ARGS)
 
-fuzz: dev ## send a million mutated requests to the wire
-	@OCTAVO_FUZZ_CASES=1000000 $(BIN)/pytest -q tests/wire/test_fuzz.py $(ARGS)
+fuzz: dev yjs ## send a million mutated requests to the wire, and check a million mutated updates
+	@OCTAVO_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 $(BIN)/pytest -q \
+		tests/wire/test_fuzz.py tests/yjs/test_fuzz.py $(ARGS)
 
 siege: dev ## kill, mislead and probe the real server for half an hour
 	@OCTAVO_CRASHES=300 OCTAVO_HOSTILE_CASES=300000 OCTAVO_SCHEMATHESIS_SECONDS=600 \
@@ -65,5 +69,5 @@ lock: dev ## write both lock files anew; ARGS=--upgrade takes the newest version
 		--constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## remove the virtual environment and what the tools left behind
-	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) tests/yjs/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,5 +1,7 @@
 """Documents worked on at once, without threads, as tests that must repeat exactly want them."""
 
+from collections.abc import Callable
+
 from octavo.actors.documenting import Documenting
 from octavo.documents import DocumentLimits, Shelf
 
@@ -7,8 +9,16 @@ CLIENT = 0x0C7A40
 LIMITS = DocumentLimits()
 
 
+def accept(text: str) -> None:
+    """Every text will do."""
+
+
 def inline_documents(
-    *, limits: DocumentLimits = LIMITS, client: int = CLIENT, most_bytes: int = 1 << 24
+    *,
+    limits: DocumentLimits = LIMITS,
+    client: int = CLIENT,
+    most_bytes: int = 1 << 24,
+    check_text: Callable[[str], None] = accept,
 ) -> Documenting:
-    """Documents without a limit of the grammar, in a shelf of their own."""
-    return Documenting(Shelf(client, most_bytes), lambda text: None, limits)
+    """Documents in a shelf of their own."""
+    return Documenting(Shelf(client, most_bytes), check_text, limits)

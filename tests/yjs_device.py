@@ -5,6 +5,8 @@ from typing import Any, Self
 
 from pycrdt import Doc, Text
 
+from octavo.model.document import KeptDocument
+
 Json = dict[str, Any]
 
 
@@ -27,6 +29,12 @@ class Device:
     def of(cls, file: Json, client: int = 7) -> Self:
         """A device that has just read ``file``."""
         return cls(file["document"], client)
+
+    @classmethod
+    def kept(cls, document: KeptDocument, client: int) -> Self:
+        """A device that has a document as the store has it."""
+        state = b64encode(document.state).decode()
+        return cls({"epoch": document.epoch, "state": state}, client)
 
     @property
     def text(self) -> str:

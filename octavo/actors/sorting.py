@@ -1,17 +1,18 @@
 """Changesets whose senders wait, planned one after the other and sorted by what came of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from octavo.actors.core import Envelope
 from octavo.actors.workspace_messages import NotAccepted, Push
 from octavo.model.batch import Batch
-from octavo.model.changeset import size_of
+from octavo.model.changeset import MOST_OPERATIONS, Changeset, size_of
 from octavo.model.identity import MutationId
 from octavo.model.plan import Plan
 from octavo.model.receipt import Receipt
 from octavo.model.refusal import MutationReused, Refusal
+from octavo.model.relinking import moves
 
 BYTES_OF_AN_OPERATION = 16_384
 
@@ -24,8 +25,13 @@ class Waiting(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """In operations: so much text as takes as long as one more counts for one."""
+        """In operations: so much text as takes as long as one more counts for one.
+
+        One that rewrites links is planned alone, as it has to know every text as it is.
+        """
         operations = self.push.changeset.operations
+        if moves(operations):
+            return MOST_OPERATIONS + 1
         return len(operations) + sum(map(size_of, operations)) // BYTES_OF_AN_OPERATION
 
     def accepted(self, receipt: Receipt) -> None:
@@ -52,8 +58,10 @@ class Sorted:
     refused: list[tuple[Waiting, Refusal]] = field(default_factory=list)
 
 
-def plan_all(batch: Batch, waiting: Sequence[Waiting]) -> Sorted:
-    """Plan every changeset that waits; nobody is answered yet."""
+def plan_all(
+    batch: Batch, waiting: Sequence[Waiting], completed: Callable[[Changeset], Changeset]
+) -> Sorted:
+    """Plan every changeset that waits, as it is ``completed``; nobody is answered yet."""
     found = Sorted()
     for sender in waiting:
         changeset = sender.push.changeset
@@ -62,7 +70,7 @@ def plan_all(batch: Batch, waiting: Sequence[Waiting]) -> Sorted:
             same[1].append(sender)
             continue
         try:
-            found.accepted[changeset.mutation_id] = (batch.add(changeset), [sender])
+            found.accepted[changeset.mutation_id] = (batch.add(completed(changeset)), [sender])
         except Refusal as refusal:
             found.refused.append((sender, refusal))
     return found

@@ -24,12 +24,16 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Give a live file new text, a new path, or both; None keeps the head's."""
+    """Give a live file new text, a new path, or both; None keeps the head's.
+
+    With ``rewrite_links`` the links to it follow where it moves, and its own stay what they are.
+    """
 
     file_id: FileId
     if_match: frozenset[str]
     content: NoteText | None = None
     path: str | None = None
+    rewrite_links: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +107,10 @@ def _told(operation: Operation) -> list[object]:
     match operation:
         case Create(file_id, path, content):
             return ["create", file_id, path, content.digest]
-        case Update(file_id, if_match, content, path):
+        case Update(file_id, if_match, content, path, rewrite_links):
             digest = None if content is None else content.digest
-            return ["update", file_id, sorted(if_match), path, digest]
+            told: list[object] = ["update", file_id, sorted(if_match), path, digest]
+            return [*told, "rewrite"] if rewrite_links else told
         case Save(file_id, epoch, update):
             return ["save", file_id, epoch, hashlib.sha256(update).hexdigest()]
         case Delete(file_id, if_match):
@@ -123,8 +128,13 @@ def size_of(operation: Operation) -> int:
     """Answer the bytes of text, or of an update, that an operation brings."""
     if isinstance(operation, Save):
         return len(operation.update)
-    content = operation.content if isinstance(operation, Create | Update | Restore) else None
+    content = content_of(operation)
     return 0 if content is None else content.size
+
+
+def content_of(operation: Operation) -> NoteText | None:
+    """Answer the text that an operation brings; None for an update of a document, too."""
+    return operation.content if isinstance(operation, Create | Update | Restore) else None
 
 
 def writes_document(operation: Operation) -> bool:

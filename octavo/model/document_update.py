@@ -37,6 +37,10 @@ def check_update(update: bytes, have: StateVector, state: bytes) -> CheckedUpdat
     that refers to the document when either has a character past U+FFFF, and for one that inserts
     between a client's later and earlier text.
 
+    One thing is left to whoever applies it. A forged update can name a place that no device could
+    mean, though both ends are there; the text is then another one once the document was stored and
+    loaded, and the same in both libraries. So the text to go by is that of the loaded document.
+
     Raises `DocumentMalformed` for bytes that are no update, `DocumentUnsupported` for one that
     writes more than text, `InvalidContent` for text that a note can't hold, and
     `DocumentDependencyMissing` where it names what neither the document nor the update holds.

@@ -43,8 +43,9 @@ def edits_between(old: str, new: str) -> list[Edit]:
 
     They are in order and never touch each other; equal texts have none. What both texts hold in
     the same order is left alone, so that a concurrent edit stays where it was made. No edit begins
-    or ends within a character, nor between a letter and its combining mark. Where the texts differ
-    in so much that finding the smallest edits would take over half a second, edits are larger.
+    or ends within a character, nor between a letter and its combining marks, of which up to 16
+    are looked at. Edits are larger than they could be where finding the smallest would take over
+    a second.
 
     Raises UnicodeEncodeError for a text with a lone surrogate, which UTF-8 can't hold.
     """

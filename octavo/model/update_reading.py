@@ -11,17 +11,20 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from octavo.model.causal_order import Wait, dependency_missing
-from octavo.model.refusal import DocumentMalformed, DocumentUnsupported, InvalidContent
+from octavo.model.initial_document import ROOT
+from octavo.model.refusal import (
+    DocumentDependencyMissing,
+    DocumentMalformed,
+    DocumentUnsupported,
+    InvalidContent,
+)
 from octavo.model.state_vector import StateVector
 from octavo.model.varint import CLOCK_BOUND, read_varint
-
-ROOT = b"text"
-"""Name of the one shared type of a note's document."""
 
 _GC, _DELETED, _STRING, _SKIP = 0, 1, 4, 10
 _HAS_ORIGIN, _HAS_RIGHT_ORIGIN, _HAS_KEY, _KIND = 0x80, 0x40, 0x20, 0x1F
 _BY_ID, _BY_NAME = 0, 1
-_IN_ROOT = bytes([_BY_NAME, len(ROOT)]) + ROOT
+_IN_ROOT = bytes([_BY_NAME, len(ROOT)]) + ROOT.encode()
 _OTHERS = {
     _GC: "the remains of another shared type",
     2: "JSON",
@@ -62,19 +65,6 @@ class UpdateReading:
     Raises `DocumentMalformed`, `DocumentUnsupported` or `InvalidContent` for what is no update of
     a note's text, and `DocumentDependencyMissing` for a gap in the clocks of a client.
     """
-
-    __slots__ = (
-        "_have",
-        "_update",
-        "breaks",
-        "changes",
-        "cuts",
-        "end",
-        "inverted",
-        "pairs",
-        "structs",
-        "waits",
-    )
 
     def __init__(self, update: bytes, have: StateVector) -> None:
         self.structs = 0
@@ -242,7 +232,7 @@ def _after(clock: int, length: int) -> int:
     return clock + length
 
 
-def _gap(client: int, end: int) -> Exception:
+def _gap(client: int, end: int) -> DocumentDependencyMissing:
     return dependency_missing("what follows an insertion", client, end)
 
 

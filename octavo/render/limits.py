@@ -46,7 +46,7 @@ _WEIGHTS = {"[": 80, "<": 70, "*": 28, "_": 28, "~": 28, "`": 15, "&": 10, "\\":
 _LIGHT = "#$%+-:=>@]^{}"
 _LIGHT_WEIGHT = 4
 _LINE_WEIGHT = 45
-_NESTED_LINE_WEIGHT = 25
+_NESTED_LINE_WEIGHT = 30
 _CELL_WEIGHT = 36
 _SIGNS = ("".join(_WEIGHTS) + _LIGHT + "|").encode()
 _FEW = 20_000
@@ -54,18 +54,20 @@ _FEW = 20_000
 
 _TAB = 4
 # The markers of lists and quotes that a line begins with, behind the line feed before it.
-_MARKERS = re.compile(
-    r"\n((?:[ \t]*+(?:>|[*+\-](?=[ \t\n])|[0-9]{1,9}[.)](?=[ \t\n])))++)",
-)
+_MARKERS = re.compile(r"\n((?:[ \t]*+(?:>|[*+\-](?=[ \t\n])|[0-9]{1,9}[.)](?=[ \t\n])))++)")
 _RULE = re.compile(r"\n[ \t>]*([-*_])(?:[ \t]*\1)*[ \t]*(?=\n)")
 # The second line of a table: only such signs, and a bar among them.
 _COLUMNS = re.compile(r"\n[ \t>]*([|:\-][|:\- \t]*)(?=\n)")
-_FENCED = re.compile(
-    r"\n(?:(`{3,})[^`\n]*(?=\n)(?:\n(?! {0,3}\1`*[ \t]*\n)[^\n]*)*"
-    r"|(~{3,})[^\n]*(?=\n)(?:\n(?! {0,3}\2~*[ \t]*\n)[^\n]*)*)(?:\n[^\n]*|$)"
-)
 # A line that ends every list and quote: it follows a blank one, is not indented, and has no marker.
 _TOP_LEVEL = re.compile(r"\n[ \t]*(?=\n[^\s>*+\-\d])")
+# The end of all lists, an item of one, or a fence with its code and the fence that ends it.
+_FENCES = re.compile(
+    r"\n(?:(?P<top>[ \t]*(?=\n[^\s>*+\-\d]))"
+    r"|(?P<item>[ \t]*(?:[*+\-]|[0-9]{1,9}[.)])(?=[ \t\n]))"
+    r"|(?P<indent> {0,3})"
+    r"(?:(`{3,})[^`\n]*(?=\n)(?:\n(?! {0,3}\4`*[ \t]*\n)[^\n]*)*+"
+    r"|(~{3,})[^\n]*(?:\n(?! {0,3}\5~*[ \t]*\n)[^\n]*)*+)(?:\n[^\n]*|$))"
+)
 _FILLED = re.compile(r"\n[ \t>]*+[^\n]")
 _BLANK = re.compile(r"\n[ \t>]*(?=\n)")
 
@@ -190,9 +192,22 @@ def _parts(cut: re.Pattern[str], text: str) -> Iterator[str]:
 
 
 def _without_code(text: str) -> str:
-    """Take out fenced code that stands outside of lists and quotes, where fences are certain.
+    """Take out fenced code that stands outside of lists and quotes, as far as that is certain.
 
     A fence ends at a line that is indented by less than four columns (CommonMark 0.31 section
-    4.5), and one that stands in no list or quote ends for nothing else.
+    4.5), and one that stands in no list or quote ends for nothing else. An indented fence behind
+    an item may belong to the list: from there on all is counted.
     """
-    return _FENCED.sub("\n", text)
+    kept: list[str] = []
+    done, listed = 0, False
+    for match in _FENCES.finditer(text):
+        if match["item"] is not None:
+            listed = True
+            continue
+        if match["indent"] is not None:
+            if match["indent"] and listed:
+                break
+            kept.append(text[done : match.start()])
+            done = match.end()
+        listed = False
+    return "\n".join([*kept, text[done:]])

@@ -33,6 +33,7 @@ from octavo.store.postgres import Gap, PostgresStore
 from octavo.store.scripts.announcing import CHANNEL, read_announcement
 from octavo.store.scripts.expiring import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
+from octavo.store.scripts.indexing import index_some
 from octavo.ws import Frame
 from octavo.ws.notices import changed_frame
 
@@ -177,7 +178,11 @@ def _housekeeper(store: Store, settings: Settings, life: SessionLife) -> Houseke
         store,
         now=now,
         retention=retention,
-        steps=(lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000), end_sessions),
+        steps=(
+            lambda now: index_some(),
+            lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000),
+            end_sessions,
+        ),
     )
 
 

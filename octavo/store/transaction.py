@@ -10,13 +10,46 @@ milliseconds of Unix time; identifiers are text; what is true is 1.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
+
+from octavo.model.search import Clause
 
 T = TypeVar("T")
 
 Value = str | int | float | bytes | None
 # What stands in a row is known by the statement that asked for it.
 Row = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedNote:
+    """What the full text index has of a note: the words of its path and title, and of a text.
+
+    ``number`` is what the index knows it by, ``content_id`` names the text.
+    """
+
+    number: int
+    content_id: str
+    path: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Which notes are to be found.
+
+    Attributes:
+        clauses: what each has to hold, in its name or its body.
+        names: whether its name has to hold all of them.
+        below: what its path begins with, and the first text behind all that begin so.
+        limit: how many are answered at most.
+    """
+
+    clauses: Sequence[Clause]
+    names: bool
+    below: tuple[str, str] | None
+    limit: int
 
 
 class Transaction(Protocol):
@@ -42,6 +75,28 @@ class Transaction(Protocol):
 
         Where one process has the database for itself, nobody is told.
         """
+
+    # The full text index is the engine's own. It holds notes by numbers, which grow; a number
+    # belongs to a row of the table ``indexed``.
+
+    async def put_words(
+        self, workspace_id: str, notes: Sequence[tuple[str, str, str]]
+    ) -> Sequence[int]:
+        """Take notes into the full text index: path, title and text of each.
+
+        Answers their numbers, in order.
+        """
+
+    async def rename_words(
+        self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
+    ) -> None:
+        """Give notes that are in the full text index other paths; they keep their numbers."""
+
+    async def drop_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
+        """Take notes out of the full text index, while their texts are still kept."""
+
+    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
+        """Answer the ids of notes that match, those first that were taken in last."""
 
 
 Script = Callable[[Transaction], Awaitable[T]]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from octavo.model.refusal import UnrenderableNote
 from octavo.render import limits
 from octavo.render.limits import LIMITS, MEANINGS, check_renderable
+from octavo.render.parser import parse
 from tests.render.notes import limit_of, nested, readmes, table
 
 
@@ -93,6 +94,9 @@ def test_readmes_of_the_installed_packages_are_accepted_alone_and_together() -> 
         "~~~~ python\n{}\n~~~~~\n",
         "````\n```\n{}\n````\n",
         "   \n```\n{}\n   ```  \n",
+        "  ```\n{}\n ```\n",
+        "- a\n\nb\n   ```\n{}\n```\n",
+        "- a\n```\n{}\n```\n",
         "```\n{}",
         "~~~ `a`\n{}\n~~~\n",
     ],
@@ -106,7 +110,8 @@ def test_signs_in_fenced_code_are_not_counted(fence: str) -> None:
     [
         "```\n```\n{}\n",
         "``` `a\n{}\n```\n",
-        " ```\n{}\n ```\n",
+        "- a\n  ```\n{}\n  ```\n",
+        "   ```\n```\n{}",
         "```\n~~~\n```\n{}\n~~~\n",
         "```\n```\t\n{}",
         "> ```\n{}\n> ```\n",
@@ -132,12 +137,64 @@ def test_limits_count_alike_whatever_ends_the_lines(ending: str) -> None:
     assert limit_of(nested(LIMITS["nesting"] + 1).replace("\n", ending)) == "nesting"
 
 
-LETTERS = st.text(st.sampled_from("ab \n\t>-*+1.)[]()|`~_:#=\r&;<!\\"), max_size=200)
+SIGNS = st.text(st.sampled_from("ab \n\t>-*+1.)[]()|`~_:#=\r&;<!\\"), max_size=200)
+LINES = st.sampled_from(
+    [
+        *("```", "````", "~~~", "   ```", "    ```", "``` a", "``` `", "~~~ `", "\t~~~", "```\t"),
+        *("> ```", "- ```", "- a", "> a", "  a", "", " ", ">", "[a]", "[a]: b", "[a]: b 'c", "c'"),
+        *("a|b|c", "|-|-|-|", "-|-|-", "  |:-:|-|-|", "> a|b", "> -|-", "- a|b", "  -|-", "* * *"),
+        *(
+            "1. a",
+            "    - b",
+            "      > c",
+            "- - - a",
+            "> - > a",
+            "\t- a",
+            "  * b",
+            "a",
+            "===",
+            "---",
+        ),
+    ]
+)
+NOTES = st.lists(LINES, max_size=30).map("\n".join)
 
 
-@given(LETTERS, st.integers(1, 400))
+def marked(text: str) -> str:
+    """The text as the functions behind the check take it."""
+    return "\n" + text.replace("\r", "\n") + "\n"
+
+
+@given(SIGNS, st.integers(1, 400))
 def test_text_that_few_counts_prove_small_passes_no_limit(text: str, times: int) -> None:
-    whole = "\n" + (text * times).replace("\r", "\n") + "\n"
+    whole = marked(text * times)
     if limits._is_small(whole):
         found = dict(limits._found(whole))
         assert all(figure <= LIMITS[limit] for limit, figure in found.items())
+
+
+@given(NOTES)
+def test_only_fenced_code_is_left_out_of_the_count(text: str) -> None:
+    counted = limits._without_code(marked(text))
+    told = "".join(token.content for token in parse(text) if token.type == "inline")
+    assert all(told.count(sign) <= counted.count(sign) for sign in "[abc*|")
+
+
+@given(NOTES, st.integers(1, 3))
+def test_parser_finds_no_more_than_was_counted(text: str, times: int) -> None:
+    whole = f"{text}\n" * times
+    tokens = parse(whole)
+    with pytest.MonkeyPatch.context() as patch:
+        # Counts that are given for few are rougher than those for many.
+        patch.setattr(limits, "_FEW", 0)
+        found = dict(limits._found(limits._without_code(marked(whole))))
+    containers = [token for token in tokens if token.type.startswith(("blockquote", "list_item"))]
+    deepest = depth = lines = 0
+    for token in containers:
+        depth += token.nesting
+        deepest = max(deepest, depth)
+        lines += token.map[1] - token.map[0] if token.map is not None else 0
+    assert deepest <= found["nesting"]
+    assert lines <= found["nested_lines"]
+    cells = sum(token.type in ("td_open", "th_open") for token in tokens)
+    assert cells <= found["table_cells"]

@@ -26,12 +26,12 @@ def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
 
     async def accept(self: Workspace, known: Any, waiting: Any) -> None:  # noqa: ANN401
         planned_at, now = known.position, int(self._now() * 1000)
-        known, drafts, stored = await self._drafts(known, [])
-        batch, found, _ = await self._plan(known, now, waiting, drafts, stored)
+        batch, found, documents, drafts = await self._planner.plan(known, waiting, now)
         announce, self._announce = self._announce, lambda workspace_id, position: None
         await self._publish(known, batch, found)
         if batch.plans:
-            await self._store.write(keep(self._id, planned_at, batch.plans, now))
+            await self._store.write(keep(self._id, planned_at, batch.plans, now, documents))
+        drafts.settle()
         self._announce = announce
         announce(self._id, known.position)
 

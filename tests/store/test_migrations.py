@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from octavo.store import StatementInvalid, StoreUnusable
-from octavo.store.migrations import Migration, pending, shipped
+from octavo.store.migrations import Engine, Migration, pending, shipped
 from octavo.store.postgres.migrating import collated
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import applied_version, migrate, statements
@@ -20,8 +20,24 @@ KNOWN = (
 )
 
 
-def test_shipped_are_numbered_from_one_without_gaps() -> None:
-    assert [migration.version for migration in shipped()] == list(range(1, len(shipped()) + 1))
+ENGINES: tuple[Engine, ...] = ("sqlite", "postgres")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_shipped_are_numbered_from_one_without_gaps(engine: Engine) -> None:
+    versions = [migration.version for migration in shipped(engine)]
+    assert versions == list(range(1, len(versions) + 1))
+
+
+def test_engines_have_the_same_steps() -> None:
+    one, other = ([(each.version, each.name) for each in shipped(engine)] for engine in ENGINES)
+    assert one == other
+
+
+def test_step_in_two_ways_is_another_text_on_each_engine() -> None:
+    one, other = ([each.digest for each in shipped(engine)] for engine in ENGINES)
+    assert one[0] == other[0]
+    assert one != other
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
@@ -96,6 +112,7 @@ def test_wheel_holds_the_migrations(tmp_path: Path) -> None:
     assert found.returncode == 0, found.stderr.decode()
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         names = set(wheel.namelist())
-    for migration in shipped():
-        name = f"{migration.version:04}_{migration.name}.sql"
-        assert f"octavo/store/migrations/{name}" in names
+    for engine in ENGINES:
+        for migration in shipped(engine):
+            name = f"octavo/store/migrations/{migration.version:04}_{migration.name}"
+            assert {f"{name}.sql", f"{name}.{engine}.sql"} & names

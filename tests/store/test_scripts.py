@@ -33,7 +33,7 @@ from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.receipts import receipts
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
-from octavo.store.transaction import T
+from octavo.store.transaction import IndexedNote, Matching, T
 from tests.actors.workspace_rig import ANN, VAULT, found_vault, serving
 from tests.model.documents import PlainDocuments
 
@@ -89,6 +89,26 @@ class _Counted:
     async def notify(self, channel: str, payload: str) -> None:
         self._counting.statements += 1
         await self._transaction.notify(channel, payload)
+
+    async def put_words(
+        self, workspace_id: str, notes: Sequence[tuple[str, str, str]]
+    ) -> Sequence[int]:
+        self._counting.statements += 1
+        return await self._transaction.put_words(workspace_id, notes)
+
+    async def rename_words(
+        self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
+    ) -> None:
+        self._counting.statements += 1
+        await self._transaction.rename_words(workspace_id, notes)
+
+    async def drop_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
+        self._counting.statements += 1
+        await self._transaction.drop_words(workspace_id, notes)
+
+    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
+        self._counting.statements += 1
+        return await self._transaction.match_words(workspace_id, matching)
 
 
 @asynccontextmanager
@@ -159,7 +179,7 @@ class Scripts:
     ) -> None:
         made = planned(Tree(), 0, "m", *creates(500))
         await store.write(keep(VAULT, Position(0), [made], 7))
-        assert store.statements == 6
+        assert store.statements == 9
         file_ids = [change.head.file_id for change in made.changes]
         revision_ids = [change.head.revision_id for change in made.changes]
         heads, revisions = await store.read_much(files.files(VAULT, file_ids, revision_ids, ROOMY))
@@ -176,7 +196,7 @@ class Scripts:
         tree = Tree()
         plans = [planned(tree, n, f"m{n}", each) for n, each in enumerate(creates(60))]
         await store.write(keep(VAULT, Position(0), plans, 7))
-        assert store.statements == 7
+        assert store.statements == 10
         names = [MutationId(f"m{n}") for n in range(60)]
         found = await store.read_much(receipts(VAULT, [*names, MutationId("none")]))
         assert store.statements == 2
@@ -194,7 +214,7 @@ class Scripts:
         purged = planned(tree, 2, "purged", *purges)
         await store.write(keep(VAULT, Position(0), [made, deleted], 7))
         await store.write(keep(VAULT, Position(2), [purged], 7))
-        assert store.statements == 8
+        assert store.statements == 9
         file_ids = [each.head.file_id for each in made.changes]
         revision_ids = [each.head.revision_id for each in made.changes]
         assert await store.read_much(files.files(VAULT, file_ids, revision_ids, ROOMY)) == ([], [])
@@ -277,8 +297,9 @@ class Scripts:
         steps = 0
         while await store.write(sweep()):
             steps += 1
-        # One for revisions and texts, one for each of the other tables, and the last.
-        assert steps == 4
+        # Three for the indexes, one for revisions and texts, one for each other table with
+        # rows, and the last.
+        assert steps == 7
         for table in ("contents", "files", "revisions", "receipts", "members"):
             assert await rows_of(store, table) == {other}
         assert await rows_of(store, "deleted_workspaces", "id") == set()

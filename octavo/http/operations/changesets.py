@@ -16,7 +16,7 @@ from octavo.http.file_documents import ChangesetResult, changeset_result
 from octavo.http.file_problems import OF_CHANGES, TooManyFiles
 from octavo.http.identifier import Identifier
 from octavo.http.operation import Security, operation
-from octavo.http.operations.files import LONGEST_CHANGE, text_of
+from octavo.http.operations.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE, text_of
 from octavo.http.operations.workspaces import WorkspacePath
 from octavo.http.problems import InvalidRequest, NotFound
 from octavo.http.pushing import Pushing
@@ -61,6 +61,10 @@ class UpdateOperation(_Guarded):
     op: Literal["update"]
     text: str | MISSING = MISSING
     path: str | MISSING = MISSING
+    rewrite_links: bool = False
+    """With a path: every note that links to the file is changed in the same changeset, and so are
+    the file's own links, so that all of them lead where they led. Those notes stand behind the
+    operations in the answer."""
 
 
 class SaveOperation(_Single):
@@ -159,6 +163,11 @@ class ChangesetOperations:
             for index, each in enumerate(body.operations)
             if isinstance(each, UpdateOperation) and each.text is MISSING and each.path is MISSING
         ]
+        idle += [
+            (f"/operations/{index}/rewriteLinks", LINKS_WITHOUT_PATH)
+            for index, each in enumerate(body.operations)
+            if isinstance(each, UpdateOperation) and each.rewrite_links and each.path is MISSING
+        ]
         if idle:
             raise InvalidRequest(errors=idle)
         named = {
@@ -208,7 +217,7 @@ def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> Operati
         case UpdateOperation():
             text = None if given.text is MISSING else text_of(given.text)
             path = None if given.path is MISSING else given.path
-            return Update(file_id, frozenset({given.if_match}), text, path)
+            return Update(file_id, frozenset({given.if_match}), text, path, given.rewrite_links)
         case SaveOperation():
             return Save(file_id, Epoch(given.epoch), given.update)
         case DeleteOperation():

@@ -22,6 +22,7 @@ from octavo.http.file_problems import (
     InvalidPath,
     MutationReused,
     PathConflict,
+    TooManyFiles,
     UnrenderableNote,
     refusals_as_problems,
 )
@@ -50,6 +51,7 @@ _OF_PLACES = (PathConflict, InvalidPath, InvalidGraph)
 _OF_TEXTS = (InvalidContent, UnrenderableNote)
 _OF_HEADS = (HeadMoved, IfMatchRequired)
 EMPTY_VECTOR = b"\0"
+LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
 _ANY = FileId("")
 """Stands for the id that a client leaves to the server."""
 
@@ -84,6 +86,9 @@ class UpdateFileInput(ContractModel):
 
     text: str | MISSING = MISSING
     path: str | MISSING = MISSING
+    rewrite_links: bool = False
+    """With a path: notes that link to the file are changed with it, and so are its own links, so
+    that all of them lead where they led. The feed tells which notes changed."""
     mutation_id: Identifier | MISSING = MISSING
 
 
@@ -155,7 +160,7 @@ class FileOperations:
         summary="Give a file new text, a new path, or both",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*_OF_ANY, *_OF_PLACES, *_OF_HEADS, MutationReused, *_OF_TEXTS),
+        problems=(*_OF_ANY, *_OF_PLACES, *_OF_HEADS, MutationReused, *_OF_TEXTS, TooManyFiles),
         body=json_body(UpdateFileInput, limit=LONGEST_CHANGE),
     )
     async def update_file(
@@ -169,7 +174,10 @@ class FileOperations:
             expected_heads(headers.if_match),
             None if body.text is MISSING else text_of(body.text),
             None if body.path is MISSING else body.path,
+            body.rewrite_links,
         )
+        if body.rewrite_links and body.path is MISSING:
+            raise InvalidRequest(errors=[("/rewriteLinks", LINKS_WITHOUT_PATH)])
         return await self._push(call, path, update, body.mutation_id)
 
     @operation(
@@ -271,7 +279,8 @@ class FileOperations:
             mutation_id,
             asked=(change if asked is None else asked,),
         )
-        [outcome] = receipt.outcomes
+        # Behind it stand the notes whose links follow.
+        outcome = receipt.outcomes[0]
         tag = (b"etag", entity_tag(outcome.head.revision_id))
         return Reply(file_change(outcome), headers=(tag,))
 

@@ -3,7 +3,8 @@
 Each is a file ``NNNN_name.sql`` beside this module, numbered from 1 without gaps. What a database
 has of them is recorded in it, with the digest of the text that was executed; so a file that was
 released never changes. They are written in the common subset of the engines; what an engine needs
-otherwise, it rewrites.
+otherwise, it rewrites. A step that the engines take in ways of their own has a file for each of
+them, ``NNNN_name.sqlite.sql`` and ``NNNN_name.postgres.sql``.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Literal
 
 from octavo.store.errors import StoreUnusable
 
@@ -26,7 +28,9 @@ APPLIED = "SELECT version, digest FROM migrations"
 NEWEST = "SELECT COALESCE(MAX(version), 0) FROM migrations"
 RECORD_ONE = "INSERT INTO migrations (version, name, digest) VALUES ($1, $2, $3)"
 
-_FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
+Engine = Literal["sqlite", "postgres"]
+
+_FILE = re.compile(r"(\d{4})_([a-z0-9_]+)(?:\.(sqlite|postgres))?\.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,12 @@ class Migration:
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
-def shipped() -> tuple[Migration, ...]:
-    """Read the migrations of this version of Octavo, in order."""
+def shipped(engine: Engine = "sqlite") -> tuple[Migration, ...]:
+    """Read the migrations of this version of Octavo, in order; each engine has as many."""
     found = []
     for resource in files(__name__).iterdir():
         named = _FILE.fullmatch(resource.name)
-        if named is not None:
+        if named is not None and named[3] in (None, engine):
             found.append(Migration(int(named[1]), named[2], resource.read_text("utf-8")))
     return tuple(sorted(found, key=lambda migration: migration.version))
 

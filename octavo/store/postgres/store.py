@@ -178,7 +178,7 @@ class PostgresStore:
         except FAILURES as error:
             raise opening_failure(error) from error
         try:
-            await migrate(connection, shipped())
+            await migrate(connection, shipped("postgres"))
         finally:
             connection.terminate()
 

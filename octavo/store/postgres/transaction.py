@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from octavo.model.search.tags import tag_of
 from octavo.store.errors import StoreError
 from octavo.store.postgres.connection import Connection
 from octavo.store.postgres.failures import FAILURES, failure
-from octavo.store.transaction import Row, Value
+from octavo.store.postgres.search import DROP, NUMBERS, PUT, PUT_NAME, match, name_vector, rows_of
+from octavo.store.transaction import IndexedNote, Matching, Row, Value
 
 _CHANGING = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 
@@ -66,6 +68,33 @@ class PostgresTransaction:
             await self._connection.executemany(sql, rows)
         except FAILURES as error:
             raise self._failed(error) from error
+
+    async def put_words(
+        self, workspace_id: str, notes: Sequence[tuple[str, str, str]]
+    ) -> Sequence[int]:
+        """Take notes into the full text index; answer their numbers, in order."""
+        numbers = [row[0] for row in await self.fetch_all(NUMBERS, len(notes))]
+        await self.execute_many(PUT, rows_of(workspace_id, numbers, notes))
+        return numbers
+
+    async def rename_words(
+        self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
+    ) -> None:
+        """Give notes that are in the full text index other paths."""
+        tag = tag_of(workspace_id)
+        rows = [
+            (workspace_id, note.number, name_vector(tag, path, note.title)) for note, path in notes
+        ]
+        await self.execute_many(PUT_NAME, rows)
+
+    async def drop_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
+        """Take notes out of the full text index."""
+        await self.execute_many(DROP, [(workspace_id, note.number) for note in notes])
+
+    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
+        """Answer the ids of notes that match, those first that were taken in last."""
+        sql, arguments = match(workspace_id, matching)
+        return [row[0] for row in await self.fetch_all(sql, *arguments)]
 
     def _require_going(self) -> None:
         if self.failure is not None:

@@ -9,6 +9,7 @@ from octavo.model.document import KeptDocument
 from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
 from octavo.model.plan import Plan
 from octavo.store.scripts.announcing import announce
+from octavo.store.scripts.indexing import index_changes
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.rows import COLUMNS, COUNT, values_of
 from octavo.store.transaction import Script, Transaction, Value
@@ -87,24 +88,25 @@ def keep(
     async def script(transaction: Transaction) -> None:
         await _fence(transaction, workspace_id, planned_at, plans[-1].position)
         await _keep_receipts(transaction, workspace_id, plans, now)
+        changed = [change for plan in plans for change in plan.changed]
         heads: dict[str, tuple[Value, ...]] = {}
         revisions: list[tuple[Value, ...]] = []
         contents: list[tuple[Value, ...]] = []
         purged: list[tuple[Value, ...]] = []
-        for plan in plans:
-            for change in plan.changed:
-                row = (workspace_id, *values_of(change.head))
-                heads[change.head.file_id] = row
-                revisions.append(row)
-                if change.content is not None:
-                    contents.append((workspace_id, change.head.content_id, change.content.text))
-                if change.outcome == "purged":
-                    purged.append((workspace_id, change.head.file_id))
+        for change in changed:
+            row = (workspace_id, *values_of(change.head))
+            heads[change.head.file_id] = row
+            revisions.append(row)
+            if change.content is not None:
+                contents.append((workspace_id, change.head.content_id, change.content.text))
+            if change.outcome == "purged":
+                purged.append((workspace_id, change.head.file_id))
         if revisions:
             await announce(transaction, workspace_id, plans[-1].position)
         await _each(transaction, _KEEP_HEAD, [*heads.values()])
         await _each(transaction, _KEEP_REVISION, revisions)
         await _each(transaction, _KEEP_CONTENT, contents)
+        await index_changes(transaction, workspace_id, changed)
         kept = [(workspace_id, file_id, *document) for file_id, document in documents]
         await _each(transaction, _KEEP_DOCUMENT, kept)
         await _each(transaction, _FORGET_DOCUMENT, purged)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from octavo.model.feed import page_end
+from octavo.model.identity import WorkspaceId
+from octavo.store.scripts.indexing import forget_some
 from octavo.store.transaction import Row, Script, Transaction
 
 MOST_ROWS = 500
@@ -42,6 +44,9 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
     found = await transaction.fetch_one("SELECT id FROM deleted_workspaces ORDER BY id LIMIT 1")
     if found is None:
         return False
+    # The indexes are emptied by the texts, as long as these are there.
+    if await forget_some(transaction, WorkspaceId(found[0])):
+        return True
     slice_ = _slice(await transaction.fetch_all(_OF_WORKSPACE, found[0], MOST_ROWS))
     if slice_:
         # A text has the id of the revision that brought it.

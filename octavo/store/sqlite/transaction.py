@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.placeholders import Translations
-from octavo.store.transaction import Row, Script, T, Value
+from octavo.store.sqlite.search import DROP, NUMBER, PUT, TEXT, match, renamed, row_of
+from octavo.store.transaction import IndexedNote, Matching, Row, Script, T, Value
 
 
 class SqliteTransaction:
@@ -74,6 +75,45 @@ class SqliteTransaction:
             self._connection.executemany(translated, rows)
         except STATEMENT_ERRORS as error:
             raise self._failed(error) from error
+
+    async def put_words(
+        self, workspace_id: str, notes: Sequence[tuple[str, str, str]]
+    ) -> Sequence[int]:
+        """Take notes into the full text index; answer their numbers, in order."""
+        row = await self.fetch_one(NUMBER, len(notes))
+        last = len(notes) if row is None else row[0]
+        numbers = range(last + 1 - len(notes), last + 1)
+        rows = (
+            row_of(workspace_id, number, *note) for number, note in zip(numbers, notes, strict=True)
+        )
+        await self.execute_many(PUT, rows)
+        return numbers
+
+    async def rename_words(
+        self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
+    ) -> None:
+        """Give notes that are in the full text index other paths."""
+        for note, path in notes:
+            text = await self._text(workspace_id, note)
+            left, taken = renamed(workspace_id, note, path, text)
+            await self.execute(DROP, *left)
+            await self.execute(PUT, *taken)
+
+    async def drop_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
+        """Take notes out of the full text index, while their texts are still kept."""
+        for note in notes:
+            text = await self._text(workspace_id, note)
+            row = row_of(workspace_id, note.number, note.path, note.title, text)
+            await self.execute(DROP, *row)
+
+    async def _text(self, workspace_id: str, note: IndexedNote) -> str:
+        row = await self.fetch_one(TEXT, workspace_id, note.content_id)
+        return "" if row is None else row[0]
+
+    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
+        """Answer the ids of notes that match, those first that were taken in last."""
+        sql, arguments = match(workspace_id, matching)
+        return [row[0] for row in await self.fetch_all(sql, *arguments)]
 
     def _failed(self, error: BaseException) -> StoreError:
         self.failure = failure(error, reading=self._reading)

@@ -233,7 +233,7 @@ class Note:
     async def read(self, **headers: str) -> Answer:
         return await self.front.owner.get(self.place, **headers)
 
-    async def update(self, **document: str) -> Answer:
+    async def update(self, **document: object) -> Answer:
         return self._seen(await self.front.owner.put(self.place, document, if_match=self.tag))
 
     async def delete(self) -> Answer:

@@ -1,0 +1,20 @@
+"""Links between the files of a workspace: found in Markdown, resolved, and kept when files move."""
+
+from octavo.model.links.extraction import Link, links_of
+from octavo.model.links.headings import Heading, has_heading, headings_of
+from octavo.model.links.resolution import keys_of_link, keys_of_path, place_rank, places_of, resolve
+from octavo.model.links.rewriting import rewrite_links
+
+__all__ = [
+    "Heading",
+    "Link",
+    "has_heading",
+    "headings_of",
+    "keys_of_link",
+    "keys_of_path",
+    "links_of",
+    "place_rank",
+    "places_of",
+    "resolve",
+    "rewrite_links",
+]

@@ -1,0 +1,230 @@
+"""The leaf blocks of a Markdown text that hold inline content: where they begin and end.
+
+Follows the first phase of the parsing strategy in CommonMark (0.31, appendix): containers, then
+leaves. What code holds, fenced or indented, and what an HTML comment holds is left out. Other
+blocks of HTML are read as paragraphs.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MOST_CONTAINERS = 32
+"""Quotes and lists inside each other that are followed: a line never costs more than its length."""
+
+_TAB = 4
+_QUOTE = 0
+# Columns: three, a marker of ten, four.
+_WIDEST = 20
+_BLANK = re.compile(r"[ \t\r]*+$")
+_BULLET = re.compile(r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t\r]|$)")
+_FENCE = re.compile(r"`{3,}+(?=[^`]*+$)|~{3,}+")
+_HEADING = re.compile(r"(#{1,6})(?=[ \t\r]|$)")
+_UNDERLINE = re.compile(r"(?:=++|-++)[ \t\r]*+$")
+_RULE = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+)\r?+$")
+# A line that begins so, outside all containers, goes on with a paragraph or begins one.
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz[(!")
+
+
+class Leaf(NamedTuple):
+    """A block of inline content in ``text[start:end]``; ``level`` is 0 for a paragraph.
+
+    The lines of a paragraph in a quote or a list stand there with their markers.
+    """
+
+    start: int
+    end: int
+    level: int
+
+
+class _Blocks:
+    """What is open at a line: containers, and at most one leaf."""
+
+    def __init__(self) -> None:
+        # A quote, or the column at which the content of a list item begins, from its container on.
+        self.containers: list[int] = []
+        self.fence = ""
+        self.comment = False
+        # Of the open paragraph; -1 for none.
+        self.start = self.end = -1
+        self.found: list[Leaf] = []
+
+    def close(self, level: int = 0) -> None:
+        if self.start >= 0:
+            self.found.append(Leaf(self.start, self.end, level))
+            self.start = -1
+
+    def paragraph(self, start: int, end: int) -> None:
+        if self.start < 0:
+            self.start = start
+        self.end = end
+
+    def line(self, line: str, offset: int) -> None:
+        if _BLANK.match(line):
+            self._blank(offset)
+            return
+        at, column = 0, 0
+        for depth, container in enumerate(self.containers):
+            at_content, width = _indent(line, at, column)
+            if container == _QUOTE:
+                if width < _TAB and line.startswith(">", at_content):
+                    at, column = _behind_marker(line, at_content + 1, column + width + 1)
+                    continue
+            elif width >= container:
+                at, column = _skip(line, at, column, container)
+                continue
+            if not self._lazy(line, at_content, width):
+                self._leave(depth)
+            break
+        self._leaf(line, at, column, offset)
+
+    def _blank(self, offset: int) -> None:
+        # It ends a quote, and goes on with a list.
+        if _QUOTE in self.containers:
+            self._leave(self.containers.index(_QUOTE))
+        self._leaf("", 0, 0, offset)
+
+    def _lazy(self, line: str, at: int, width: int) -> bool:
+        """Whether a line that has left its container still goes on with the paragraph there."""
+        if self.start < 0 or self.fence or self.comment:
+            return False
+        return width >= _TAB or not _opens(line, at)
+
+    def _leave(self, depth: int) -> None:
+        self.close()
+        self.fence, self.comment = "", False
+        del self.containers[depth:]
+
+    def _leaf(self, line: str, at: int, column: int, offset: int) -> None:
+        while True:
+            start, width = _indent(line, at, column)
+            if self.fence:
+                if width < _TAB and line.startswith(self.fence, start):
+                    rest = line[start:].strip()
+                    if not rest.strip(self.fence[0]):
+                        self.fence = ""
+                return
+            if self.comment:
+                self.comment = "-->" not in line[at:]
+                return
+            if _BLANK.match(line, start):
+                self.close()
+                return
+            if width >= _TAB:
+                if self.start >= 0:
+                    self.paragraph(offset + start, offset + len(line))
+                return
+            marker = self._container(line, start)
+            if marker is None:
+                break
+            container, at = marker
+            self.close()
+            column = column + width + (at - start)
+            if container == _QUOTE:
+                at, column = _behind_marker(line, at, column)
+            else:
+                content, space = _indent(line, at, column)
+                # Code, or nothing, begins one column behind the marker.
+                space = 1 if space > _TAB or _BLANK.match(line, content) else space
+                container = width + container + space
+                at, column = _skip(line, at, column, space)
+            self.containers.append(container)
+        self._text(line, start, offset)
+
+    def _container(self, line: str, start: int) -> tuple[int, int] | None:
+        """Answer what begins a container at ``start``: a quote, or the width of a marker."""
+        if len(self.containers) >= MOST_CONTAINERS:
+            return None
+        if line[start] == ">":
+            return _QUOTE, start + 1
+        bullet = _BULLET.match(line, start)
+        if bullet is None or _RULE.match(line, start):
+            return None
+        if self.start >= 0 and not self._interrupts(line, bullet):
+            return None
+        return bullet.end() - start, bullet.end()
+
+    def _interrupts(self, line: str, bullet: re.Match[str]) -> bool:
+        if _UNDERLINE.match(line, bullet.start()):
+            return False
+        if _BLANK.match(line, bullet.end()):
+            return False
+        return bullet[0] in ("-", "+", "*", "1.", "1)") or bool(self.containers)
+
+    def _text(self, line: str, start: int, offset: int) -> None:
+        fence = _FENCE.match(line, start)
+        if fence is not None:
+            self.close()
+            self.fence = fence[0]
+            return
+        heading = _HEADING.match(line, start)
+        if heading is not None:
+            self.close()
+            self.found.append(Leaf(offset + heading.end(), offset + len(line), len(heading[1])))
+            return
+        if line.startswith("<!--", start):
+            self.close()
+            self.comment = line.find("-->", start + 4) < 0
+            return
+        if self.start >= 0 and _UNDERLINE.match(line, start):
+            self.close(1 if line[start] == "=" else 2)
+            return
+        if _RULE.match(line, start):
+            self.close()
+            return
+        self.paragraph(offset + start, offset + len(line))
+
+
+def leaves_of(text: str) -> Iterator[Leaf]:
+    """Answer the paragraphs and headings of ``text``, in order; takes linear time."""
+    blocks = _Blocks()
+    offset = 0
+    for line in text.split("\n"):
+        if line[:1] in _PLAIN and not blocks.containers and not blocks.fence and not blocks.comment:
+            if blocks.start < 0:
+                blocks.start = offset
+            blocks.end = offset + len(line)
+        elif line or blocks.containers or blocks.fence or blocks.comment:
+            blocks.line(line, offset)
+        else:
+            blocks.close()
+        offset += len(line) + 1
+    blocks.close()
+    return iter(blocks.found)
+
+
+def _opens(line: str, at: int) -> bool:
+    """Whether a block that can interrupt a paragraph begins at ``at``."""
+    if line[at] in "<>":
+        return line[at] == ">" or line.startswith("<!--", at)
+    return any(each.match(line, at) for each in (_BULLET, _FENCE, _HEADING, _RULE))
+
+
+def _indent(line: str, at: int, column: int) -> tuple[int, int]:
+    """Answer where the white space from ``at`` on ends, and how many columns it has.
+
+    It is not followed beyond what any container asks for.
+    """
+    begin = column
+    while at < len(line) and column < begin + _WIDEST:
+        if line[at] == " ":
+            column += 1
+        elif line[at] == "\t":
+            column += _TAB - column % _TAB
+        else:
+            break
+        at += 1
+    return at, column - begin
+
+
+def _skip(line: str, at: int, column: int, columns: int) -> tuple[int, int]:
+    """Answer the place ``columns`` of white space on; a tab that is wider is taken whole."""
+    end = column + columns
+    while at < len(line) and column < end and line[at] in " \t":
+        column += 1 if line[at] == " " else _TAB - column % _TAB
+        at += 1
+    return at, column
+
+
+def _behind_marker(line: str, at: int, column: int) -> tuple[int, int]:
+    return _skip(line, at, column, 1)

@@ -1,0 +1,118 @@
+"""Link destinations and titles (CommonMark 0.31 section 6.3), and what they say of a file."""
+
+import re
+from html import unescape
+from typing import NamedTuple
+from urllib.parse import unquote
+
+DESTINATION = re.compile(
+    r"<((?:[^<>\\\n]|\\.)*+)>|((?!<)(?:[^\x00-\x20\x7f\\]|\\[^\x00-\x20\x7f]|\\)++)"
+)
+"""A destination where no parenthesis ends it: that of a definition."""
+
+MOST_PARENTHESES = 4
+"""Inside each other, in a destination without brackets: each may be looked through so often."""
+_PLAIN = re.compile(r"(?:[^\x00-\x20\x7f\\()]|\\[!-/:-@\[-`{-~]|\\)++")
+_SPACE = re.compile(r"[ \t\r]*+(?:\n[ \t>]*+)?")
+_TITLE = re.compile(r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)""", re.DOTALL)
+_EMPTY_LINE = re.compile(r"\n[ \t]*+\n")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+# Where the path ends, which no entity or escape hides.
+_PATH_END = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});|\\?[?#]")
+_PLAIN_PATH = re.compile(r"(?!//)[^&\\%?#:]*+")
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:|//|\\\\")
+
+
+class Destination(NamedTuple):
+    """A destination in a text.
+
+    Attributes:
+        leads_here: whether it has neither scheme nor host.
+        path: decoded.
+        fragment: decoded; empty for none.
+        start: of the path in the text.
+        end_of_path: behind that.
+        end: behind the destination.
+    """
+
+    leads_here: bool
+    path: str
+    fragment: str
+    start: int
+    end_of_path: int
+    end: int
+
+
+def find_destination(text: str, at: int, end: int) -> Destination | None:
+    """Answer the destination behind the parenthesis of an inline link; None when it is none."""
+    space = _SPACE.match(text, at, end)
+    at = at if space is None else space.end()
+    if text.startswith("<", at):
+        found = DESTINATION.match(text, at, end)
+        return None if found is None else read_destination(text, found)
+    close, depth = at, 0
+    while close < end:
+        plain = _PLAIN.match(text, close, end)
+        close = close if plain is None else plain.end()
+        letter = text[close] if close < end else ""
+        if letter == "(" and depth < MOST_PARENTHESES:
+            depth += 1
+        elif letter == ")" and depth:
+            depth -= 1
+        else:
+            break
+        close += 1
+    return None if depth else _read(text, at, close, close)
+
+
+def read_destination(text: str, found: re.Match[str]) -> Destination:
+    """Answer what was matched by `DESTINATION`."""
+    group = 1 if found[1] is not None else 2
+    return _read(text, *found.span(group), found.end())
+
+
+def _read(text: str, start: int, stop: int, end: int) -> Destination:
+    raw = text[start:stop]
+    if _PLAIN_PATH.fullmatch(raw):
+        return Destination(True, raw, "", start, stop, end)
+    cut = next(
+        (each for each in _PATH_END.finditer(raw) if not each[0].startswith("&")),
+        None,
+    )
+    at = len(raw) if cut is None else cut.start()
+    behind = _unescaped(raw[at:])
+    path = _unescaped(raw[:at])
+    return Destination(
+        _ELSEWHERE.match(path) is None,
+        unquote(path),
+        unquote(behind.partition("#")[2]),
+        start,
+        start + at,
+        end,
+    )
+
+
+def _unescaped(raw: str) -> str:
+    if "&" not in raw and "\\" not in raw:
+        return raw
+    parts = []
+    at = 0
+    for found in re.finditer(rf"{_ENTITY.pattern}|{_ESCAPE.pattern}", raw):
+        parts += [raw[at : found.start()], found[1] or unescape(found[0])]
+        at = found.end()
+    return "".join((*parts, raw[at:]))
+
+
+def end_of_title(text: str, at: int, end: int, closing: str = ")") -> int | None:
+    """Answer the place behind an optional title and ``closing``; None when they don't follow."""
+    space = _SPACE.match(text, at, end)
+    behind = at if space is None else space.end()
+    if behind > at:
+        title = _TITLE.match(text, behind, end)
+        if title is not None and _EMPTY_LINE.search(title[0]) is None:
+            space = _SPACE.match(text, title.end(), end) if closing else None
+            behind = title.end() if space is None else space.end()
+    if not text.startswith(closing, behind) or behind + len(closing) > end:
+        return None
+    return behind + len(closing)

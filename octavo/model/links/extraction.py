@@ -1,0 +1,204 @@
+"""Find the links of a Markdown text that lead to files.
+
+Inline links, images, reference definitions (CommonMark 0.31 sections 4.7, 6.3, 6.4), and wiki links
+``[[note#heading|label]]`` with their embeds ``![[image.png]]``. What has a scheme or a host leads
+elsewhere and is left out; so is what stands in code. Every pass over the text is linear.
+"""
+
+import re
+from typing import Literal, NamedTuple
+
+from octavo.model.links.blocks import Leaf, leaves_of
+from octavo.model.links.destination import (
+    DESTINATION,
+    Destination,
+    end_of_title,
+    find_destination,
+    read_destination,
+)
+
+LinkKind = Literal["standard", "wiki"]
+
+_TOKEN = re.compile(
+    r"\\[!-/:-@\[-`{-~]|`++|<!--|<[A-Za-z/][^<>\n]*+>|!?\[\[(?!\[)|!?\[|\]", re.DOTALL
+)
+# What most links look like: its label, path and fragment can be taken as they stand.
+_EASY = re.compile(
+    r"[^\[\]`<\\\n]*+\]\((?!//)([^\x00-\x20\x7f()<\\&%?#:]*+)(?:#([^\x00-\x20\x7f()<\\&%]*+))?\)"
+)
+_WIKI = re.compile(r"([^\[\]\n]++)\]\](?!\()")
+_DEFINITION = re.compile(
+    r"[ \t>]*+\[(?!\^)((?:[^\[\]\\]|\\.){1,999}+)\]:[ \t]*+(?:\n[ \t>]*+)?", re.DOTALL
+)
+_END_OF_LINE = re.compile(r"[ \t\r]*+(?:\n|\Z)")
+_BETWEEN = re.compile(r"[ \t\r]*+\n?[ \t>]*+")
+
+
+class Link(NamedTuple):
+    """A link to a file of the workspace, or to a heading of its own note.
+
+    Attributes:
+        kind: how it is written.
+        embed: whether it shows what it leads to: an image, or an embed.
+        target: the path or name it gives, decoded; empty for one to its own note.
+        heading: the fragment, decoded; empty for none.
+        start: of what is decoded to ``target``, in the text.
+        end: behind that.
+        whole: of a wiki link begin and end with its brackets; of others the same as above.
+    """
+
+    kind: LinkKind
+    embed: bool
+    target: str
+    heading: str
+    start: int
+    end: int
+    whole: tuple[int, int]
+
+
+def links_of(text: str) -> list[Link]:
+    """Answer the links of ``text`` that lead to files, in the order of their targets there."""
+    if "](" not in text and "[[" not in text and "]:" not in text:
+        return []
+    found: list[Link] = []
+    for leaf in leaves_of(text):
+        if text.find("[", leaf.start, leaf.end) >= 0:
+            _Inline(text, leaf, found).scan()
+    return sorted(found, key=lambda link: link.start)
+
+
+class _Inline:
+    """The links of one leaf."""
+
+    def __init__(self, text: str, leaf: Leaf, found: list[Link]) -> None:
+        self._text = text
+        self._leaf = leaf
+        self._end = leaf.end
+        self._found = found
+        # Of each open bracket, whether it begins an image.
+        self._open: list[bool] = []
+        # A link holds no links: brackets below this one begin none any more.
+        self._dead = 0
+        self._fences: dict[int, list[int]] | None = None
+        self._comment_ends = True
+
+    def scan(self) -> None:
+        text, end = self._text, self._end
+        at = self._leaf.start
+        if not self._leaf.level:
+            at = self._definitions(at)
+        while (token := _TOKEN.search(text, at, end)) is not None:
+            at = self._token(token)
+
+    def _token(self, token: re.Match[str]) -> int:
+        text, kind, behind = self._text, token[0], token.end()
+        if kind[0] == "\\":
+            return behind
+        if kind[0] == "`":
+            return self._behind_code(behind, len(kind))
+        if kind == "<!--":
+            close = text.find("-->", behind, self._end) if self._comment_ends else -1
+            self._comment_ends = close >= 0
+            return behind if close < 0 else close + 3
+        if kind.endswith("[["):
+            wiki = _WIKI.match(text, behind, self._end)
+            if wiki is not None:
+                self._wiki(token.start(), kind[0] == "!", wiki)
+                return wiki.end()
+            # Two brackets: the image, if it is one, is the outer.
+            self._open += [kind[0] == "!", False]
+        elif kind.endswith("["):
+            easy = _EASY.match(text, behind, self._end)
+            if easy is not None:
+                return self._easy(easy, kind[0] == "!")
+            self._open.append(kind[0] == "!")
+        elif kind == "]" and self._open:
+            return self._close(behind)
+        return behind
+
+    def _easy(self, easy: re.Match[str], image: bool) -> int:
+        if not image:
+            self._dead = len(self._open)
+        path, fragment, span = easy[1], easy[2] or "", easy.span(1)
+        if path or fragment:
+            self._found.append(Link("standard", image, path, fragment, *span, span))
+        return easy.end()
+
+    def _close(self, behind: int) -> int:
+        image = self._open.pop()
+        depth = len(self._open)
+        alive = image or depth >= self._dead
+        self._dead = min(self._dead, depth)
+        if not alive or not self._text.startswith("(", behind):
+            return behind
+        destination = find_destination(self._text, behind + 1, self._end)
+        if destination is None:
+            return behind
+        close = end_of_title(self._text, destination.end, self._end)
+        if close is None:
+            return behind
+        if not image:
+            self._dead = depth
+        self._standard(destination, image)
+        return close
+
+    def _definitions(self, at: int) -> int:
+        """Take the definitions that a paragraph begins with; answer where they end."""
+        text, end = self._text, self._end
+        while (label := _DEFINITION.match(text, at, end)) is not None:
+            found = DESTINATION.match(text, label.end(), end)
+            if found is None or not label[1].strip():
+                break
+            destination = read_destination(text, found)
+            behind = _behind_definition(text, found.end(), end)
+            if behind is None:
+                break
+            self._standard(destination, False)
+            at = behind
+        return at
+
+    def _standard(self, destination: Destination, embed: bool) -> None:
+        if destination.leads_here and (destination.path or destination.fragment):
+            span = (destination.start, destination.end_of_path)
+            self._found.append(
+                Link("standard", embed, destination.path, destination.fragment, *span, span)
+            )
+
+    def _wiki(self, start: int, embed: bool, wiki: re.Match[str]) -> None:
+        # In a table the bar is escaped.
+        given = wiki[1].partition("|")[0].removesuffix("\\")
+        path, _, heading = given.partition("#")
+        target = path.strip()
+        if target or heading.strip():
+            begin = wiki.start() + len(path) - len(path.lstrip())
+            whole = (start, wiki.end())
+            self._found.append(
+                Link("wiki", embed, target, heading.strip(), begin, begin + len(target), whole)
+            )
+
+    def _behind_code(self, at: int, length: int) -> int:
+        """Answer the end of the code span whose fence ends at ``at``; ``at`` when it is none."""
+        if self._fences is None:
+            self._fences = {}
+            for run in re.finditer("`++", self._text[self._leaf.start : self._end]):
+                place = run.start() + self._leaf.start
+                self._fences.setdefault(len(run[0]), []).append(place)
+            for places in self._fences.values():
+                places.reverse()
+        places = self._fences.get(length, [])
+        while places and places[-1] < at:
+            places.pop()
+        return places.pop() + length if places else at
+
+
+def _behind_definition(text: str, at: int, end: int) -> int | None:
+    """Answer where the line ends on which a destination, or its title, is the last thing."""
+    ended = _END_OF_LINE.match(text, at, end)
+    space = _BETWEEN.match(text, at, end)
+    if space is not None and space.end() > at:
+        title = end_of_title(text, at, end, closing="")
+        if title is not None and title > space.end():
+            behind = _END_OF_LINE.match(text, title, end)
+            if behind is not None:
+                return behind.end()
+    return None if ended is None else ended.end()

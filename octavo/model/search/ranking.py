@@ -1,0 +1,99 @@
+"""Which of the files that hold what was asked for answer it best.
+
+A score is made of one text alone: how often the words stand there for its length, how near to each
+other, and whether they stand in its title, its name or a heading. What other texts hold, of this
+workspace or another, changes nothing.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo.model.search.folding import folded
+from octavo.model.search.hits import Finder, finders_of
+from octavo.model.search.query import Query
+
+# Of BM25 (Robertson and Zaragoza 2009, section 3.4), with a fixed length in place of the average.
+_SATURATION = 1.2
+_LENGTH_WEIGHT = 0.5
+_USUAL_LENGTH = 4000.0
+_TITLE = 3.0
+_NAME = 2.0
+_FOLDER = 0.5
+_HEADING = 0.5
+_NEAR = 1.0
+_NEAR_CHARACTERS = 100.0
+_MOST_HITS = 100
+
+_HEADINGS = re.compile(r"^ {0,3}#{1,6}[ \t]++([^\n]++)", re.MULTILINE)
+MOST_HEADINGS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file that holds what was asked for; ``text`` is None when it was not read."""
+
+    workspace_id: WorkspaceId
+    file_id: FileId
+    revision_id: RevisionId
+    path: str
+    changed_at: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with its score, which is greater than 0, and its title, if it has one."""
+
+    candidate: Candidate
+    score: float
+    title: str | None
+
+
+def ranked(candidates: Iterable[Candidate], query: Query) -> list[Ranked]:
+    """Answer the candidates, the best first; of equal ones that which changed last."""
+    finders = finders_of(query.clauses)
+    found = [_rank(candidate, finders) for candidate in candidates]
+    return sorted(
+        found,
+        key=lambda each: (-each.score, -each.candidate.changed_at, each.candidate.file_id),
+    )
+
+
+def title_of(text: str) -> str | None:
+    """Answer the first heading of a text, as it is written; None when it has none."""
+    heading = _HEADINGS.search(text)
+    return None if heading is None else _title(heading[1])
+
+
+def _title(heading: str) -> str | None:
+    return heading.strip().rstrip("#").strip() or None
+
+
+def _rank(candidate: Candidate, finders: Sequence[Finder]) -> Ranked:
+    text = candidate.text or ""
+    found = _HEADINGS.finditer(text) if "#" in text else iter(())
+    headings = [each[1] for each in islice(found, MOST_HEADINGS)]
+    title = _title(headings[0]) if headings else None
+    folder, _, name = candidate.path.rpartition("/")
+    places = [
+        (_TITLE, folded(title or "")),
+        (_NAME, folded(name)),
+        (_FOLDER, folded(folder)),
+        (_HEADING, folded("\n".join(headings[1:]))),
+    ]
+    body = folded(text)
+    usual = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * len(body) / _USUAL_LENGTH
+    score = 0.0
+    firsts = []
+    for finder in finders:
+        hits = [start for start, _ in islice(finder.spans(body), _MOST_HITS)]
+        firsts += hits[:1]
+        score += len(hits) * (_SATURATION + 1) / (len(hits) + _SATURATION * usual)
+        score += sum(weight for weight, place in places if finder.stands_in(place))
+    if len(firsts) > 1:
+        gap = (max(firsts) - min(firsts)) / (len(firsts) - 1)
+        score += _NEAR / (1 + gap / _NEAR_CHARACTERS)
+    return Ranked(candidate, round(score / len(finders), 4), title)

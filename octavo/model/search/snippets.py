@@ -1,0 +1,112 @@
+"""Short pieces of a text that show why it was found."""
+
+import unicodedata
+from dataclasses import dataclass
+from itertools import islice
+
+from octavo.model.search.folding import folded_in_place
+from octavo.model.search.hits import finders_of
+from octavo.model.search.query import Query
+
+MOST_SNIPPETS = 3
+_BEFORE = 60
+_LENGTH = 200
+_MOST_HITS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A piece of a text on one line, and what to mark in it.
+
+    Attributes:
+        text: the piece, in NFC, with single spaces; as it was written otherwise.
+        marks: begin and end of each hit in ``text``, in characters (code points), in order.
+    """
+
+    text: str
+    marks: tuple[tuple[int, int], ...]
+
+
+def snippets_of(text: str, query: Query) -> list[Snippet]:
+    """Answer up to three pieces of ``text`` where most different clauses stand together.
+
+    They come in the order of the text, and none overlaps another. Without hits there are none.
+    """
+    text = unicodedata.normalize("NFC", text)
+    hits = _hits(text, query)
+    windows: list[tuple[int, int]] = []
+    rated = sorted(range(len(hits)), key=lambda at: (-_clauses_near(hits, at), hits[at][0]))
+    for at in rated:
+        start = max(0, hits[at][0] - _BEFORE)
+        end = min(len(text), start + _LENGTH)
+        if all(end <= other[0] or start >= other[1] for other in windows):
+            windows.append((start, end))
+        if len(windows) == MOST_SNIPPETS:
+            break
+    return [_snippet(text, *_trimmed(text, *each), hits) for each in sorted(windows)]
+
+
+def _hits(text: str, query: Query) -> list[tuple[int, int, int]]:
+    """Answer begin, end and clause of hits in the text, in order, without overlaps."""
+    body, places = folded_in_place(text)
+    found = []
+    for clause, finder in enumerate(finders_of(query.clauses)):
+        for start, end in islice(finder.spans(body), _MOST_HITS):
+            if places is None:
+                found.append((start, end, clause))
+            else:
+                found.append((places[start], places[end - 1] + 1, clause))
+    hits: list[tuple[int, int, int]] = []
+    for hit in sorted(found, key=lambda each: (each[0], -each[1])):
+        if not hits or hit[0] >= hits[-1][1]:
+            hits.append(hit)
+    return hits
+
+
+def _clauses_near(hits: list[tuple[int, int, int]], at: int) -> int:
+    end = hits[at][0] - _BEFORE + _LENGTH
+    near = set()
+    for start, _, clause in hits[at : at + 20]:
+        if start >= end:
+            break
+        near.add(clause)
+    return len(near)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Begin and end a piece between words, where there is a space soon."""
+    if start > 0:
+        space = text.find(" ", start, start + 20)
+        start = start if space < 0 else space + 1
+    if end < len(text):
+        space = text.rfind(" ", end - 20, end)
+        end = end if space < 0 else space
+    return start, end
+
+
+def _snippet(text: str, start: int, end: int, hits: list[tuple[int, int, int]]) -> Snippet:
+    parts: list[str] = []
+    length = 0
+
+    def add(piece: str) -> int:
+        nonlocal length
+        told = "".join(" " if character.isspace() else character for character in piece)
+        while "  " in told:
+            told = told.replace("  ", " ")
+        if told.startswith(" ") and (not parts or parts[-1].endswith(" ")):
+            told = told[1:]
+        if told:
+            parts.append(told)
+            length += len(told)
+        return length
+
+    marks = []
+    at = start
+    for hit in hits:
+        if hit[0] >= start and hit[1] <= end:
+            begin = add(text[at : hit[0]])
+            marks.append((begin, add(text[hit[0] : hit[1]])))
+            at = hit[1]
+    add(text[at:end])
+    whole = "".join(parts)
+    return Snippet(whole.rstrip(), tuple(marks))

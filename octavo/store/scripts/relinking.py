@@ -1,0 +1,55 @@
+"""Read the notes whose links may have to change when files move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.refusal import TooManyFiles
+from octavo.store.scripts.files import files
+from octavo.store.scripts.linking import linking_to
+from octavo.store.transaction import Script, Transaction
+
+MOST_NOTES = 1000
+"""Notes that one changeset changes beside those that it names."""
+MOST_BYTES = 16 * 1024 * 1024
+"""Of their texts."""
+
+
+class ToRelink(NamedTuple):
+    """Texts of live notes, moved ones among them, as they are at a position."""
+
+    position: Position
+    texts: dict[FileId, str]
+
+
+def notes_to_relink(
+    workspace_id: WorkspaceId, moving: Mapping[FileId, str]
+) -> Script[ToRelink | None]:
+    """Answer the notes that the moves of files to new paths may concern.
+
+    None: there is no such workspace. Raises `TooManyFiles` when they are more, or longer, than
+    one changeset takes.
+    """
+
+    async def script(transaction: Transaction) -> ToRelink | None:
+        found = await transaction.fetch_one(
+            "SELECT position FROM workspaces WHERE id = $1", workspace_id
+        )
+        if found is None:
+            return None
+        moved, _ = await files(workspace_id, [*moving], [], MOST_BYTES)(transaction)
+        linking, more = await linking_to(
+            workspace_id, [*moving], [*moving.values()], FileId(""), MOST_BYTES
+        )(transaction)
+        if more is not None or len(linking) > MOST_NOTES:
+            raise TooManyFiles(
+                f"More than {MOST_NOTES} notes, or {MOST_BYTES >> 20} MiB of them, link to what"
+                " moves: move it in parts, or without rewriteLinks."
+            )
+        texts = {each.revision.file_id: each.text for each in moved if each.text is not None}
+        texts |= {each.file_id: each.text for each in linking}
+        return ToRelink(Position(found[0]), texts)
+
+    return script

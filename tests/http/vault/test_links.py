@@ -1,0 +1,140 @@
+"""Links over HTTP: those of a file, those to it, and those that lead nowhere."""
+
+import pytest
+
+from octavo.http.access import Access
+from octavo.http.application import Application
+from octavo.http.contract import contract_of
+from octavo.http.operation import Security
+from octavo.http.operations.links import LinkOperations
+from octavo.http.possible import possible_problems
+from tests.http.vault.front import NOBODYS, Client, Front, Json, refusal
+
+READ = {200, 400, 401, 403, 404, 423, 500, 503}
+
+
+@pytest.fixture
+def application(front: Front) -> Application:
+    return Application(
+        [LinkOperations(front.store, Access(front.store))],
+        new_id=lambda: "made-here",
+        log_request=lambda _: None,
+        authenticators={Security.SESSION_OR_KEY: front.authenticator},
+        strict=True,
+    )
+
+
+@pytest.fixture
+def reader(application: Application) -> Client:
+    return Client(application, "reader")
+
+
+async def test_links_of_a_file_and_those_to_it_are_told(front: Front, reader: Client) -> None:
+    one = await front.note("x/one.md", "# One\n\n[two](two.md#part) ![[none.png]]")
+    two = await front.note("x/two.md", "# Two\n\n## Part\n\n[[one|1]] [[one]] [up](#two)")
+    answer = await reader.get(f"{one.place}/links")
+    assert (answer.status, answer.json()) == (
+        200,
+        {
+            "outgoing": [
+                {
+                    "kind": "standard",
+                    "embed": False,
+                    "target": "two.md",
+                    "heading": "part",
+                    "fileId": two.id,
+                    "path": "x/two.md",
+                    "headingFound": True,
+                },
+                {
+                    "kind": "wiki",
+                    "embed": True,
+                    "target": "none.png",
+                    "heading": None,
+                    "fileId": None,
+                    "path": None,
+                    "headingFound": None,
+                },
+            ],
+            "incoming": [
+                {
+                    "fileId": two.id,
+                    "path": "x/two.md",
+                    "title": "Two",
+                    "kind": "wiki",
+                    "embed": False,
+                    "target": "one",
+                    "heading": None,
+                }
+            ],
+            "next": None,
+        },
+    )
+    told = (await reader.get(f"{two.place}/links")).json()
+    assert [(each["target"], each["fileId"]) for each in told["outgoing"]] == [
+        ("one", one.id),
+        ("", two.id),
+    ]
+
+
+async def test_links_to_a_file_come_in_pages(front: Front, reader: Client) -> None:
+    one = await front.note("one.md", "[[two]]")
+    for number in range(5):
+        await front.note(f"n{number}.md", "[[one]]")
+    found: list[Json] = []
+    page = (await reader.get(f"{one.place}/links?limit=2")).json()
+    assert len(page["outgoing"]) == 1
+    while page["next"] is not None:
+        found += page["incoming"]
+        page = (await reader.get(f"{one.place}/links?limit=2&after={page['next']}")).json()
+        assert page["outgoing"] == []
+    found += page["incoming"]
+    assert sorted(each["path"] for each in found) == [f"n{number}.md" for number in range(5)]
+
+
+async def test_links_that_lead_nowhere_come_in_pages(front: Front, reader: Client) -> None:
+    await front.note("one.md", "[[two]] [[three]] [web](https://example.org) [[one]] [](#x)")
+    two = await front.note("two.md", "![x](none.png) [[three#part]]")
+    items = await reader.pages(f"{front.place}/links/unresolved", 1)
+    assert [(each["path"], each["target"], each["heading"]) for each in items] == [
+        ("one.md", "three", None),
+        ("two.md", "none.png", None),
+        ("two.md", "three", "part"),
+    ]
+    await two.delete()
+    items = await reader.pages(f"{front.place}/links/unresolved", 100)
+    assert [each["target"] for each in items] == ["two", "three"]
+
+
+@pytest.mark.parametrize("state", ["deleted", "purged", "unknown"])
+async def test_file_that_is_not_live_has_no_links(front: Front, reader: Client, state: str) -> None:
+    note = await front.note("one.md", "[[one]]")
+    if state != "unknown":
+        await note.delete()
+    if state == "purged":
+        await note.purge()
+    place = note.place if state != "unknown" else f"{front.files}/{NOBODYS}"
+    assert refusal(await reader.get(f"{place}/links")) == (404, "not_found")
+
+
+async def test_strangers_see_no_links(front: Front, application: Application) -> None:
+    note = await front.note("one.md")
+    stranger = Client(application, "stranger")
+    for place in (f"{note.place}/links", f"{front.place}/links/unresolved"):
+        assert refusal(await stranger.get(place)) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    "after", ["x", "WyIiLCAieCJd", "WyIiLCAiLTEiXQ", "WyIiXQ", "WyIiLCAiwrIiXQ"]
+)
+async def test_cursor_that_is_none_is_refused(front: Front, reader: Client, after: str) -> None:
+    note = await front.note("one.md")
+    for place in (f"{note.place}/links", f"{front.place}/links/unresolved"):
+        answer = await reader.get(f"{place}?after={after}")
+        assert refusal(answer) == (400, "invalid_request")
+
+
+def test_operations_are_declared_as_they_are_specified() -> None:
+    for found in contract_of((LinkOperations,)):
+        possible = found.statuses | {each.status for each in possible_problems(found)}
+        assert (found.method, possible) == ("GET", READ)

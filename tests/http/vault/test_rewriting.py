@@ -1,0 +1,103 @@
+"""Links that follow the files they lead to, in the changeset that moves these."""
+
+from tests.http.vault.front import NOBODYS, Front, Note, refusal
+
+
+async def text_of(note: Note) -> str:
+    text: str = (await note.read()).json()["text"]
+    return text
+
+
+def move(note: Note, path: str, **more: object) -> dict[str, object]:
+    return {
+        "op": "update",
+        "fileId": note.id,
+        "ifMatch": note.revision,
+        "path": path,
+        "rewriteLinks": True,
+        **more,
+    }
+
+
+async def test_every_link_to_a_moved_note_is_rewritten_in_the_same_changeset(front: Front) -> None:
+    target = await front.note("topic.md", "# Topic\n")
+    standard = await front.note("a.md", 'See [it](topic.md#topic "title") and `[[topic]]`.\n')
+    wiki = await front.note("deep/b.md", "See [[topic|it]], [other](../a.md).\n")
+    other = await front.note("c.md", "No link to the topic.\n")
+    answer = await target.update(path="far/away/theme.md", rewriteLinks=True)
+    assert answer.json()["path"] == "far/away/theme.md"
+    assert await text_of(standard) == (
+        'See [it](far/away/theme.md#topic "title") and `[[topic]]`.\n'
+    )
+    assert await text_of(wiki) == "See [[theme|it]], [other](../a.md).\n"
+    feed = (await front.owner.get(f"{front.place}/feed?after=4", sync_protocol="1")).json()
+    assert {each["fileId"] for each in feed["entries"]} == {target.id, standard.id, wiki.id}
+    assert {each["position"] for each in feed["entries"]} == {5}
+    assert (await other.read()).header("etag") == other.tag
+
+
+async def test_folder_moves_with_the_links_into_it_and_out_of_it(front: Front) -> None:
+    one = await front.note("old/one.md", "[two](two.md) [up](../home.md)\n")
+    two = await front.note("old/two.md", "[one](one.md)\n")
+    home = await front.note("home.md", "[one](old/one.md)\n")
+    answer = await front.push(move(one, "new/sub/one.md"), move(two, "new/sub/two.md"))
+    changes = answer.json()["changes"]
+    assert [each["fileId"] for each in changes] == [one.id, two.id, home.id]
+    assert [each["outcome"] for each in changes] == ["updated"] * 3
+    assert await text_of(one) == "[two](two.md) [up](../../home.md)\n"
+    assert await text_of(two) == "[one](one.md)\n"
+    assert await text_of(home) == "[one](new/sub/one.md)\n"
+
+
+async def test_swap_keeps_each_link_with_its_file(front: Front) -> None:
+    one, two = await front.note("1.md", "one"), await front.note("2.md", "two")
+    links = await front.note("links.md", "[one](1.md) [two](2.md)")
+    assert (await front.push(move(one, "2.md"), move(two, "1.md"))).status == 200
+    assert await text_of(links) == "[one](2.md) [two](1.md)"
+
+
+async def test_move_without_being_asked_leaves_links_alone(front: Front) -> None:
+    target = await front.note("topic.md")
+    links = await front.note("a.md", "[it](topic.md)")
+    await target.update(path="theme.md")
+    assert await text_of(links) == "[it](topic.md)"
+
+
+async def test_moved_note_with_a_new_text_has_that_text(front: Front) -> None:
+    target = await front.note("a/topic.md", "[up](../home.md)")
+    await front.note("home.md", "[it](a/topic.md)")
+    answer = await front.push(move(target, "topic.md", text="[up](home.md)"))
+    assert [each["outcome"] for each in answer.json()["changes"]] == ["updated"] * 2
+    assert await text_of(target) == "[up](home.md)"
+
+
+async def test_refused_move_changes_no_link(front: Front) -> None:
+    target = await front.note("topic.md")
+    await front.note("taken.md")
+    links = await front.note("a.md", "[it](topic.md)")
+    assert refusal(await front.push(move(target, "taken.md"))) == (409, "path_conflict")
+    stale = {**move(target, "free.md"), "ifMatch": NOBODYS}
+    assert refusal(await front.push(stale)) == (412, "head_moved")
+    assert await text_of(links) == "[it](topic.md)"
+
+
+async def test_move_that_is_sent_again_has_one_effect_and_one_answer(front: Front) -> None:
+    target = await front.note("topic.md")
+    links = await front.note("a.md", "[it](topic.md)")
+    first = await front.push(move(target, "theme.md"), mutation=NOBODYS)
+    again = await front.push(move(target, "theme.md"), mutation=NOBODYS)
+    assert (again.status, again.json()) == (200, first.json())
+    assert await text_of(links) == "[it](theme.md)"
+    without = {**move(target, "theme.md"), "rewriteLinks": False}
+    assert refusal(await front.push(without, mutation=NOBODYS)) == (409, "mutation_reused")
+
+
+async def test_links_without_a_move_are_a_mistake(front: Front) -> None:
+    note = await front.note("a.md")
+    given = {"text": "x", "rewriteLinks": True}
+    answer = await front.owner.put(note.place, given, if_match=note.tag)
+    assert refusal(answer) == (400, "invalid_request")
+    assert answer.json()["errors"][0]["pointer"] == "/rewriteLinks"
+    operation = {"op": "update", "fileId": note.id, "ifMatch": note.revision, **given}
+    answer = await front.push(operation)
+    assert answer.json()["errors"][0]["pointer"] == "/operations/0/rewriteLinks"

@@ -1,0 +1,64 @@
+"""What a link leads to."""
+
+import pytest
+
+from octavo.model.links import places_of, resolve
+from octavo.model.links.extraction import LinkKind
+
+PLACES = places_of(
+    [
+        "home.md",
+        "Note.md",
+        "a/note.md",
+        "a/other.md",
+        "a/b/deep.md",
+        "b/deep.md",
+        "c/deep.md",
+        "Ä/é.md",
+        "attachments/image.png",
+        "attachments/plan",
+        "attachments/plan.md",
+        "v1.2.md",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "at", "found"),
+    [
+        ("standard", "home.md", "x.md", "home.md"),
+        ("standard", "home", "x.md", "home.md"),
+        ("standard", "home.md", "a/x.md", None),
+        ("standard", "../home.md", "a/x.md", "home.md"),
+        ("standard", "../../home.md", "a/x.md", None),
+        ("standard", "/home.md", "a/x.md", "home.md"),
+        ("standard", "./note.md", "a/x.md", "a/note.md"),
+        ("standard", "b/./../note", "a/x.md", "a/note.md"),
+        ("standard", "NOTE.md", "a/x.md", "a/note.md"),
+        ("standard", "deep.md", "x.md", None),
+        ("standard", "attachments/plan", "x.md", "attachments/plan"),
+        ("standard", "attachments/plan.md", "x.md", "attachments/plan.md"),
+        ("standard", "a/", "x.md", None),
+        ("standard", "..", "a/x.md", None),
+        ("standard", "v1.2", "x.md", "v1.2.md"),
+        ("standard", "a\u0308/e\u0301", "x.md", "Ä/é.md"),
+        ("standard", "", "a/x.md", "a/x.md"),
+        ("wiki", "note", "x.md", "Note.md"),
+        ("wiki", "note", "a/x.md", "a/note.md"),
+        ("wiki", "note", "b/x.md", "Note.md"),
+        ("wiki", "note.md", "b/x.md", "Note.md"),
+        ("wiki", "deep", "x.md", "b/deep.md"),
+        ("wiki", "deep", "c/x.md", "c/deep.md"),
+        ("wiki", "a/b/deep", "c/x.md", "a/b/deep.md"),
+        ("wiki", "b/deep", "a/x.md", "b/deep.md"),
+        ("wiki", "b/../note", "a/x.md", "Note.md"),
+        ("wiki", "./note", "b/x.md", None),
+        ("wiki", "../note", "b/x.md", "Note.md"),
+        ("wiki", "/note", "a/x.md", "Note.md"),
+        ("wiki", "image.png", "a/x.md", "attachments/image.png"),
+        ("wiki", "nothing", "x.md", None),
+        ("wiki", "É", "x.md", "Ä/é.md"),
+    ],
+)
+def test_link_leads_to_a_file(kind: LinkKind, target: str, at: str, found: str | None) -> None:
+    assert resolve(kind, target, at, PLACES.get) == found

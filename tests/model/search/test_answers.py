@@ -1,0 +1,180 @@
+"""Which files answer a query best, and what is shown of them."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo.model.search import (
+    Candidate,
+    InvalidQuery,
+    parse_query,
+    ranked,
+    snippets_of,
+    title_of,
+    tokens_of,
+)
+from octavo.model.search.folding import folded
+from octavo.model.search.hits import Finder
+
+FILLER = "Other words stand here, and go on for a while. " * 10
+
+
+def candidate(path: str, text: str | None, changed_at: int = 0) -> Candidate:
+    return Candidate(WorkspaceId("w"), FileId(path), RevisionId("r"), path, changed_at, text)
+
+
+def order(query: str, *files: Candidate) -> list[str]:
+    return [each.candidate.path for each in ranked(files, parse_query(query))]
+
+
+def test_title_comes_before_name_and_name_before_text() -> None:
+    files = [
+        candidate("text.md", f"{FILLER} tide"),
+        candidate("tide.md", FILLER),
+        candidate("title.md", f"# Tide\n{FILLER}"),
+        candidate("heading.md", f"# A\n## Tide\n{FILLER}"),
+    ]
+    assert order("tide", *files) == ["title.md", "tide.md", "heading.md", "text.md"]
+
+
+def test_more_often_in_a_shorter_text_comes_first() -> None:
+    files = [
+        candidate("long.md", FILLER * 20 + "tide"),
+        candidate("short.md", "tide"),
+        candidate("often.md", "tide tide tide"),
+    ]
+    assert order("tide", *files) == ["often.md", "short.md", "long.md"]
+
+
+def test_words_near_each_other_come_first() -> None:
+    files = [
+        candidate("far.md", f"red {FILLER} tide"),
+        candidate("near.md", f"red tide {FILLER}"),
+    ]
+    assert order("red tide", *files) == ["near.md", "far.md"]
+
+
+def test_of_equals_the_newest_comes_first() -> None:
+    files = [candidate("old.md", "tide", 1), candidate("new.md", "tide", 2)]
+    assert order("tide", *files) == ["new.md", "old.md"]
+
+
+def test_file_whose_text_was_not_read_is_judged_by_its_path() -> None:
+    files = [candidate("a.md", None), candidate("tide.md", None)]
+    assert order("tide", *files) == ["tide.md", "a.md"]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# One\n# Two", "One"),
+        ("text\n## Two ##\n", "Two"),
+        ("#no", None),
+        ("#  ", None),
+        ("", None),
+    ],
+)
+def test_title_is_the_first_heading(text: str, title: str | None) -> None:
+    assert title_of(text) == title
+
+
+def shown(text: str, query: str) -> list[str]:
+    """The snippets, with [] round what is marked."""
+    lines = []
+    for snippet in snippets_of(text, parse_query(query)):
+        line, at = "", 0
+        for start, end in snippet.marks:
+            line += f"{snippet.text[at:start]}[{snippet.text[start:end]}]"
+            at = end
+        lines.append(line + snippet.text[at:])
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "snippets"),
+    [
+        ("The Tide is high.", "tide", ["The [Tide] is high."]),
+        ("tides and riptide", "tid*", ["[tides] and riptide"]),
+        ("a\n\n  red,\ntide  b", '"red tide"', ["a [red, tide] b"]),
+        ("red tide", "tide red", ["[red] [tide]"]),
+        ("Straße und Cafe\u0301", "strasse cafe", ["[Straße] und [Café]"]),
+        ("ﬁx it", "fix", ["[ﬁx] it"]),
+        ("私は東京都に住む", "東京", ["私は[東京]都に住む"]),
+        ("私は東京都に住む", "都", ["私は東京[都]に住む"]),
+        ("<b>tide</b>", "tide", ["<b>[tide]</b>"]),
+        ("nothing", "tide", []),
+        ("x  tide", "tide", ["x [tide]"]),
+        (" tide ", "tide", ["[tide]"]),
+    ],
+)
+def test_snippet_shows_the_text_with_its_hits_marked(
+    text: str, query: str, snippets: list[str]
+) -> None:
+    assert shown(text, query) == snippets
+
+
+def test_snippets_are_short_apart_and_at_most_three() -> None:
+    text = "  ".join(f"{FILLER}tide {number} {FILLER}" for number in range(6))
+    found = snippets_of(text, parse_query("tide"))
+    assert len(found) == 3
+    for snippet in found:
+        assert len(snippet.text) <= 200
+        assert not snippet.text.startswith("ther")
+
+
+def test_snippet_where_more_words_stand_together_is_shown_first() -> None:
+    text = f"red {FILLER} red {FILLER} red {FILLER} tide {FILLER} red tide {FILLER}"
+    assert any("[red] [tide]" in line for line in shown(text, "red tide"))
+
+
+WORDS = st.lists(
+    st.sampled_from(["red", "tide", "tides", "東京都", "京", "é", "GPT模型"]), max_size=6
+)
+
+
+@given(WORDS, WORDS)
+def test_finder_finds_what_the_tokens_do(text: list[str], phrase: list[str]) -> None:
+    whole, asked = " ".join(text), " ".join(phrase)
+    try:
+        [clause] = parse_query(f'"{asked}"').clauses
+    except InvalidQuery:
+        return
+    tokens = tokens_of(whole)
+    wanted = list(clause.tokens)
+
+    def matches(at: int) -> bool:
+        some = tokens[at : at + len(wanted)]
+        if len(some) < len(wanted) or some[:-1] != wanted[:-1]:
+            return False
+        return some[-1].startswith(wanted[-1]) if clause.prefix else some[-1] == wanted[-1]
+
+    expected = any(matches(at) for at in range(len(tokens)))
+    found = Finder(clause).stands_in(folded(whole))
+    assert found or not expected
+
+
+@given(st.text(max_size=200), st.text(min_size=1, max_size=20))
+def test_marks_stand_in_their_snippet(text: str, asked: str) -> None:
+    try:
+        query = parse_query(asked)
+    except InvalidQuery:
+        return
+    for snippet in snippets_of(text, query):
+        ends = 0
+        for start, end in snippet.marks:
+            assert ends <= start < end <= len(snippet.text)
+            ends = end
+
+
+@pytest.mark.parametrize("unit", ["a", "a ", "東", "é", "東a", "\n# ", " "])
+def test_large_text_takes_linear_time(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    query = parse_query('"a a" a東 東京 a*')
+    begun = time.process_time()
+    tokens_of(text)
+    ranked([candidate("a.md", text)], query)
+    snippets_of(text, query)
+    assert time.process_time() - begun < 20

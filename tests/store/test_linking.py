@@ -1,0 +1,358 @@
+"""The link index on both engines: it says what resolving each link anew would say."""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from octavo.model.identity import FileId, WorkspaceId
+from octavo.model.links import links_of, places_of, resolve
+from octavo.store import Store, Transaction
+from octavo.store.postgres import open_postgres
+from octavo.store.scripts import linking
+from octavo.store.scripts.link_rows import MOST_LINKS, stored_key
+from octavo.store.sqlite import open_inline
+from tests.store.notebook import Notebook
+from tests.store.test_searching import on_sqlite
+
+Opened = Callable[[], AbstractAsyncContextManager[Store]]
+VAULT = WorkspaceId("vault")
+OTHER = WorkspaceId("other")
+
+
+async def outgoing(notebook: Notebook, file: str) -> list[tuple[str, str | None]]:
+    """Target and path of each link."""
+    script = linking.outgoing_links(notebook.workspace_id, FileId(file))
+    found = await notebook.store.read_much(script)
+    assert found is not None
+    return [(link.target, link.path) for link in found]
+
+
+async def incoming(notebook: Notebook, file: str, limit: int = 100) -> list[tuple[str, str]]:
+    """Note and target of each link that leads to a file, page by page."""
+    links: list[tuple[str, str]] = []
+    after = ("", -1)
+    while True:
+        script = linking.back_links(notebook.workspace_id, FileId(file), after, limit)
+        page = await notebook.store.read_much(script)
+        assert page is not None
+        if not page:
+            return links
+        links += [(link.file_id, link.target) for link in page]
+        after = (page[-1].file_id, page[-1].number)
+
+
+async def unresolved(notebook: Notebook, limit: int = 100) -> list[tuple[str, str]]:
+    """Note and target of each link that leads nowhere, page by page."""
+    links: list[tuple[str, str]] = []
+    after = ("", -1)
+    while page := await notebook.store.read_much(
+        linking.unresolved_links(notebook.workspace_id, after, limit)
+    ):
+        links += [(link.file_id, link.target) for link in page]
+        after = (page[-1].file_id, page[-1].number)
+    return links
+
+
+async def concerned(notebook: Notebook, *files: str, to: str = "") -> list[str]:
+    """The notes that may link to files, or to a path, page by page."""
+    notes: list[str] = []
+    after: FileId | None = FileId("")
+    while after is not None:
+        script = linking.linking_to(
+            notebook.workspace_id, [FileId(each) for each in files], [to] if to else [], after, 10
+        )
+        page, after = await notebook.store.read_much(script)
+        notes += [note.file_id for note in page]
+    return notes
+
+
+class Links:
+    """What holds on every engine; derived classes give the fixture ``opened``."""
+
+    @pytest.fixture
+    async def vault(self, opened: Opened) -> AsyncIterator[Notebook]:
+        async with opened() as store:
+            yield await Notebook(store, VAULT).open()
+
+    async def test_links_lead_to_files_by_path_and_by_name(self, vault: Notebook) -> None:
+        await vault.write("a", "# A", "x/a.md")
+        await vault.write("b", "[1](a.md) [2](../c) [[a]] [[x/a|3]] [[none]] [[#h]]", "x/b.md")
+        assert await outgoing(vault, "b") == [
+            ("a.md", "x/a.md"),
+            ("../c", None),
+            ("a", "x/a.md"),
+            ("x/a", "x/a.md"),
+            ("none", None),
+            ("", "x/b.md"),
+        ]
+        assert await incoming(vault, "a") == [("b", "a.md"), ("b", "a"), ("b", "x/a")]
+        assert await incoming(vault, "b") == []
+        assert await unresolved(vault) == [("b", "../c"), ("b", "none")]
+
+    async def test_links_follow_the_files_that_come_and_go(self, vault: Notebook) -> None:
+        await vault.write("b", "[[a]]", "b.md")
+        assert await unresolved(vault) == [("b", "a")]
+        await vault.write("a", "", "x/a.md")
+        assert await incoming(vault, "a") == [("b", "a")]
+        await vault.write("c", "", "a.md")
+        assert await outgoing(vault, "b") == [("a", "a.md")]
+        assert (await incoming(vault, "a"), await incoming(vault, "c")) == ([], [("b", "a")])
+        await vault.move("c", "d.md")
+        assert await outgoing(vault, "b") == [("a", "x/a.md")]
+        await vault.delete("a")
+        assert await outgoing(vault, "b") == [("a", None)]
+        await vault.restore("a")
+        assert await outgoing(vault, "b") == [("a", "x/a.md")]
+        await vault.delete("a")
+        await vault.purge("a")
+        assert await unresolved(vault) == [("b", "a")]
+
+    async def test_links_of_a_note_go_and_come_with_it(self, vault: Notebook) -> None:
+        await vault.write("a", "")
+        await vault.write("b", "[[a]] [[none]]")
+        await vault.delete("b")
+        assert (await incoming(vault, "a"), await unresolved(vault)) == ([], [])
+        assert await vault.count("links") == 0
+        await vault.restore("b")
+        assert (await incoming(vault, "a"), await unresolved(vault)) == (
+            [("b", "a")],
+            [("b", "none")],
+        )
+        await vault.delete("b")
+        await vault.purge("b")
+        assert await vault.count("links") == await vault.count("places") - 4 == 0
+
+    async def test_relative_links_of_a_note_that_moves_are_looked_up_anew(
+        self, vault: Notebook
+    ) -> None:
+        await vault.write("a", "", "a.md")
+        await vault.write("b", "", "x/a.md")
+        await vault.write("c", "[1](a.md)", "c.md")
+        await vault.move("c", "x/c.md")
+        assert (await incoming(vault, "a"), await incoming(vault, "b")) == ([], [("c", "a.md")])
+        await vault.move("c", "x/d.md")
+        assert await incoming(vault, "b") == [("c", "a.md")]
+
+    async def test_two_files_that_swap_their_paths_swap_their_links(self, vault: Notebook) -> None:
+        await vault.write("a", "", "one.md")
+        await vault.write("b", "", "two.md")
+        await vault.write("c", "[[one]]", "c.md")
+        await vault.keep(
+            vault.change("a", "updated", path="two.md"),
+            vault.change("b", "updated", path="one.md"),
+        )
+        assert (await incoming(vault, "a"), await incoming(vault, "b")) == ([], [("c", "one")])
+
+    async def test_many_changes_of_a_commit_count_as_the_last(self, vault: Notebook) -> None:
+        await vault.keep(
+            vault.change("a", "created", path="a.md", text="[[b]]"),
+            vault.change("a", "updated", text="[[c]]"),
+            vault.change("a", "updated", path="d.md"),
+            vault.change("b", "created", path="b.md", text="[[d]]"),
+        )
+        assert await outgoing(vault, "a") == [("c", None)]
+        assert await incoming(vault, "a") == [("b", "d")]
+
+    @pytest.mark.parametrize(
+        ("link", "found"),
+        [
+            ("[[a#One two]]", True),
+            ("[1](a.md#one-two)", True),
+            ("[[a#Three]]", False),
+            ("[[a]]", None),
+            ("[[none#One]]", None),
+            ("![[i.png#One]]", None),
+            ("[[#own]]", True),
+        ],
+    )
+    async def test_heading_of_a_link_is_looked_for(
+        self, vault: Notebook, link: str, found: bool | None
+    ) -> None:
+        await vault.write("a", "# One two")
+        await vault.keep(vault.change("i", "created", path="attachments/i.png"))
+        await vault.write("b", f"# Own\n{link}")
+        links = await vault.store.read_much(linking.outgoing_links(VAULT, FileId("b")))
+        assert links is not None
+        assert [each.heading_found for each in links] == [found]
+
+    async def test_headings_of_more_text_than_is_read_are_unknown(
+        self, vault: Notebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(linking, "MOST_HEADING_BYTES", 10)
+        await vault.write("a", "# One")
+        await vault.write("b", "# Two more")
+        await vault.write("c", "[[a#one]] [[b#two more]]")
+        links = await vault.store.read_much(linking.outgoing_links(VAULT, FileId("c")))
+        assert links is not None
+        assert [each.heading_found for each in links] == [True, None]
+
+    async def test_lists_are_paged(self, vault: Notebook) -> None:
+        await vault.write("a", "")
+        for number in range(3):
+            await vault.write(f"b{number}", "[[a]] [1](a.md) [[x]] [[y]]")
+        expected = [(f"b{n}", target) for n in range(3) for target in ("a", "a.md")]
+        for limit in (1, 2, 5, 100):
+            assert await incoming(vault, "a", limit) == expected
+            assert len(await unresolved(vault, limit)) == 6
+
+    async def test_file_that_is_not_there_is_told(self, vault: Notebook) -> None:
+        await vault.write("a", "")
+        await vault.delete("a")
+        for file in ("a", "none"):
+            assert await vault.store.read(linking.outgoing_links(VAULT, FileId(file))) is None
+            script = linking.back_links(VAULT, FileId(file), ("", -1), 9)
+            assert await vault.store.read(script) is None
+
+    async def test_file_from_before_the_index_has_no_links_yet(self, vault: Notebook) -> None:
+        vault.indexed = False
+        await vault.write("a", "[[b]]")
+        assert (await outgoing(vault, "a"), await incoming(vault, "a")) == ([], [])
+        vault.indexed = True
+        await vault.write("b", "[[a]]")
+        assert (await outgoing(vault, "b"), await incoming(vault, "a")) == (
+            [("a", None)],
+            [("b", "a")],
+        )
+
+    async def test_workspaces_know_nothing_of_each_other(self, vault: Notebook) -> None:
+        other = await Notebook(vault.store, OTHER).open()
+        await vault.write("a", "")
+        await other.write("b", "[[a]]")
+        assert await incoming(vault, "a") == []
+        assert await unresolved(vault) == []
+        assert await unresolved(other) == [("b", "a")]
+        assert await concerned(vault, "a", to="a.md") == []
+
+    async def test_notes_that_a_move_concerns_are_found(self, vault: Notebook) -> None:
+        await vault.write("a", "", "x/a.md")
+        await vault.write("b", "[[a]]", "b.md")
+        await vault.write("c", "[1](x/a)", "c.md")
+        await vault.write("d", "[[z]]", "d.md")
+        await vault.write("e", "[[y/a]]", "y/e.md")
+        await vault.write("f", "[[d]]", "f.md")
+        assert await concerned(vault, "a") == ["b", "c"]
+        assert await concerned(vault, "a", to="q/z.md") == ["b", "c", "d"]
+        assert await concerned(vault, "a", to="y/y/a.md") == ["b", "c", "e"]
+        assert await concerned(vault) == []
+        await vault.delete("b")
+        assert await concerned(vault, "a") == ["c"]
+        [note], _ = await vault.store.read_much(
+            linking.linking_to(VAULT, [FileId("d")], [], FileId(""), 1000)
+        )
+        assert (note.path, note.text, note.revision_id) == (
+            "f.md",
+            "[[d]]",
+            vault.heads["f"].revision_id,
+        )
+
+    async def test_hostile_links_are_kept_within_bounds(self, vault: Notebook) -> None:
+        long = "x" * 3000
+        text = f"[[{long}]] [[{long[:2000]}]] [[a#{long}]] [1](%00) [2](%ff) [[\ufeff]]"
+        text += " ".join(f"[[{number}]]" for number in range(MOST_LINKS))
+        await vault.write("a", text)
+        assert await vault.count("links") == MOST_LINKS
+        assert len(await unresolved(vault)) == MOST_LINKS - 1
+
+    async def test_longest_paths_are_found(self, vault: Notebook) -> None:
+        path = "/".join(["ü" * 120] * 4) + ".md"
+        await vault.write("a", "", path)
+        await vault.write("b", f"[[{path}]] [[{'ü' * 120}]]")
+        assert await incoming(vault, "a") == [("b", path), ("b", "ü" * 120)]
+
+
+class TestLinksOnSqlite(Links):
+    @pytest.fixture
+    def opened(self) -> Opened:
+        return on_sqlite
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @given(st.data())
+    async def test_index_says_what_resolving_anew_does(self, data: st.DataObject) -> None:
+        store = open_inline()
+        try:
+            vault = await Notebook(store, VAULT).open()
+            await _act(vault, data)
+            await _compare(vault)
+        finally:
+            store.close()
+
+
+class TestLinksOnPostgres(Links):
+    @pytest.fixture
+    def opened(self, postgres_url: str) -> Opened:
+        return lambda: open_postgres(postgres_url, random=random.Random(3).random)
+
+
+NAMES = st.sampled_from(["a", "A", "b", "é", "a.b"])
+FOLDERS = st.lists(st.sampled_from(["x", "y"]), max_size=2)
+TARGETS = [
+    *("[[a]]", "[[x/a]]", "[1](a)", "[1](../b.md)", "[[b]]", "[1](/x/E\u0301)", "[[../a]]"),
+    *("![[i.png]]", "[[a.b]]", "[[a.md]]", "[[i]]"),
+]
+TEXTS = st.lists(st.sampled_from(TARGETS), max_size=4).map(" ".join)
+
+
+async def _act(vault: Notebook, data: st.DataObject) -> None:
+    """Some commits; the rules of paths are kept by giving each file its own name."""
+    for number in range(data.draw(st.integers(1, 8))):
+        file = data.draw(st.sampled_from(["f", "g", "h", "i"]))
+        head = vault.heads.get(file)
+        taken = {h.path.casefold() for h in vault.heads.values() if h.state == "live"}
+        path = "/".join([*data.draw(FOLDERS), f"{data.draw(NAMES)}.md"])
+        if file == "i":
+            path = f"attachments/{'i.png' if number % 2 else 'i'}"
+        if path.casefold() in taken:
+            continue
+        text = None if file == "i" else data.draw(TEXTS)
+        if head is None:
+            await vault.keep(vault.change(file, "created", path=path, text=text))
+        elif head.state == "deleted":
+            await vault.keep(vault.change(file, "restored", path=path))
+        else:
+            kind = data.draw(st.sampled_from(["move", "write", "both", "delete"]))
+            if kind == "delete":
+                await vault.delete(file)
+            else:
+                moved = None if kind == "write" else path
+                written = None if kind == "move" else text
+                await vault.keep(vault.change(file, "updated", path=moved, text=written))
+            await _compare(vault)
+
+
+async def _compare(vault: Notebook) -> None:
+    live = {file: head for file, head in vault.heads.items() if head.state == "live"}
+    find = places_of(head.path for head in live.values()).get
+    led: list[tuple[str, str, str | None]] = []
+    for file, head in sorted(live.items()):
+        text = await _text(vault, head.content_id)
+        links = dict.fromkeys((link.kind, link.embed, link.target) for link in links_of(text))
+        expected = [(target, resolve(kind, target, head.path, find)) for kind, _, target in links]
+        assert await outgoing(vault, file) == expected
+        led += [(file, target, path) for target, path in expected]
+    assert await unresolved(vault) == [(file, target) for file, target, to in led if to is None]
+    for file, head in live.items():
+        assert await incoming(vault, file) == [
+            (source, target) for source, target, to in led if to == head.path
+        ]
+
+
+async def _text(vault: Notebook, content_id: str) -> str:
+    async def script(transaction: Transaction) -> str:
+        row = await transaction.fetch_one(
+            "SELECT text FROM contents WHERE workspace_id = $1 AND content_id = $2",
+            vault.workspace_id,
+            content_id,
+        )
+        return "" if row is None else str(row[0])
+
+    return await vault.store.read(script)
+
+
+def test_key_that_is_long_is_stored_by_its_digest() -> None:
+    assert stored_key("/a") == "/a"
+    assert stored_key("x" * 300) == stored_key("x" * 300) != stored_key("x" * 301)
+    assert len(stored_key("x" * 300)) < 100

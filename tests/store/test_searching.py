@@ -1,0 +1,308 @@
+"""Full text search on both engines: what is found, and whose."""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.search import MOST_TOKENS, parse_query
+from octavo.store import Store, Transaction
+from octavo.store.postgres import open_postgres
+from octavo.store.postgres.search import MOST_POSITIONS, PIECE, pieces_of
+from octavo.store.scripts.indexing import forget_some, index_some
+from octavo.store.scripts.searching import MOST_FOUND, candidates, workspaces_of
+from octavo.store.sqlite import open_inline
+from tests.store.notebook import Notebook
+
+Opened = Callable[[], AbstractAsyncContextManager[Store]]
+VAULT = WorkspaceId("vault")
+OTHER = WorkspaceId("other")
+
+
+class Searches:
+    """What holds on every engine; derived classes give the fixture ``opened``."""
+
+    @pytest.fixture
+    async def vault(self, opened: Opened) -> AsyncIterator[Notebook]:
+        async with opened() as store:
+            yield await Notebook(store, VAULT).open()
+
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("tide", ["a", "b"]),
+            ("TIDE", ["a", "b"]),
+            ("tid", ["a", "b", "c"]),
+            ("tid red", []),
+            ("tid* red", ["b", "c"]),
+            ("red tide", ["b"]),
+            ("tide red", ["b"]),
+            ('"red tide"', []),
+            ('"tide red"', ["b"]),
+            ('"tide re"', []),
+            ('"tide re"*', ["b"]),
+            ("tidal", ["c"]),
+            ("cafe", ["d"]),
+            ("CAFÉ", ["d"]),
+            ("naive", ["d"]),
+            ("東京", ["e"]),
+            ("京都", ["e"]),
+            ("東", ["e"]),
+            ("都", ["e"]),
+            ("東京都", ["e"]),
+            ("東都", []),
+            ("한국", ["f"]),
+            ("국어", ["f"]),
+            ("カタ", ["f"]),
+            ("snake", ["g"]),
+            ("case_x", ["g"]),
+            ("nothing", []),
+            ("tide nothing", []),
+        ],
+    )
+    async def test_words_are_found(self, vault: Notebook, query: str, found: list[str]) -> None:
+        texts = {
+            "a": "The tide.",
+            "b": "A tide, red.",
+            "c": "tidal red",
+            "d": "Café nai\u0308ve",
+            "e": "私は東京都に住む",
+            "f": "한국어 ｶﾀｶﾅ",
+            "g": "snake_case_x",
+        }
+        for file, text in texts.items():
+            await vault.write(file, text, f"{file}{file}.md")
+        assert sorted(await vault.search(query)) == found
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "'", "' OR 1=1 --", "tide OR other", "tide AND NOT other", "NEAR(tide other)",
+            "name:tide", "{name} : tide", "^tide", "tide + other", "tide | other", "!tide",
+            "tide & other", "tide <-> other", "tide:*", "tide:A", "(tide", "tide)", "\\tide\\",
+            "'tide'", "$1", "tide -other", "%", "_", "tide'::tsquery", '""tide""', "*tide",
+            "tide**", "\x01tide", "tide\u200bother",
+        ],
+    )  # fmt: skip
+    async def test_operators_of_an_engine_are_text(self, vault: Notebook, query: str) -> None:
+        await vault.write("a", "other")
+        try:
+            parse_query(query)
+        except ValueError:
+            return
+        assert await vault.search(query) == []
+        await vault.write("b", query)
+        assert await vault.search(query) == ["b"]
+
+    async def test_name_and_title_and_text_are_one(self, vault: Notebook) -> None:
+        await vault.write("a", "# Red\nhigh", "tide/night.md")
+        for query in ("tide", "night", "red tide", "red high night", "tide high"):
+            assert await vault.search(query) == ["a"]
+        assert await vault.search("md") == []
+
+    async def test_folder_holds_what_is_found(self, vault: Notebook) -> None:
+        for file, path in {"a": "x/a.md", "b": "x/y/b.md", "c": "xy/c.md", "d": "x.md"}.items():
+            await vault.write(file, "tide", path)
+        assert sorted(await vault.search("tide", "x")) == ["a", "b"]
+        assert sorted(await vault.search("tide", "/x/")) == ["a", "b"]
+        assert await vault.search("tide", "x/y") == ["b"]
+        assert len(await vault.search("tide", "/")) == 4
+        assert await vault.search("tide", "z") == []
+
+    async def test_each_commit_is_found_at_once(self, vault: Notebook) -> None:
+        await vault.write("a", "red", "one.md")
+        await vault.write("a", "blue")
+        assert (await vault.search("red"), await vault.search("blue")) == ([], ["a"])
+        await vault.move("a", "two.md")
+        assert (await vault.search("one"), await vault.search("two blue")) == ([], ["a"])
+        await vault.delete("a")
+        assert (await vault.search("two"), await vault.search("blue")) == ([], [])
+        await vault.restore("a")
+        assert await vault.search("two blue") == ["a"]
+        await vault.delete("a")
+        await vault.purge("a")
+        assert await vault.search("blue") == []
+        assert await vault.count("indexed") == 0
+
+    async def test_title_stays_found_when_the_note_moves(self, vault: Notebook) -> None:
+        await vault.write("a", "# Tide\ntext", "one.md")
+        await vault.move("a", "two.md")
+        asked = parse_query("tide two")
+        found = await vault.store.read_much(candidates([VAULT], asked, None))
+        assert [each.path for each in found.candidates] == ["two.md"]
+        assert await vault.search("one") == []
+
+    async def test_many_changes_of_a_commit_count_as_the_last(self, vault: Notebook) -> None:
+        await vault.keep(
+            vault.change("a", "created", path="a.md", text="red"),
+            vault.change("b", "created", path="b.md", text="red"),
+            vault.change("a", "updated", text="blue"),
+            vault.change("a", "updated", path="c.md"),
+            vault.change("b", "deleted"),
+        )
+        assert await vault.search("red") == []
+        assert await vault.search("c blue") == ["a"]
+
+    async def test_image_is_not_found(self, vault: Notebook) -> None:
+        await vault.keep(vault.change("i", "created", path="attachments/tide.png"))
+        assert await vault.search("tide") == []
+
+    async def test_other_workspaces_are_not_found(self, vault: Notebook) -> None:
+        other = await Notebook(vault.store, OTHER).open()
+        await vault.write("a", "red tide")
+        await other.write("b", "red tide")
+        assert await vault.search("red tide") == ["a"]
+        assert await other.search("red tide") == ["b"]
+        both = await vault.store.read_much(candidates([VAULT, OTHER], parse_query("tide"), None))
+        assert {each.workspace_id for each in both.candidates} == {VAULT, OTHER}
+
+    async def test_score_does_not_depend_on_other_workspaces(self, vault: Notebook) -> None:
+        async def scores() -> list[object]:
+            found = await vault.store.read_much(candidates([VAULT], parse_query("tide"), None))
+            return list(found.candidates)
+
+        await vault.write("a", "red tide")
+        before = await scores()
+        other = await Notebook(vault.store, OTHER).open()
+        for number in range(5):
+            await other.write(f"b{number}", "tide " * 100)
+        assert await scores() == before
+
+    async def test_account_searches_its_workspaces(self, vault: Notebook) -> None:
+        await Notebook(vault.store, OTHER).open()
+        await vault.execute(
+            "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
+            " updated_at) VALUES ('ann', 'ann', '', '', 'member', 'enabled', 0, 0)"
+        )
+        await vault.execute(
+            "INSERT INTO members (workspace_id, account_id, role) VALUES ('vault', 'ann', 'reader')"
+        )
+        assert await vault.store.read(workspaces_of(AccountId("ann"))) == [VAULT]
+        assert await vault.store.read(workspaces_of(AccountId("bob"))) == []
+
+    @pytest.mark.parametrize("at", [PIECE - 40, PIECE - 33, PIECE - 2, PIECE, 2 * PIECE - 50])
+    async def test_phrase_is_found_across_the_pieces_of_a_text(
+        self, vault: Notebook, at: int
+    ) -> None:
+        words = [f"w{number}" for number in range(3 * PIECE)]
+        await vault.write("a", " ".join(words))
+        phrase = " ".join(words[at : at + MOST_TOKENS])
+        assert await vault.search(f'"{phrase}"') == ["a"]
+        assert await vault.search(f"{words[1]} {words[-1]} {words[PIECE]}") == ["a"]
+        assert await vault.search(f'"{words[1]} {words[-1]}"') == []
+
+    async def test_word_that_stands_everywhere_is_found_in_a_phrase_at_the_end(
+        self, vault: Notebook
+    ) -> None:
+        await vault.write("a", "tide " * 5000 + "red")
+        assert await vault.search('"tide tide red"') == ["a"]
+
+    async def test_large_text_of_different_words_is_taken(self, vault: Notebook) -> None:
+        await vault.write("a", " ".join(f"word{number}x" for number in range(60_000)))
+        assert await vault.search("word59999x word1x") == ["a"]
+        await vault.write("a", "short")
+        assert await vault.search("word59999x") == []
+
+    async def test_more_matches_than_are_looked_at_are_told(self, vault: Notebook) -> None:
+        made = [
+            vault.change(f"f{n:04}", "created", path=f"{n}.md", text="tide")
+            for n in range(MOST_FOUND + 1)
+        ]
+        await vault.keep(*made)
+        found = await vault.store.read_much(candidates([VAULT], parse_query("tide"), None))
+        assert found.more
+        assert len(found.candidates) == MOST_FOUND
+        assert "f0000" not in {each.file_id for each in found.candidates}
+        narrow = await vault.store.read_much(candidates([VAULT], parse_query("tide 7"), None))
+        assert not narrow.more
+
+    async def test_match_by_name_is_found_behind_many_newer_ones(self, vault: Notebook) -> None:
+        await vault.write("old", "text", "tide.md")
+        made = [
+            vault.change(f"f{n:04}", "created", path=f"{n}.md", text="tide")
+            for n in range(MOST_FOUND + 1)
+        ]
+        await vault.keep(*made)
+        assert (await vault.search("tide"))[0] == "old"
+
+    async def test_files_from_before_become_found_step_by_step(self, vault: Notebook) -> None:
+        vault.indexed = False
+        for number in range(450):
+            change = vault.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]] red")
+            await vault.keep(change)
+        await vault.execute(
+            "INSERT INTO unindexed (workspace_id, file_id)"
+            " SELECT workspace_id, file_id FROM files UNION SELECT 'gone', 'x'"
+        )
+        vault.indexed = True
+        await vault.write("f001", "blue")
+        await vault.delete("f002")
+        assert await vault.search("red") == []
+        steps = 0
+        while await vault.store.write(index_some()):
+            steps += 1
+        assert steps == 3
+        assert len(await vault.search("red")) == 448
+        assert await vault.search("blue") == ["f001"]
+        assert await vault.count("indexed") == 449
+        assert await vault.count("unindexed") == 0
+        assert await vault.count("links") == 448
+
+    async def test_deleted_workspace_is_forgotten_slice_by_slice(self, vault: Notebook) -> None:
+        other = await Notebook(vault.store, OTHER).open()
+        for notebook in (vault, other):
+            for number in range(25):
+                await notebook.write(f"f{number}", "red [[f1]]")
+            await notebook.execute(
+                "INSERT INTO unindexed (workspace_id, file_id) VALUES ($1, 'late')",
+                notebook.workspace_id,
+            )
+
+        async def forget(transaction: Transaction) -> bool:
+            return await forget_some(transaction, VAULT)
+
+        steps = 0
+        while await vault.store.write(forget):
+            steps += 1
+        assert steps == 3
+        for table in ("indexed", "places", "links", "unindexed"):
+            assert await vault.count(table) == 0
+            assert await other.count(table) > 0
+        assert len(await other.search("red")) == 25
+
+
+@asynccontextmanager
+async def on_sqlite() -> AsyncIterator[Store]:
+    store = open_inline()
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+class TestSearchingOnSqlite(Searches):
+    @pytest.fixture
+    def opened(self) -> Opened:
+        return on_sqlite
+
+
+class TestSearchingOnPostgres(Searches):
+    @pytest.fixture
+    def opened(self, postgres_url: str) -> Opened:
+        return lambda: open_postgres(postgres_url, random=random.Random(3).random)
+
+
+@pytest.mark.parametrize("size", [0, 1, PIECE, PIECE + 1, 5 * PIECE + 7])
+def test_every_phrase_stands_in_one_piece(size: int) -> None:
+    tokens = [str(number) for number in range(size)]
+    pieces = [list(piece) for piece in pieces_of(tokens)]
+    assert all(len(piece) <= PIECE for piece in pieces)
+    found = {tuple(piece[at : at + MOST_TOKENS]) for piece in pieces for at in range(len(piece))}
+    assert {tuple(tokens[at : at + MOST_TOKENS]) for at in range(size)} <= found
+
+
+def test_piece_holds_no_token_more_often_than_a_vector_knows() -> None:
+    for piece in pieces_of(["a"] * 3000):
+        assert len(piece) <= MOST_POSITIONS

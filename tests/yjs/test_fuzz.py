@@ -1,0 +1,86 @@
+"""Spoiled updates: what is accepted makes one document, in pycrdt and in Yjs.
+
+The number of updates comes from ``OCTAVO_FUZZ_UPDATES``. They come in histories of thousands, each
+a function of its number: a failing one is found again by it.
+"""
+
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from octavo.model.document_update import check_update
+from octavo.model.refusal import Refusal
+from octavo.model.state_vector import read_state_vector
+from tests.yjs.devices import Device, PycrdtDevice, Saved, YjsDevice, history
+from tests.yjs.mutation import Spoiler
+from tests.yjs.peer import Outcome, Peer
+
+UPDATES = int(os.environ.get("OCTAVO_FUZZ_UPDATES", "100000"))
+UPDATES_PER_HISTORY = 2000
+PARTS = 4
+EMPTY = b"\0\0"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_update_spoiled_is_refused_or_means_one_thing(peer: Peer, part: int) -> None:
+    accepted = 0
+    for number in range(part, max(PARTS, UPDATES // UPDATES_PER_HISTORY), PARTS):
+        cases: list[tuple[bytes, ...]] = []
+        expected: list[Outcome] = []
+        for made in accepted_ones(peer, number):
+            accepted += 1
+            cases += (made.state, made.update), (made.stored,)
+            expected += (
+                Outcome(text, made.state_vector, pending=False, roots=("text",))
+                for text in (made.text, PycrdtDevice(9, made.stored).text())
+            )
+        for case, expects, found in zip(cases, expected, peer.outcomes(cases), strict=True):
+            assert found == expects, (number, case)
+    assert accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What pycrdt made of a document and an accepted update."""
+
+    state: bytes
+    update: bytes
+    stored: bytes
+    text: str
+    state_vector: dict[int, int]
+
+
+def accepted_ones(peer: Peer, number: int) -> Iterator[Made]:
+    """Spoil a history; some of what is accepted stands in the document of the next ones."""
+    chance = random.Random(number)
+    found = saves(peer, chance)
+    others = [saved.update for saved in found]
+    for _ in range(UPDATES_PER_HISTORY):
+        at = chance.randrange(len(found))
+        saved = found[at]
+        update = Spoiler(saved.update, saved.have, others, chance).spoiled()
+        try:
+            checked = check_update(update, saved.have, saved.state)
+        except Refusal:
+            continue
+        device = PycrdtDevice(9, saved.state, update)
+        vector = read_state_vector(device.state_vector())
+        assert vector == checked.state_vector, (number, saved.state, update)
+        stored = device.diff(b"\0")
+        assert check_update(stored, {}, EMPTY).state_vector == vector, (number, stored)
+        yield Made(saved.state, update, stored, device.text(), vector)
+        if chance.random() < 0.05:
+            found[at] = Saved(saved.update, stored, vector)
+
+
+def saves(peer: Peer, chance: random.Random) -> list[Saved]:
+    """What three devices send, of which some are pycrdt's and some Yjs's."""
+    clients = chance.sample((3, 4, 130, 20_000, 2**32 - 1, 2**53 - 2), 3)
+    devices: list[Device] = [
+        YjsDevice(peer, client) if chance.random() < 0.3 else PycrdtDevice(client)
+        for client in clients
+    ]
+    return history(devices, chance, chance.choice((2, 4, 10)))

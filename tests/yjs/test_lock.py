@@ -1,0 +1,35 @@
+"""The lock file of the npm package: every package by version and hash, from nowhere in particular.
+
+`tests/test_lock.py` says the same of Python's.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.yjs.peer import missing
+
+HERE = Path(__file__).resolve().parent
+
+
+def test_lock_names_every_package_by_version_and_hash_and_no_place() -> None:
+    lock = json.loads((HERE / "package-lock.json").read_text())
+    packages = {name: package for name, package in lock["packages"].items() if name}
+    assert "node_modules/yjs" in packages
+    for name, package in packages.items():
+        assert re.fullmatch(r"\d+\.\d+\.\d+", package["version"]), name
+        assert package["integrity"].startswith("sha512-"), name
+        assert "resolved" not in package, name
+
+
+def test_package_asks_for_the_version_that_the_lock_holds() -> None:
+    asked = json.loads((HERE / "package.json").read_text())["dependencies"]
+    lock = json.loads((HERE / "package-lock.json").read_text())["packages"]
+    assert asked == {"yjs": lock["node_modules/yjs"]["version"]}
+
+
+def test_peer_without_node_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert "apt-get install nodejs npm" in (missing() or "")
