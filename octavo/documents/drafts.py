@@ -9,19 +9,24 @@ from octavo.documents.live import LiveDocument
 from octavo.documents.shelf import Kept, Shelf
 from octavo.model.content import NoteText, note_text
 from octavo.model.document import DocumentUpdate, KeptDocument
-from octavo.model.document_update import check_update
+from octavo.model.document_update import check_update, may_hold_pairs
 from octavo.model.edits import edits_between
 from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
 from octavo.model.initial_document import initial
 from octavo.model.refusal import (
     DocumentMalformed,
     DocumentTooLarge,
+    DocumentUnsupported,
     EpochMismatch,
     Refusal,
 )
 
 CheckText = Callable[[str], None]
 """Raises a `Refusal` for a text that no note may have."""
+
+
+class Diverged(Exception):
+    """A document has another text once it is stored: an update forged it. Plan `careful` now."""
 
 
 @dataclass(slots=True)
@@ -32,6 +37,7 @@ class _Draft:
         base: a document with which it can be made again.
         since: the updates that make it from the base.
         bound: bytes that its state has at most.
+        pairs: whether it may hold characters past U+FFFF.
         stored: None when it is not in the store.
     """
 
@@ -40,6 +46,7 @@ class _Draft:
     base: KeptDocument
     since: tuple[bytes, ...]
     bound: int
+    pairs: bool
     stored: KeptDocument | None
 
 
@@ -51,6 +58,7 @@ class Drafts:
         shelf: where live documents are kept between batches.
         limits: what documents may grow to.
         check_text: judges the text behind an update.
+        careful: look behind each update whether the document has the same text once it is stored.
     """
 
     def __init__(
@@ -59,11 +67,14 @@ class Drafts:
         shelf: Shelf,
         limits: DocumentLimits,
         check_text: CheckText,
+        *,
+        careful: bool = False,
     ) -> None:
         self._id = workspace_id
         self._shelf = shelf
         self._limits = limits
         self._check_text = check_text
+        self._careful = careful
         self._drafts: dict[FileId, _Draft] = {}
         self._made: dict[FileId, tuple[ContentId, str]] = {}
         # As they were before the changeset that is planned now; None for what was not touched.
@@ -88,11 +99,13 @@ class Drafts:
         """Bring a document as the store has it, or the `initial` one of a note without."""
         self._put(file_id, LiveDocument(kept, self._shelf.client), kept, kept)
 
-    def _put(
-        self, file_id: FileId, live: LiveDocument, base: KeptDocument, stored: KeptDocument | None
-    ) -> None:
-        draft = _Draft(live, live.text, base, (), len(base.state), stored)
-        self._drafts[file_id] = draft
+    def careful(self) -> "Drafts":
+        """Answer drafts that are careful, with the same documents as the store has them."""
+        drafts = Drafts(self._id, self._shelf, self._limits, self._check_text, careful=True)
+        for file_id, draft in self._drafts.items():
+            if draft.stored is not None:
+                drafts.bring(file_id, draft.stored)
+        return drafts
 
     @property
     def weight(self) -> int:
@@ -126,16 +139,6 @@ class Drafts:
         finally:
             self._before = None
 
-    def _undo(self, file_id: FileId, before: _Draft | None) -> None:
-        if before is None:
-            self._drafts.pop(file_id, None)
-            self._made.pop(file_id, None)
-            return
-        live = LiveDocument(before.base, self._shelf.client)
-        for update in before.since:
-            live.apply(update)
-        self._drafts[file_id] = replace(before, live=live)
-
     def made(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
         """As of `octavo.model.document.Documents`."""
         self._remember(file_id)
@@ -157,7 +160,7 @@ class Drafts:
                 f"The update has {len(update)} bytes: {self._limits.update} are taken at most."
             )
         vector = live.vector()
-        checked = check_update(update, vector, live.state())
+        checked = check_update(update, vector, _state_of(draft), pairs=draft.pairs)
         if not checked.changes:
             return None
         self._remember(file_id)
@@ -169,7 +172,7 @@ class Drafts:
             return None
         content = note_text(text)
         self._check_text(text)
-        self._went_on(draft, text, update)
+        _went_on(draft, text, update)
         if draft.bound > self._limits.state:
             draft.bound = len(live.state())
             if draft.bound > self._limits.state:
@@ -177,6 +180,11 @@ class Drafts:
                     f"The document would have {draft.bound} bytes: {self._limits.state} are taken"
                     " at most. Copy the text into a new note."
                 )
+        if self._careful and LiveDocument(live.kept(), self._shelf.client).text != text:
+            raise DocumentUnsupported(
+                "The update names places that no editor names: the text would be another one once"
+                " the document is stored. Encode the document anew."
+            )
         self._shed(file_id, draft, content, epoch_next)
         return content
 
@@ -187,7 +195,7 @@ class Drafts:
         live = draft.live
         before = live.vector_bytes()
         live.edit(edits_between(draft.text, content.text))
-        self._went_on(draft, content.text, live.lacking(before))
+        _went_on(draft, content.text, live.lacking(before))
         self._shed(file_id, draft, content, epoch_next)
 
     def purged(self, file_id: FileId) -> None:
@@ -197,10 +205,21 @@ class Drafts:
         self._purged.add(file_id)
 
     def changed(self) -> list[tuple[FileId, KeptDocument]]:
-        """Answer the documents that the store does not have as they are now."""
+        """Answer the documents that the store does not have as they are now.
+
+        Raises `Diverged` when one would have another text once it is loaded from there: pycrdt
+        and Yjs do that alike for an update that was forged to name places which no editor names.
+        """
         for file_id, draft in self._drafts.items():
-            if draft.since or draft.stored is not draft.base:
-                self._changed[file_id] = draft.live.kept() if draft.since else draft.base
+            if draft.since:
+                kept = draft.live.kept()
+                # Loaded anew it takes less memory, too.
+                draft.live = LiveDocument(kept, self._shelf.client)
+                if draft.live.text != draft.text:
+                    raise Diverged
+                self._changed[file_id] = kept
+            elif draft.stored is not draft.base:
+                self._changed[file_id] = draft.base
         return [*self._changed.items()]
 
     def settle(self) -> None:
@@ -211,6 +230,12 @@ class Drafts:
             stored = self._changed.get(file_id, draft.stored)
             if stored is not None:
                 self._shelf.put(self._id, file_id, Kept(draft.live, stored))
+
+    def _put(
+        self, file_id: FileId, live: LiveDocument, base: KeptDocument, stored: KeptDocument | None
+    ) -> None:
+        pairs = may_hold_pairs(base.state)
+        self._drafts[file_id] = _Draft(live, live.text, base, (), len(base.state), pairs, stored)
 
     def _draft(self, file_id: FileId) -> _Draft:
         if file_id not in self._drafts:
@@ -223,11 +248,12 @@ class Drafts:
             draft = self._drafts.get(file_id)
             self._before[file_id] = None if draft is None else replace(draft)
 
-    @staticmethod
-    def _went_on(draft: _Draft, text: str, update: bytes) -> None:
-        draft.text = text
-        draft.since += (update,)
-        draft.bound += len(update)
+    def _undo(self, file_id: FileId, before: _Draft | None) -> None:
+        if before is None:
+            self._drafts.pop(file_id, None)
+            self._made.pop(file_id, None)
+        else:
+            self._drafts[file_id] = replace(before, live=_made_again(before, self._shelf.client))
 
     def _shed(self, file_id: FileId, draft: _Draft, content: NoteText, epoch_next: Epoch) -> None:
         if not self._limits.outgrown(draft.bound, content.size):
@@ -237,3 +263,22 @@ class Drafts:
             return
         text = initial(ContentId(epoch_next), content.text)
         self._put(file_id, LiveDocument(text, self._shelf.client), text, None)
+
+
+def _state_of(draft: _Draft) -> Callable[[], bytes]:
+    # To tell it is dear when it changed.
+    return draft.live.state if draft.since else lambda: draft.base.state
+
+
+def _went_on(draft: _Draft, text: str, update: bytes) -> None:
+    draft.text = text
+    draft.since += (update,)
+    draft.bound += len(update)
+    draft.pairs = draft.pairs or may_hold_pairs(update)
+
+
+def _made_again(draft: _Draft, client: int) -> LiveDocument:
+    live = LiveDocument(draft.base, client)
+    for update in draft.since:
+        live.apply(update)
+    return live

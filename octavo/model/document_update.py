@@ -6,7 +6,7 @@ brings pycrdt and Yjs to the same text and the same state vector, with nothing p
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from octavo.model.causal_order import check_order
@@ -29,13 +29,29 @@ class CheckedUpdate(NamedTuple):
     changes: bool
 
 
-def check_update(update: bytes, have: StateVector, state: bytes) -> CheckedUpdate:
-    """Decide whether ``update`` may be applied to the document that ``state`` encodes.
+def may_hold_pairs(encoded: bytes) -> bool:
+    """Answer whether an update, or a state, may hold characters past U+FFFF; False is certain.
 
-    ``have`` is the state vector of ``state``, which is itself one accepted update. Time and memory
-    are linear in the update; ``state`` is read only where ids alone do not decide: for an update
-    that refers to the document when either has a character past U+FFFF, and for one that inserts
-    between a client's later and earlier text.
+    UTF-16 codes them as surrogate pairs. In UTF-8 they begin with one of these; numbers do, too.
+    """
+    return (
+        b"\xf0" in encoded
+        or b"\xf1" in encoded
+        or b"\xf2" in encoded
+        or b"\xf3" in encoded
+        or b"\xf4" in encoded
+    )
+
+
+def check_update(
+    update: bytes, have: StateVector, state: Callable[[], bytes], *, pairs: bool
+) -> CheckedUpdate:
+    """Decide whether ``update`` may be applied to the document whose state vector is ``have``.
+
+    ``state`` answers the whole document as one accepted update, ``pairs`` whether it may hold
+    characters past U+FFFF (`may_hold_pairs`). Time and memory are linear in the update; the
+    state is asked for only where ids alone do not decide: for an update that refers to a document
+    with such characters, and for one that inserts between a client's later and earlier text.
 
     One thing is left to whoever applies it. A forged update can name a place that no device could
     mean, though both ends are there; the text is then another one once the document was stored and
@@ -49,8 +65,8 @@ def check_update(update: bytes, have: StateVector, state: bytes) -> CheckedUpdat
     if reading.waits:
         check_order(reading.waits, reading.end)
     document: UpdateReading | None = None
-    if reading.inverted or (reading.cuts and _may_have_pairs(state)):
-        document = UpdateReading(state, {})
+    if reading.inverted or (reading.cuts and pairs):
+        document = UpdateReading(state(), {})
     if document is not None:
         _check_pairs(reading.cuts, document.pairs)
     if reading.pairs:
@@ -60,17 +76,6 @@ def check_update(update: bytes, have: StateVector, state: bytes) -> CheckedUpdat
     if document is not None and reading.inverted:
         _check_inverted(reading, document)
     return CheckedUpdate(reading.structs, reading.end, reading.changes)
-
-
-def _may_have_pairs(state: bytes) -> bool:
-    # What is a surrogate pair in UTF-16 begins with one of these in UTF-8. Numbers do, too.
-    return (
-        b"\xf0" in state
-        or b"\xf1" in state
-        or b"\xf2" in state
-        or b"\xf3" in state
-        or b"\xf4" in state
-    )
 
 
 def _check_pairs(cuts: Mapping[int, Sequence[int]], pairs: Mapping[int, Sequence[int]]) -> None:

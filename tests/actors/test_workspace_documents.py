@@ -3,19 +3,28 @@
 from base64 import b64encode
 
 import pytest
+import trio
 
-from octavo.actors.workspace_messages import Lacking, NotKept
+from octavo.actors.workspace_messages import Lacking, NotAccepted, NotKept
 from octavo.documents import DocumentLimits
 from octavo.model.changeset import Save, Update
 from octavo.model.document import DocumentUpdate
 from octavo.model.identity import Epoch, FileId
-from octavo.model.refusal import DocumentTooLarge, EpochMismatch, TooManyFiles, UnrenderableNote
+from octavo.model.refusal import (
+    DocumentTooLarge,
+    DocumentUnsupported,
+    EpochMismatch,
+    TooManyFiles,
+    UnrenderableNote,
+)
 from octavo.store import StoreUnavailable
 from octavo.store.scripts import relinking
 from octavo.store.scripts.files import whole_file
 from tests.actors.test_workspace import Flaky, text_of
 from tests.actors.workspace_rig import VAULT, Rig, edit, found_vault, note, serving
 from tests.documents_inline import inline_documents
+from tests.yjs.wire import Section, text, written
+from tests.yjs.wire import Update as Bytes
 from tests.yjs_device import Device
 
 A = FileId("a")
@@ -220,6 +229,33 @@ async def test_text_that_can_not_be_rendered_is_taken_back() -> None:
         device.delete(0, 1)
         await rig.push(save_of(device))
         assert await text_of(rig, "a") == "ok start"
+        await device_of(rig)
+
+
+async def test_forged_update_that_would_read_otherwise_once_stored_is_refused_alone() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", ""))
+        device = await device_of(rig)
+        state = Bytes([Section(5, 0, [text("ab")]), Section(3, 0, [text("xy", (5, 0))])])
+        await rig.push(Save(A, Epoch(device.epoch), state.encoded()))
+        assert await text_of(rig, "a") == "axyb"
+        device = await device_of(rig)
+        device.insert(4, " honest")
+        forged = Save(A, Epoch(device.epoch), written(20, 0, text("!", None, (3, 1))).encoded())
+        honest = save_of(device)
+        answers: list[object] = []
+
+        async def send(save: Save) -> None:
+            try:
+                answers.append(await rig.push(save))
+            except NotAccepted as error:
+                answers.append(error.refusal)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(send, forged)
+            nursery.start_soon(send, honest)
+        assert [isinstance(each, DocumentUnsupported) for each in answers].count(True) == 1
+        assert await text_of(rig, "a") == "axyb honest"
         await device_of(rig)
 
 

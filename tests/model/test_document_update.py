@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.document_update import CheckedUpdate, check_update
+from octavo.model.document_update import CheckedUpdate
 from octavo.model.refusal import DocumentDependencyMissing, Refusal
 from octavo.model.state_vector import read_state_vector
+from tests.yjs.checking import decided
 from tests.yjs.devices import PycrdtDevice, Saved, check, history
 from tests.yjs.wire import Section, Update, deleted, parsed, skip, text, written
 
@@ -39,7 +40,7 @@ def test_update_of_a_device_is_accepted_with_the_state_vector_that_comes(
 def test_update_of_a_device_says_whether_it_changes_anything(saves: list[Saved]) -> None:
     for saved in saves:
         after = PycrdtDevice(9, saved.state, saved.update).diff(b"\0")
-        if not check_update(saved.update, saved.have, saved.state).changes:
+        if not decided(saved.update, saved.have, saved.state).changes:
             assert PycrdtDevice(9, after).text() == PycrdtDevice(9, saved.state).text()
             assert len(after) == len(saved.state)
 
@@ -48,7 +49,7 @@ def test_update_of_a_device_says_whether_it_changes_anything(saves: list[Saved])
 def test_document_after_an_update_is_itself_an_accepted_update(saves: list[Saved]) -> None:
     for saved in saves:
         after = PycrdtDevice(9, saved.state, saved.update)
-        whole = check_update(after.diff(b"\0"), {}, EMPTY)
+        whole = decided(after.diff(b"\0"), {}, EMPTY)
         assert whole.state_vector == read_state_vector(after.state_vector())
 
 
@@ -57,7 +58,7 @@ def test_update_cut_anywhere_is_refused(saves: list[Saved]) -> None:
     update = saves[-1].update
     for end in range(len(update)):
         with pytest.raises(Refusal):
-            check_update(update[:end], saves[-1].have, saves[-1].state)
+            decided(update[:end], saves[-1].have, saves[-1].state)
 
 
 @given(histories)
@@ -66,9 +67,9 @@ def test_update_is_refused_as_soon_as_one_thing_it_names_is_missing(saves: list[
         needed = needs(parsed(saved.update))
         for client, clock in needed.items():
             assert clock <= saved.have[client]
-            check_update(saved.update, saved.have | {client: clock}, saved.state)
+            decided(saved.update, saved.have | {client: clock}, saved.state)
             with pytest.raises(DocumentDependencyMissing, match=f"client {client} "):
-                check_update(saved.update, saved.have | {client: clock - 1}, saved.state)
+                decided(saved.update, saved.have | {client: clock - 1}, saved.state)
 
 
 def needs(update: Update) -> dict[int, int]:
@@ -122,6 +123,4 @@ def needs(update: Update) -> dict[int, int]:
 def test_update_accepted_tells_what_it_does(
     update: Update, structs: int, vector: dict[int, int], changes: bool
 ) -> None:
-    assert check_update(update.encoded(), HAVE, STATE) == CheckedUpdate(
-        structs, HAVE | vector, changes
-    )
+    assert decided(update.encoded(), HAVE, STATE) == CheckedUpdate(structs, HAVE | vector, changes)

@@ -1,13 +1,14 @@
 import pytest
 from pycrdt import Array, Doc, Map, Text
 
-from octavo.model.document_update import CheckedUpdate, check_update
+from octavo.model.document_update import CheckedUpdate
 from octavo.model.refusal import (
     DocumentDependencyMissing,
     DocumentMalformed,
     DocumentUnsupported,
     InvalidContent,
 )
+from tests.yjs.checking import decided
 from tests.yjs.wire import (
     SKIP,
     STRING,
@@ -32,7 +33,7 @@ HAVE = {MOUSE: 8}
 
 def checked(update: Update | bytes, state: bytes = STATE) -> CheckedUpdate:
     data = update if isinstance(update, bytes) else update.encoded()
-    return check_update(data, HAVE, state)
+    return decided(data, HAVE, state)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def value_of_an_array(value: object) -> bytes:
 )
 def test_document_with_more_than_text_is_refused(update: bytes) -> None:
     with pytest.raises(DocumentUnsupported, match="and nothing else"):
-        check_update(update, {}, EMPTY)
+        decided(update, {}, EMPTY)
 
 
 @pytest.mark.parametrize(
@@ -231,4 +232,4 @@ def test_update_that_inserts_before_what_stands_before_is_refused(update: Update
 def test_update_that_claims_more_than_it_holds_is_refused_at_its_end(size: int) -> None:
     claims = b"\x01\xff\xff\xff\xff\x0f\x06\x00" + text("x").encoded() * size
     with pytest.raises(DocumentMalformed, match="ends too early"):
-        check_update(claims, {}, EMPTY)
+        decided(claims, {}, EMPTY)

@@ -109,4 +109,4 @@ def test_those_that_go_first_are_needed_by_none_that_go_later(
     made = {each.revision_id: each for each in revisions(*ages, moves=moves)}
     order = thinned([*made.values()], 0, NOW, rule)
     for earlier, later in pairwise(order):
-        assert made[later].content_id != earlier
+        assert str(made[later].content_id) != earlier

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from pycrdt import Doc, Text
 
-from octavo.model.document_update import check_update
 from octavo.model.state_vector import read_state_vector
+from tests.yjs.checking import decided
 from tests.yjs.peer import Peer
 
 _names = count()
@@ -144,4 +144,4 @@ def history(devices: Sequence[Device], chance: random.Random, saves: int) -> lis
 
 def check(saved: Saved) -> dict[int, int]:
     """The state vector that the rule predicts for a save."""
-    return check_update(saved.update, saved.have, saved.state).state_vector
+    return decided(saved.update, saved.have, saved.state).state_vector

@@ -5,9 +5,9 @@ import random
 import pytest
 import trio
 
-from octavo.model.document_update import check_update
 from octavo.model.refusal import DocumentDependencyMissing, Refusal
 from octavo.model.state_vector import read_state_vector, write_state_vector
+from tests.yjs.checking import decided
 from tests.yjs.devices import Device, PycrdtDevice, YjsDevice, check, edit, history
 from tests.yjs.peer import Outcome, Peer, PeerFailed
 from tests.yjs.wire import Section, Update, gc, skip, text, written
@@ -48,10 +48,10 @@ def test_device_that_merged_updates_around_one_the_server_has_is_accepted(peer: 
     merged = peer.merge([first, third])
     assert merged == written(5, 0, text("ab"), skip(2), text("ab", (5, 3))).encoded()
     state = PycrdtDevice(9, first, second).diff(b"\0")
-    assert check_update(merged, {5: 4}, state).state_vector == {5: 6}
+    assert decided(merged, {5: 4}, state).state_vector == {5: 6}
     assert peer.outcomes([(state, merged)])[0] == Outcome("ababab", {5: 6}, False, ("text",))
     with pytest.raises(DocumentDependencyMissing):
-        check_update(merged, {5: 2}, first)
+        decided(merged, {5: 2}, first)
 
 
 # What the rule refuses because the two libraries would go apart. The texts are pycrdt's and Yjs's.
@@ -95,9 +95,9 @@ def test_update_that_pycrdt_and_yjs_take_apart_is_refused(
     peer: Peer, state: Update, update: Update, texts: tuple[str, str]
 ) -> None:
     held = state.encoded()
-    have = check_update(held, {}, EMPTY).state_vector
+    have = decided(held, {}, EMPTY).state_vector
     with pytest.raises(Refusal):
-        check_update(update.encoded(), have, held)
+        decided(update.encoded(), have, held)
     (found,) = peer.outcomes([(held, update.encoded())])
     assert (PycrdtDevice(9, held, update.encoded()).text(), found.text) == texts
 
@@ -106,7 +106,7 @@ def test_update_for_a_forged_place_reads_the_same_in_both_once_it_is_stored(peer
     state = Update([Section(5, 0, [text("ab")]), Section(3, 0, [text("xy", (5, 0))])]).encoded()
     # In front of "y" and first of all: whoever knows "y" knows "x", and that it stands between.
     update = written(20, 0, text("!", None, (3, 1))).encoded()
-    check_update(update, {5: 2, 3: 2}, state)
+    decided(update, {5: 2, 3: 2}, state)
     stored = PycrdtDevice(9, state, update).diff(b"\0")
     applied, loaded = peer.outcomes([(state, update), (stored,)])
     assert PycrdtDevice(9, state, update).text() == applied.text == "ax!yb"
@@ -127,7 +127,7 @@ def test_update_that_yjs_puts_aside_is_refused(peer: Peer, update: Update) -> No
     peer.apply("aside", update.encoded())
     assert peer.pending("aside")
     with pytest.raises(DocumentDependencyMissing):
-        check_update(update.encoded(), {}, EMPTY)
+        decided(update.encoded(), {}, EMPTY)
 
 
 async def test_peer_answers_a_trio_test_through_a_thread(peer: Peer) -> None:

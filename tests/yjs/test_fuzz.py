@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from octavo.model.document_update import check_update
 from octavo.model.refusal import Refusal
 from octavo.model.state_vector import read_state_vector
+from tests.yjs.checking import decided
 from tests.yjs.devices import Device, PycrdtDevice, Saved, YjsDevice, history
 from tests.yjs.mutation import Spoiler
 from tests.yjs.peer import Outcome, Peer
@@ -63,14 +63,14 @@ def accepted_ones(peer: Peer, number: int) -> Iterator[Made]:
         saved = found[at]
         update = Spoiler(saved.update, saved.have, others, chance).spoiled()
         try:
-            checked = check_update(update, saved.have, saved.state)
+            checked = decided(update, saved.have, saved.state)
         except Refusal:
             continue
         device = PycrdtDevice(9, saved.state, update)
         vector = read_state_vector(device.state_vector())
         assert vector == checked.state_vector, (number, saved.state, update)
         stored = device.diff(b"\0")
-        assert check_update(stored, {}, EMPTY).state_vector == vector, (number, stored)
+        assert decided(stored, {}, EMPTY).state_vector == vector, (number, stored)
         yield Made(saved.state, update, stored, device.text(), vector)
         if chance.random() < 0.05:
             found[at] = Saved(saved.update, stored, vector)

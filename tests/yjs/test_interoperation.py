@@ -1,0 +1,133 @@
+"""Three devices on Yjs, and the service: they edit one note offline, sync, and are all equal."""
+
+import random
+from base64 import b64encode
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import pytest
+import trio
+
+from octavo.actors.workspace_messages import Lacking
+from octavo.model.changeset import Restore, Save
+from octavo.model.content import note_text
+from octavo.model.identity import Epoch, FileId
+from octavo.store.scripts.files import WholeFile, whole_file
+from tests.actors.test_workspace import text_of
+from tests.actors.workspace_rig import VAULT, Rig, edit, note, serving
+from tests.documents_inline import inline_documents
+from tests.yjs.devices import WORDS, YjsDevice
+from tests.yjs.devices import edit as edit_somewhere
+from tests.yjs.peer import Peer
+
+R = TypeVar("R")
+
+FILE = FileId("a")
+START = "# A note\n\nwith some text \N{GRINNING FACE} in it,\nto be edited.\n"
+STEPS = 60
+
+
+class Offline:
+    """A device that edits its copy of the note, and syncs when it is told to."""
+
+    def __init__(self, rig: Rig, peer: Peer, client: int, chance: random.Random) -> None:
+        self.rig = rig
+        self.copy = YjsDevice(peer, client)
+        self.chance = chance
+        self.epoch = Epoch("")
+        # What the service has, as far as the device knows.
+        self.known = b"\0"
+
+    async def read(self) -> None:
+        whole = await head_of(self.rig)
+        assert whole.document is not None
+        self.epoch = whole.document.epoch
+        await run(self.copy.apply, whole.document.state)
+        self.known = await run(self.copy.state_vector)
+
+    async def edit(self) -> None:
+        await run(edit_somewhere, self.copy, self.chance)
+
+    async def sync(self) -> None:
+        update = await run(self.copy.diff, self.known)
+        mutation = f"{self.chance.getrandbits(64)}"
+        for _ in range(self.chance.choice((1, 1, 2))):
+            # Now and then the answer was lost, and the save is sent again.
+            await self.rig.push(Save(FILE, self.epoch, update), mutation=mutation)
+        vector = await run(self.copy.state_vector)
+        lacking = await self.rig.directory.ask(VAULT, Lacking(FILE, self.epoch, vector))
+        assert lacking is not None
+        assert lacking.epoch == self.epoch
+        await run(self.copy.apply, lacking.update)
+        self.known = await run(self.copy.state_vector)
+
+
+async def run(call: Callable[..., R], *arguments: object) -> R:
+    """Call the peer, which takes its time."""
+    return await trio.to_thread.run_sync(partial(call, *arguments))
+
+
+async def head_of(rig: Rig) -> WholeFile:
+    found = await rig.store.read(whole_file(VAULT, FILE))
+    assert found is not None
+    return found
+
+
+async def write_as_text(rig: Rig, chance: random.Random, first: str) -> None:
+    """A writer without a document: it replaces the text, or goes back to the first one."""
+    head = await rig.head(FILE)
+    assert head is not None
+    if chance.random() < 0.2:
+        given_back = Restore(FILE, frozenset({head.revision_id}), content=note_text(first))
+        await rig.push(given_back)
+        return
+    text = await text_of(rig, "a") or ""
+    start = chance.randint(0, len(text))
+    end = min(len(text), start + chance.choice((0, 1, 5, 20)))
+    await rig.push(edit(head, text=text[:start] + chance.choice(WORDS) + text[end:]))
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_devices_that_edit_offline_and_sync_in_any_order_are_all_equal(
+    peer: Peer, seed: int
+) -> None:
+    chance = random.Random(seed)
+    documents = inline_documents(most_bytes=chance.choice((0, 1 << 24)))
+    async with serving(documents=documents) as rig:
+        await rig.push(note("a", "a.md", START))
+        devices = [Offline(rig, peer, client, chance) for client in (11, 22, 33)]
+        for device in devices:
+            await device.read()
+        for _ in range(STEPS):
+            drawn = chance.random()
+            device = chance.choice(devices)
+            if drawn < 0.7:
+                await device.edit()
+            elif drawn < 0.9:
+                await device.sync()
+            else:
+                await write_as_text(rig, chance, START)
+        for _ in range(2):
+            for device in chance.sample(devices, len(devices)):
+                await device.sync()
+        whole = await head_of(rig)
+        assert whole.document is not None
+        told = await run(peer.outcomes, [(whole.document.state,)])
+        texts = [await run(device.copy.text) for device in devices]
+        assert texts == [whole.stored.text] * 3
+        assert [each.text for each in told] == [whole.stored.text]
+        assert not told[0].pending
+
+
+async def test_device_on_yjs_and_the_service_write_the_same_initial_document(peer: Peer) -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", START))
+        whole = await head_of(rig)
+        assert whole.document is not None
+        [told] = await run(peer.outcomes, [(whole.document.state,)])
+        assert (told.text, told.pending, told.roots) == (START, False, ("text",))
+        name = b64encode(whole.document.vector).decode()
+        await run(peer.new, name, 5)
+        await run(peer.apply, name, whole.document.state)
+        assert await run(peer.state_vector, name) == whole.document.vector
