@@ -229,7 +229,7 @@ class Drafts:
         for file_id, draft in self._drafts.items():
             stored = self._changed.get(file_id, draft.stored)
             if stored is not None:
-                self._shelf.put(self._id, file_id, Kept(draft.live, stored))
+                self._shelf.put(self._id, file_id, Kept(draft.live, stored, len(draft.text)))
 
     def _put(
         self, file_id: FileId, live: LiveDocument, base: KeptDocument, stored: KeptDocument | None

@@ -9,15 +9,16 @@ from octavo.model.identity import FileId, WorkspaceId
 
 MOST_BYTES = 64 * 1024 * 1024
 _OWN = 4096
-_TIMES = 8
-"""A live document takes so many times the bytes of its state, about: see docs/performance.md."""
+_TIMES = 24
+"""What is in a state beside the text, the items, takes so many times the memory, about."""
 
 
 class Kept(NamedTuple):
-    """A live document as it is stored, too."""
+    """A live document as it is stored, too; ``size`` is that of its text, in characters."""
 
     live: LiveDocument
     stored: KeptDocument
+    size: int
 
 
 class Shelf:
@@ -54,4 +55,5 @@ class Shelf:
 
 
 def _weight(kept: Kept) -> int:
-    return _OWN + _TIMES * len(kept.stored.state)
+    state = len(kept.stored.state)
+    return _OWN + state + _TIMES * max(0, state - kept.size)

@@ -1,0 +1,56 @@
+"""The shelf: what was used last stays, within a bound of memory."""
+
+from octavo.documents import LiveDocument, Shelf
+from octavo.documents.shelf import Kept
+from octavo.model.identity import ContentId, FileId, WorkspaceId
+from octavo.model.initial_document import initial
+
+VAULT = WorkspaceId("vault")
+
+
+def kept(text: str) -> Kept:
+    document = initial(ContentId("c"), text)
+    return Kept(LiveDocument(document, 7), document, len(text))
+
+
+def on_shelf(shelf: Shelf, *names: str) -> list[str]:
+    """Which of the documents are there; they are put back."""
+    found = []
+    for name in names:
+        each = shelf.take(VAULT, FileId(name))
+        if each is not None:
+            found.append(name)
+            shelf.put(VAULT, FileId(name), each)
+    return found
+
+
+def test_document_that_was_used_longest_ago_makes_room() -> None:
+    shelf = Shelf(7, 3 * 12_000)
+    for name in "abc":
+        shelf.put(VAULT, FileId(name), kept("x" * 5000))
+    assert on_shelf(shelf, "a", "b", "c") == ["a", "b", "c"]
+    assert on_shelf(shelf, "a") == ["a"]
+    shelf.put(VAULT, FileId("d"), kept("x" * 5000))
+    assert on_shelf(shelf, "a", "b", "c", "d") == ["a", "c", "d"]
+
+
+def test_document_is_taken_by_one_alone() -> None:
+    shelf = Shelf(7)
+    shelf.put(VAULT, FileId("a"), kept("text"))
+    assert shelf.take(WorkspaceId("other"), FileId("a")) is None
+    assert shelf.take(VAULT, FileId("a")) is not None
+    assert shelf.take(VAULT, FileId("a")) is None
+
+
+def test_document_that_is_put_again_counts_once() -> None:
+    shelf = Shelf(7, 20_000)
+    for _ in range(10):
+        shelf.put(VAULT, FileId("a"), kept("x" * 5000))
+    shelf.put(VAULT, FileId("b"), kept("x" * 5000))
+    assert on_shelf(shelf, "a", "b") == ["a", "b"]
+
+
+def test_document_that_is_larger_than_the_shelf_is_not_kept() -> None:
+    shelf = Shelf(7, 10_000)
+    shelf.put(VAULT, FileId("a"), kept("x" * 20_000))
+    assert on_shelf(shelf, "a") == []
