@@ -94,6 +94,8 @@ class ReadFilesInput(ContractModel):
     """Files, at their heads."""
     revision_ids: list[Identifier] = Field(default_factory=list, max_length=MOST_READ)
     """Revisions, whatever became of their files."""
+    content: Literal["text", "full"] = "text"
+    """``full`` brings the documents of the files, too."""
 
 
 class ReadFiles(ContractModel):
@@ -142,16 +144,13 @@ class ReadingOperations:
                 return NotModified(headers=(_etag(_live(head)),))
         if query.content == "text":
             stored = await self._store.read(files.file(workspace_id, file_id))
-            document = None
+            whole = None if stored is None else files.WholeFile(stored, None)
         else:
             whole = await self._store.read(files.whole_file(workspace_id, file_id))
-            stored = None if whole is None else whole.stored
-            kept = None if whole is None else whole.document
-            document = None if kept is None else note_document(kept)
-        head = _live(None if stored is None else stored.revision)
-        if stored is None:
+        head = _live(None if whole is None else whole.stored.revision)
+        if whole is None:
             raise NotFound
-        return Reply(workspace_file(workspace_id, stored, document), headers=(_etag(head),))
+        return Reply(_whole(workspace_id, whole), headers=(_etag(head),))
 
     @operation(
         id="listFiles",
@@ -235,7 +234,8 @@ class ReadingOperations:
         path="/api/workspaces/{workspaceId}/files/read",
         tag="files",
         summary="Read many files or revisions at once",
-        description="They have 8 MiB of text at most; any one of them can be read alone.",
+        description="They have 8 MiB of text at most, with their documents if these are asked for; "
+        "any one of them can be read alone.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound, TooManyFiles),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
@@ -244,20 +244,30 @@ class ReadingOperations:
         """Answer what there is of what was asked for."""
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
-        script = files.files(
+        named = (
             workspace_id,
             [FileId(each) for each in body.file_ids],
             [RevisionId(each) for each in body.revision_ids],
             MOST_BYTES,
         )
         with refusals_as_problems():
-            heads, revisions = await self._store.read_much(script)
-        found = {each.revision.file_id for each in heads}
+            if body.content == "full":
+                whole, revisions = await self._store.read_much(files.whole_files(*named))
+            else:
+                heads, revisions = await self._store.read_much(files.files(*named))
+                whole = [files.WholeFile(each, None) for each in heads]
+        found = {each.stored.revision.file_id for each in whole}
         known = {each.revision.revision_id for each in revisions}
         missing = [each for each in body.file_ids if each not in found]
         missing += [each for each in body.revision_ids if each not in known]
-        items = [workspace_file(workspace_id, each) for each in (*heads, *revisions)]
+        items = [_whole(workspace_id, each) for each in whole]
+        items += [workspace_file(workspace_id, each) for each in revisions]
         return ReadFiles(items=items, missing=missing)
+
+
+def _whole(workspace_id: WorkspaceId, whole: files.WholeFile) -> WorkspaceFile:
+    document = None if whole.document is None else note_document(whole.document)
+    return workspace_file(workspace_id, whole.stored, document)
 
 
 def _live(head: Revision | None) -> Revision:

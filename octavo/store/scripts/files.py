@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from octavo.model.document import KeptDocument
@@ -43,6 +43,13 @@ _HEAD = f"{_select('files')} WHERE files.workspace_id = $1 AND files.file_id = $
 _DOCUMENT = """
     SELECT epoch, state, vector FROM documents WHERE workspace_id = $1 AND file_id = $2
 """
+_SIZES_OF_DOCUMENTS = """
+    SELECT file_id, LENGTH(state) FROM documents WHERE workspace_id = $1 AND file_id IN ($names)
+"""
+_DOCUMENTS = """
+    SELECT file_id, epoch, state, vector FROM documents
+    WHERE workspace_id = $1 AND file_id IN ($names)
+"""
 _REVISION = f"""
     {_select("revisions")} WHERE revisions.workspace_id = $1
     AND revisions.revision_id = $2 AND revisions.file_id = $3
@@ -75,12 +82,11 @@ def whole_file(workspace_id: WorkspaceId, file_id: FileId) -> Script[WholeFile |
         if row is None:
             return None
         stored = _stored(row)
-        if stored.revision.kind != "note" or stored.revision.state == "purged":
-            return WholeFile(stored, None)
         found = await transaction.fetch_one(_DOCUMENT, workspace_id, file_id)
-        if found is None:
-            return WholeFile(stored, initial(stored.revision.content_id, stored.text or ""))
-        return WholeFile(stored, KeptDocument(Epoch(found[0]), bytes(found[1]), bytes(found[2])))
+        kept: dict[FileId, KeptDocument] = {}
+        if found is not None:
+            kept[file_id] = KeptDocument(Epoch(found[0]), bytes(found[1]), bytes(found[2]))
+        return WholeFile(stored, _document_of(stored, kept))
 
     return script
 
@@ -122,6 +128,39 @@ def files(
         )
 
     return script
+
+
+def whole_files(
+    workspace_id: WorkspaceId,
+    file_ids: Sequence[FileId],
+    revision_ids: Sequence[RevisionId],
+    most_bytes: int,
+) -> Script[tuple[list[WholeFile], list[StoredFile]]]:
+    """Answer the same as `files`, the live files with their documents.
+
+    These count as the texts do.
+    """
+
+    async def script(transaction: Transaction) -> tuple[list[WholeFile], list[StoredFile]]:
+        rows = await fetch_named(transaction, _SIZES_OF_DOCUMENTS, workspace_id, file_ids)
+        sizes = {row[0]: row[1] for row in rows}
+        total = sum(sizes.get(name, 0) for name in file_ids)
+        heads, revisions = await files(
+            workspace_id, file_ids, revision_ids, max(most_bytes - total, 0)
+        )(transaction)
+        names = [each.revision.file_id for each in heads if each.revision.file_id in sizes]
+        rows = await fetch_named(transaction, _DOCUMENTS, workspace_id, names)
+        kept = {row[0]: KeptDocument(row[1], bytes(row[2]), bytes(row[3])) for row in rows}
+        return [WholeFile(each, _document_of(each, kept)) for each in heads], revisions
+
+    return script
+
+
+def _document_of(stored: StoredFile, kept: Mapping[FileId, KeptDocument]) -> KeptDocument | None:
+    revision = stored.revision
+    if revision.kind != "note" or revision.state == "purged":
+        return None
+    return kept.get(revision.file_id) or initial(revision.content_id, stored.text or "")
 
 
 def list_of(

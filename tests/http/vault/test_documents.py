@@ -5,6 +5,7 @@ from base64 import b64decode, b64encode
 import pytest
 from pycrdt import Doc, Map, Text
 
+from octavo.http.operations import reading
 from tests.http.asgi import Answer
 from tests.http.vault.front import NOBODYS, Front, Json, Note, refusal
 from tests.yjs_device import Device
@@ -297,6 +298,27 @@ async def test_state_vector_that_is_none_is_refused_before_anything_is_done(fron
     answer = await front.owner.post(f"{note.place}/saves", given)
     assert refusal(answer) == (422, "document_malformed")
     assert await text_of(note) == START
+
+
+async def test_many_files_are_read_with_their_documents(front: Front) -> None:
+    notes = [await front.note(f"{number}.md", START) for number in range(3)]
+    await notes[1].update(text="new")
+    given = {"fileIds": [each.id for each in notes], "content": "full"}
+    items = (await front.owner.post(f"{front.files}/read", given)).json()["items"]
+    assert [Device.of(each).text for each in items] == [START, "new", START]
+    assert items == [(await each.read()).json() for each in notes]
+
+
+async def test_documents_count_among_the_bytes_that_are_read(
+    front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = await front.note("a.md", "x" * 100)
+    await note.update(text="y" * 100)
+    monkeypatch.setattr(reading, "MOST_BYTES", 150)
+    given = {"fileIds": [note.id]}
+    assert (await front.owner.post(f"{front.files}/read", given)).status == 200
+    answer = await front.owner.post(f"{front.files}/read", {**given, "content": "full"})
+    assert refusal(answer) == (422, "too_many_files")
 
 
 async def test_image_has_no_document(front: Front) -> None:
