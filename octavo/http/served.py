@@ -10,8 +10,10 @@ from octavo.http.operations.contract import ContractOperations
 from octavo.http.operations.files import FileOperations
 from octavo.http.operations.history import HistoryOperations
 from octavo.http.operations.keys import KeyOperations
+from octavo.http.operations.links import LinkOperations
 from octavo.http.operations.reading import ReadingOperations
 from octavo.http.operations.registrations import RegistrationOperations
+from octavo.http.operations.search import SearchOperations
 from octavo.http.operations.service import ServiceOperations
 from octavo.http.operations.sessions import SessionOperations
 from octavo.http.operations.sync import SyncOperations
@@ -36,6 +38,8 @@ CONTRACT: tuple[type, ...] = (
     ChangesetOperations,
     ReadingOperations,
     HistoryOperations,
+    LinkOperations,
+    SearchOperations,
     SyncOperations,
     NoticeOperations,
 )

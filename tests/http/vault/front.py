@@ -18,7 +18,9 @@ from octavo.http.operation import Security
 from octavo.http.operations.changesets import ChangesetOperations
 from octavo.http.operations.files import FileOperations
 from octavo.http.operations.history import HistoryOperations
+from octavo.http.operations.links import LinkOperations
 from octavo.http.operations.reading import ReadingOperations
+from octavo.http.operations.search import SearchOperations
 from octavo.http.operations.sync import SyncOperations
 from octavo.http.operations.workspaces import WorkspaceOperations
 from octavo.http.problems import NotSignedIn
@@ -297,6 +299,8 @@ async def opened() -> AsyncIterator[Front]:
             ChangesetOperations(pushing, store),
             ReadingOperations(pushing, store),
             HistoryOperations(store, access),
+            LinkOperations(store, access),
+            SearchOperations(store, access),
             SyncOperations(store, access, authenticator),
         ],
         new_id=lambda: "made-here",

@@ -44,6 +44,9 @@ SAMPLES = {
     "listRevisions": Sample("read"),
     "getRevision": Sample("read"),
     "diffRevisions": Sample("read"),
+    "getLinks": Sample("read"),
+    "listUnresolvedLinks": Sample("read"),
+    "searchWorkspace": Sample("read"),
     "readFiles": Sample("read", {"fileIds": []}),
     "getFeed": Sample("read"),
     "getSnapshot": Sample("read"),
@@ -71,6 +74,8 @@ async def ask(
         mutationId=MUTATION,
     )
     headers = {"if_match": note.tag} if sample.if_match else {}
+    if operation.id == "searchWorkspace":
+        place = f"{place}?q=text"
     document = sample.document
     if operation.id == "saveNote" and document is not None:
         document = {**document, "epoch": note.revision}
@@ -142,6 +147,8 @@ async def test_identifier_that_is_none_is_refused(front: Front, name: str, param
     operation = OPERATIONS[name]
     given = dict.fromkeys(("workspaceId", "fileId", "revisionId", "mutationId"), NOBODYS)
     place = operation.path.format(**given | {parameter: "42"})
+    if name == "searchWorkspace":
+        place = f"{place}?q=text"
     answer = await front.owner.ask(operation.method, place, SAMPLES[name].document)
     assert refusal(answer) == (400, "invalid_request")
     assert [each["pointer"] for each in answer.json()["errors"]] == [f"/path/{parameter}"]

@@ -158,4 +158,5 @@ async def test_nothing_at_all_is_found_where_there_are_no_workspaces(
 def test_operations_are_declared_as_they_are_specified() -> None:
     for found in contract_of((SearchOperations,)):
         possible = found.statuses | {each.status for each in possible_problems(found)}
-        assert (found.method, possible) == ("GET", READ)
+        assert found.method == "GET"
+        assert possible == READ
