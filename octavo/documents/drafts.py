@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from octavo.documents.draft import Draft
 from octavo.documents.limits import DocumentLimits
 from octavo.documents.live import LiveDocument
 from octavo.documents.shelf import Kept, Shelf
 from octavo.model.content import NoteText, note_text
 from octavo.model.document import DocumentUpdate, KeptDocument
 from octavo.model.document_update import check_update, may_hold_pairs
-from octavo.model.edits import edits_between
 from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
 from octavo.model.initial_document import initial
 from octavo.model.refusal import (
@@ -27,27 +27,6 @@ CheckText = Callable[[str], None]
 
 class Diverged(Exception):
     """A document has another text once it is stored: an update forged it. Plan `careful` now."""
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A document as the batch has made it so far.
-
-    Attributes:
-        base: a document with which it can be made again.
-        since: the updates that make it from the base.
-        bound: bytes that its state has at most.
-        pairs: whether it may hold characters past U+FFFF.
-        stored: None when it is not in the store.
-    """
-
-    live: LiveDocument
-    text: str
-    base: KeptDocument
-    since: tuple[bytes, ...]
-    bound: int
-    pairs: bool
-    stored: KeptDocument | None
 
 
 class Drafts:
@@ -75,10 +54,10 @@ class Drafts:
         self._limits = limits
         self._check_text = check_text
         self._careful = careful
-        self._drafts: dict[FileId, _Draft] = {}
+        self._drafts: dict[FileId, Draft] = {}
         self._made: dict[FileId, tuple[ContentId, str]] = {}
         # As they were before the changeset that is planned now; None for what was not touched.
-        self._before: dict[FileId, _Draft | None] | None = None
+        self._before: dict[FileId, Draft | None] | None = None
         self._changed: dict[FileId, KeptDocument] = {}
         self._purged: set[FileId] = set()
 
@@ -160,7 +139,7 @@ class Drafts:
                 f"The update has {len(update)} bytes: {self._limits.update} are taken at most."
             )
         vector = live.vector()
-        checked = check_update(update, vector, _state_of(draft), pairs=draft.pairs)
+        checked = check_update(update, vector, draft.state, pairs=draft.pairs)
         if not checked.changes:
             return None
         self._remember(file_id)
@@ -172,7 +151,7 @@ class Drafts:
             return None
         content = note_text(text)
         self._check_text(text)
-        _went_on(draft, text, update)
+        draft.went_on(text, update)
         if draft.bound > self._limits.state:
             draft.bound = len(live.state())
             if draft.bound > self._limits.state:
@@ -192,10 +171,7 @@ class Drafts:
         """As of `octavo.model.document.Documents`."""
         draft = self._draft(file_id)
         self._remember(file_id)
-        live = draft.live
-        before = live.vector_bytes()
-        live.edit(edits_between(draft.text, content.text))
-        _went_on(draft, content.text, live.lacking(before))
+        draft.write(content.text)
         self._shed(file_id, draft, content, epoch_next)
 
     def purged(self, file_id: FileId) -> None:
@@ -211,12 +187,13 @@ class Drafts:
         and Yjs do that alike for an update that was forged to name places which no editor names.
         """
         for file_id, draft in self._drafts.items():
-            if draft.since:
+            if draft.since or draft.written:
                 kept = draft.live.kept()
-                # Loaded anew it takes less memory, too.
-                draft.live = LiveDocument(kept, self._shelf.client)
-                if draft.live.text != draft.text:
-                    raise Diverged
+                if draft.merged:
+                    # Loaded anew it takes less memory, too.
+                    draft.live = LiveDocument(kept, self._shelf.client)
+                    if draft.live.text != draft.text:
+                        raise Diverged
                 self._changed[file_id] = kept
             elif draft.stored is not draft.base:
                 self._changed[file_id] = draft.base
@@ -235,9 +212,9 @@ class Drafts:
         self, file_id: FileId, live: LiveDocument, base: KeptDocument, stored: KeptDocument | None
     ) -> None:
         pairs = may_hold_pairs(base.state)
-        self._drafts[file_id] = _Draft(live, live.text, base, (), len(base.state), pairs, stored)
+        self._drafts[file_id] = Draft(live, live.text, base, len(base.state), pairs, stored)
 
-    def _draft(self, file_id: FileId) -> _Draft:
+    def _draft(self, file_id: FileId) -> Draft:
         if file_id not in self._drafts:
             kept = initial(*self._made[file_id])
             self._put(file_id, LiveDocument(kept, self._shelf.client), kept, kept)
@@ -246,16 +223,18 @@ class Drafts:
     def _remember(self, file_id: FileId) -> None:
         if self._before is not None and file_id not in self._before:
             draft = self._drafts.get(file_id)
+            if draft is not None and draft.written:
+                draft.rebase()
             self._before[file_id] = None if draft is None else replace(draft)
 
-    def _undo(self, file_id: FileId, before: _Draft | None) -> None:
+    def _undo(self, file_id: FileId, before: Draft | None) -> None:
         if before is None:
             self._drafts.pop(file_id, None)
             self._made.pop(file_id, None)
         else:
-            self._drafts[file_id] = replace(before, live=_made_again(before, self._shelf.client))
+            self._drafts[file_id] = before.made_again(self._shelf.client)
 
-    def _shed(self, file_id: FileId, draft: _Draft, content: NoteText, epoch_next: Epoch) -> None:
+    def _shed(self, file_id: FileId, draft: Draft, content: NoteText, epoch_next: Epoch) -> None:
         if not self._limits.outgrown(draft.bound, content.size):
             return
         draft.bound = len(draft.live.state())
@@ -263,22 +242,3 @@ class Drafts:
             return
         text = initial(ContentId(epoch_next), content.text)
         self._put(file_id, LiveDocument(text, self._shelf.client), text, None)
-
-
-def _state_of(draft: _Draft) -> Callable[[], bytes]:
-    # To tell it is dear when it changed.
-    return draft.live.state if draft.since else lambda: draft.base.state
-
-
-def _went_on(draft: _Draft, text: str, update: bytes) -> None:
-    draft.text = text
-    draft.since += (update,)
-    draft.bound += len(update)
-    draft.pairs = draft.pairs or may_hold_pairs(update)
-
-
-def _made_again(draft: _Draft, client: int) -> LiveDocument:
-    live = LiveDocument(draft.base, client)
-    for update in draft.since:
-        live.apply(update)
-    return live
