@@ -5,6 +5,7 @@ import logging
 import trio
 
 from octavo.store import Store, StoreError
+from octavo.store.scripts.indexing import erase_some
 from octavo.store.scripts.sweeping import sweep
 
 LOOK_EVERY = 600.0
@@ -39,7 +40,7 @@ class Sweeper:
         while True:
             self._wake = trio.Event()
             try:
-                more = await self._store.write(sweep())
+                more = await self._store.write(sweep()) or await self._store.write(erase_some())
             except StoreError as error:
                 _log.info("what was deleted is removed later: %s", error)
                 await trio.sleep(pause)

@@ -12,6 +12,7 @@ from octavo.accounts.credentials import REMEMBERED, Credentials
 from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.documenting import Documenting, Threads
 from octavo.actors.housekeeper import Housekeeper
+from octavo.actors.indexer import Indexer
 from octavo.actors.notices import NoticeHub
 from octavo.actors.storage import GroupCommit, storage
 from octavo.actors.sweeper import Sweeper
@@ -33,7 +34,6 @@ from octavo.store.postgres import Gap, PostgresStore
 from octavo.store.scripts.announcing import CHANNEL, read_announcement
 from octavo.store.scripts.expiring import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
-from octavo.store.scripts.indexing import index_some
 from octavo.ws import Frame
 from octavo.ws.notices import changed_frame
 
@@ -74,6 +74,15 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
         store, activity, now=now, life=life, fresh=fresh, forgotten=hub.look_again
     )
 
+    indexer = Indexer(store)
+
+    def announce(workspace_id: WorkspaceId, position: Position) -> None:
+        hub.announce(workspace_id, position)
+        indexer.wake()
+
+    async def index(worker: WorkerContext) -> None:
+        await indexer.run()
+
     async def notices(worker: WorkerContext) -> None:
         await hub.run()
 
@@ -97,6 +106,7 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
 
     root.add(WorkerSpec("notices", notices))
     root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
+    root.add(WorkerSpec("indexer", index))
     root.add(WorkerSpec("sweeper", sweep))
     root.add(WorkerSpec("housekeeper", keep_house))
     if engine.postgres is not None:
@@ -110,7 +120,7 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
             store,
             now=now,
             new_id=new_id,
-            announce=hub.announce,
+            announce=announce,
             shared=engine.postgres is not None,
             documents=documents,
             purged=sweeper.wake,
@@ -178,11 +188,7 @@ def _housekeeper(store: Store, settings: Settings, life: SessionLife) -> Houseke
         store,
         now=now,
         retention=retention,
-        steps=(
-            lambda now: index_some(),
-            lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000),
-            end_sessions,
-        ),
+        steps=(lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000), end_sessions),
     )
 
 

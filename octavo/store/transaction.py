@@ -77,7 +77,7 @@ class Transaction(Protocol):
         """
 
     # The full text index is the engine's own. It holds notes by numbers, which grow; a number
-    # belongs to a row of the table ``indexed``.
+    # belongs to a row of the table ``worded``.
 
     async def put_words(
         self, workspace_id: str, notes: Sequence[tuple[str, str, str]]
@@ -94,6 +94,13 @@ class Transaction(Protocol):
 
     async def drop_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
         """Take notes out of the full text index, while their texts are still kept."""
+
+    async def merge_words(self, *, begin: bool) -> bool:
+        """Overwrite some of what the full text index still has of notes that were taken out.
+
+        ``begin`` has it go over the whole index, from the first call on. Answers whether there
+        may be more to do.
+        """
 
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
         """Answer the ids of notes that match, those first that were taken in last."""

@@ -20,7 +20,7 @@ from octavo.model.plan import Change
 from octavo.model.revision import Revision
 from octavo.model.search import parse_query, ranked
 from octavo.store import Script, Store, Transaction, Value
-from octavo.store.scripts.indexing import index_changes
+from octavo.store.scripts.indexing import index_changes, index_some
 from octavo.store.scripts.rows import COLUMNS, COUNT, values_of
 from octavo.store.scripts.searching import candidates
 
@@ -157,8 +157,16 @@ class Notebook:
     async def purge(self, file: str) -> None:
         await self.keep(self.change(file, "purged"))
 
+    async def catch_up(self) -> int:
+        """Have all words taken in; answer with how many steps."""
+        steps = 1
+        while await self.store.write(index_some(self.workspace_id)):
+            steps += 1
+        return steps
+
     async def search(self, query: str, folder: str | None = None) -> list[str]:
         """The ids of the files that match, the best first."""
         asked = parse_query(query)
+        await self.catch_up()
         found = await self.store.read_much(candidates([self.workspace_id], asked, folder))
         return [each.candidate.file_id for each in ranked(found.candidates, asked)]

@@ -2,18 +2,31 @@
 
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from pathlib import Path
 
 import pytest
+import trio
 
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.search import MOST_TOKENS, parse_query
 from octavo.store import Store, Transaction
 from octavo.store.postgres import open_postgres
+from octavo.store.postgres import search as postgres_search
 from octavo.store.postgres.search import MOST_POSITIONS, PIECE, pieces_of
-from octavo.store.scripts.indexing import forget_some, index_some
+from octavo.store.scripts.indexing import (
+    SLICE_BYTES,
+    erase_later,
+    erase_some,
+    forget_some,
+    index_some,
+    waiting,
+)
 from octavo.store.scripts.searching import MOST_FOUND, candidates, workspaces_of
 from octavo.store.sqlite import open_inline
+from octavo.store.sqlite.connection import connect
+from octavo.store.sqlite.search import match
+from octavo.store.transaction import Matching
 from tests.store.notebook import Notebook
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
@@ -128,7 +141,9 @@ class Searches:
 
     async def test_title_stays_found_when_the_note_moves(self, vault: Notebook) -> None:
         await vault.write("a", "# Tide\ntext", "one.md")
+        assert await vault.search("tide one") == ["a"]
         await vault.move("a", "two.md")
+        await vault.catch_up()
         asked = parse_query("tide two")
         found = await vault.store.read_much(candidates([VAULT], asked, None))
         assert [each.path for each in found.candidates] == ["two.md"]
@@ -164,10 +179,13 @@ class Searches:
             return list(found.candidates)
 
         await vault.write("a", "red tide")
+        await vault.catch_up()
         before = await scores()
+        assert len(before) == 1
         other = await Notebook(vault.store, OTHER).open()
         for number in range(5):
             await other.write(f"b{number}", "tide " * 100)
+        await other.catch_up()
         assert await scores() == before
 
     async def test_account_searches_its_workspaces(self, vault: Notebook) -> None:
@@ -211,6 +229,7 @@ class Searches:
             for n in range(MOST_FOUND + 1)
         ]
         await vault.keep(*made)
+        await vault.catch_up()
         found = await vault.store.read_much(candidates([VAULT], parse_query("tide"), None))
         assert found.more
         assert len(found.candidates) == MOST_FOUND
@@ -233,32 +252,89 @@ class Searches:
             change = vault.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]] red")
             await vault.keep(change)
         await vault.execute(
-            "INSERT INTO unindexed (workspace_id, file_id)"
-            " SELECT workspace_id, file_id FROM files UNION SELECT 'gone', 'x'"
+            "INSERT INTO unindexed (workspace_id, file_id, position)"
+            " SELECT workspace_id, file_id, 0 FROM files UNION SELECT 'gone', 'x', 0"
         )
         vault.indexed = True
         await vault.write("f001", "blue")
         await vault.delete("f002")
-        assert await vault.search("red") == []
-        steps = 0
+        steps = 1
         while await vault.store.write(index_some()):
             steps += 1
-        assert steps == 3
+        assert steps == 5
+        assert await vault.count("unindexed") == 0
         assert len(await vault.search("red")) == 448
         assert await vault.search("blue") == ["f001"]
-        assert await vault.count("indexed") == 449
-        assert await vault.count("unindexed") == 0
+        assert (await vault.count("indexed"), await vault.count("worded")) == (449, 449)
         assert await vault.count("links") == 448
+
+    async def test_commits_leave_word_and_one_note_is_taken_in_once(self, vault: Notebook) -> None:
+        other = await Notebook(vault.store, OTHER).open()
+        for number in range(3):
+            await vault.write("a", f"red {number}")
+        await vault.write("b", "red")
+        assert (await vault.count("unindexed"), await vault.count("worded")) == (2, 0)
+        assert await vault.store.read(waiting([VAULT, OTHER])) == [VAULT]
+        assert await other.catch_up() == await vault.catch_up() == 1
+        assert (await vault.count("unindexed"), await vault.count("worded")) == (0, 2)
+        assert await vault.store.read(waiting([VAULT, OTHER])) == []
+        assert await vault.search("red 2") == ["a"]
+
+    async def test_note_saved_while_it_is_taken_in_is_found_as_it_is(self, vault: Notebook) -> None:
+        async def save() -> None:
+            for number in range(15):
+                await vault.write("a", f"red{number}", f"p{number}.md")
+
+        async def take_in() -> None:
+            for _ in range(15):
+                await vault.catch_up()
+
+        async with trio.open_nursery() as nursery:
+            for call in (save, take_in, take_in):
+                nursery.start_soon(call)
+        assert await vault.search("red14 p14") == ["a"]
+        for number in range(14):
+            assert await vault.search(f'"red{number}"') == []
+        assert (await vault.count("worded"), await vault.count("unindexed")) == (1, 0)
+
+    async def test_little_text_is_taken_in_at_once(self, vault: Notebook) -> None:
+        for number in range(5):
+            await vault.write(f"f{number}", "red " * (SLICE_BYTES // 8))
+        assert await vault.catch_up() == 3
+
+    async def test_words_of_a_purged_note_go_with_its_commit(self, vault: Notebook) -> None:
+        await vault.write("a", "red")
+        await vault.catch_up()
+        await vault.delete("a")
+        assert await vault.count("worded") == 1
+        await vault.purge("a")
+        assert await vault.count("worded") == 0
+        assert await vault.search("red") == []
+
+    async def test_words_that_are_to_be_erased_are_erased_step_by_step(
+        self, vault: Notebook
+    ) -> None:
+        assert not await vault.store.write(erase_some())
+        for number in range(40):
+            await vault.write(f"f{number}", f"tide w{number} " * 50)
+        await vault.catch_up()
+        await vault.delete("f7")
+        await vault.catch_up()
+        await vault.store.write(erase_later)
+        while await vault.store.write(erase_some()):
+            await vault.write("more", "tide")
+        assert not await vault.store.write(erase_some())
+        assert await vault.search("w7") == []
+        assert await vault.search("w8 tide") == ["f8"]
+        assert len(await vault.search("tide")) >= 39
 
     async def test_deleted_workspace_is_forgotten_slice_by_slice(self, vault: Notebook) -> None:
         other = await Notebook(vault.store, OTHER).open()
         for notebook in (vault, other):
             for number in range(25):
                 await notebook.write(f"f{number}", "red [[f1]]")
-            await notebook.execute(
-                "INSERT INTO unindexed (workspace_id, file_id) VALUES ($1, 'late')",
-                notebook.workspace_id,
-            )
+            await notebook.catch_up()
+            await notebook.write("late", "red")
 
         async def forget(transaction: Transaction) -> bool:
             return await forget_some(transaction, VAULT)
@@ -266,11 +342,12 @@ class Searches:
         steps = 0
         while await vault.store.write(forget):
             steps += 1
-        assert steps == 3
-        for table in ("indexed", "places", "links", "unindexed"):
+        # Two for the words, one for the links, one for the note that waits.
+        assert steps == 4
+        for table in ("indexed", "places", "links", "unindexed", "worded"):
             assert await vault.count(table) == 0
             assert await other.count(table) > 0
-        assert len(await other.search("red")) == 25
+        assert len(await other.search("red")) == 26
 
 
 @asynccontextmanager
@@ -287,11 +364,86 @@ class TestSearchingOnSqlite(Searches):
     def opened(self) -> Opened:
         return on_sqlite
 
+    async def test_words_that_were_erased_stand_nowhere_in_the_index(self, vault: Notebook) -> None:
+        async def held(transaction: Transaction) -> bool:
+            rows = await transaction.fetch_all("SELECT block FROM search_data")
+            return any(b"secret" in row[0] for row in rows)
+
+        for number in range(40):
+            await vault.write(f"f{number}", f"secretary{'' if number == 7 else number} " * 50)
+            await vault.catch_up()
+        await vault.write("f7", "xsecretx")
+        await vault.catch_up()
+        await vault.delete("f7")
+        for number in range(40):
+            if number != 7:
+                await vault.write(f"f{number}", "tide")
+        await vault.catch_up()
+        assert await vault.store.read(held)
+        await vault.store.write(erase_later)
+        while await vault.store.write(erase_some()):
+            await vault.write("more", "tide")
+        assert not await vault.store.read(held)
+
+    async def test_search_takes_no_more_steps_for_what_other_workspaces_hold(
+        self, tmp_path: Path
+    ) -> None:
+        store = open_inline(tmp_path / "octavo.db")
+        try:
+            vault = await Notebook(store, VAULT).open()
+            for number in range(50):
+                await vault.write(f"f{number}", f"tide word{number} tidal")
+            await vault.catch_up()
+            alone = _steps(tmp_path)
+            assert alone > 0
+            other = await Notebook(store, OTHER).open()
+            for number in range(1000):
+                await other.write(f"g{number}", f"tide word{number} tidal")
+            await other.catch_up()
+            assert _steps(tmp_path) < 2 * alone
+        finally:
+            store.close()
+
+
+def _steps(folder: Path) -> int:
+    """How many hundred steps of SQLite's machine some searches take."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    with closing(connect(folder / "octavo.db", reading=True)) as connection:
+        connection.set_progress_handler(count, 100)
+        for query in ("tide", "ti", '"tide word7"', "tide tid"):
+            clauses = parse_query(query).clauses
+            sql, arguments = match(VAULT, Matching(clauses, False, None, 500))
+            connection.execute(sql, arguments).fetchall()
+    return steps
+
 
 class TestSearchingOnPostgres(Searches):
     @pytest.fixture
     def opened(self, postgres_url: str) -> Opened:
         return lambda: open_postgres(postgres_url, random=random.Random(3).random)
+
+    async def test_words_are_looked_up_in_the_index(self, vault: Notebook) -> None:
+        for number in range(30):
+            await vault.write(f"f{number}", f"tide word{number}")
+        await vault.catch_up()
+        clauses = parse_query('tide "tide word7" wor').clauses
+
+        async def plan(transaction: Transaction) -> str:
+            await transaction.fetch_one(postgres_search.BY_INDEX)
+            sql, arguments = postgres_search.match(VAULT, Matching(clauses, False, ("a", "b"), 9))
+            rows = await transaction.fetch_all(f"EXPLAIN {sql}", *arguments)
+            return "\n".join(row[0] for row in rows)
+
+        told = await vault.store.read(plan)
+        assert told.count("Index Scan on search_by_tokens") == 3
+        assert "Seq Scan" not in told
+        assert "search_pkey" not in told
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE, PIECE + 1, 5 * PIECE + 7])

@@ -1,5 +1,6 @@
 """Search the notes of one workspace, or of all that the account belongs to."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
@@ -17,9 +18,12 @@ from octavo.http.paging import IN_DIGITS
 from octavo.http.problems import InvalidRequest, NotFound
 from octavo.model.identity import WorkspaceId
 from octavo.model.search import InvalidQuery, Query, Ranked, parse_query, ranked, snippets_of
-from octavo.store import Store
+from octavo.store import Store, StoreUnavailable
+from octavo.store.scripts.indexing import index_some, waiting
 from octavo.store.scripts.searching import Found, candidates, workspaces_of
 
+CATCH_UP_SECONDS = 5.0
+"""How long a search waits until the notes that changed can be found."""
 MOST_THREADS = 2
 """In which answers are ranked at once: it takes tens of milliseconds of one core."""
 _HOW = (
@@ -85,6 +89,8 @@ class SearchResults(ContractModel):
     items: list[SearchResult]
     more: bool
     """Whether there are others: ask more precisely, or for more."""
+    complete: bool
+    """False when very much was changed just now, and not all of it could be searched yet."""
 
 
 class SearchOperations:
@@ -144,17 +150,37 @@ class SearchOperations:
             asked = parse_query(query.q)
         except InvalidQuery as error:
             raise InvalidRequest(errors=[("/query/q", str(error))]) from None
+        complete = await catch_up(self._store, workspaces)
         found = await self._store.read_much(candidates(workspaces, asked, query.path))
         return await trio.to_thread.run_sync(
-            partial(_results, found, asked, query.limit), limiter=self._threads
+            partial(_results, found, asked, query.limit, complete), limiter=self._threads
         )
 
 
-def _results(found: Found, query: Query, limit: int) -> SearchResults:
+async def catch_up(store: Store, workspaces: Sequence[WorkspaceId]) -> bool:
+    """Have the words of notes taken in that were kept before; answer whether all of them were.
+
+    What changed since the last search of a workspace waits for the next one. After an import that
+    may be much: then this gives up in time, and what is left is done by whoever comes next.
+    """
+    with trio.move_on_after(CATCH_UP_SECONDS):
+        try:
+            for workspace_id in await store.read(waiting(workspaces)):
+                while await store.write(index_some(workspace_id)):
+                    pass
+        except StoreUnavailable:
+            # It takes no changes, as a full disk does; what was taken in can be searched.
+            return False
+        return True
+    return False
+
+
+def _results(found: Found, query: Query, limit: int, complete: bool) -> SearchResults:
     best = ranked(found.candidates, query)
     return SearchResults(
         items=[_result(each, query) for each in best[:limit]],
         more=found.more or len(best) > limit,
+        complete=complete,
     )
 
 

@@ -45,6 +45,10 @@ class _Blocks:
         self.containers: list[int] = []
         self.fence = ""
         self.comment = False
+        # Whether the line before opened an item and had nothing else.
+        self.hollow = False
+        # Whether the line has left its container, and can only go on with the paragraph there.
+        self.lazy = False
         # Of the open paragraph; -1 for none.
         self.start = self.end = -1
         self.found: list[Leaf] = []
@@ -63,6 +67,7 @@ class _Blocks:
         if _BLANK.match(line):
             self._blank(offset)
             return
+        self.hollow = self.lazy = False
         at, column = 0, 0
         for depth, container in enumerate(self.containers):
             at_content, width = _indent(line, at, column)
@@ -70,23 +75,30 @@ class _Blocks:
                 if width < _TAB and line.startswith(">", at_content):
                     at, column = _behind_marker(line, at_content + 1, column + width + 1)
                     continue
+            elif _BLANK.match(line, at_content):
+                # Behind the marker of a quote; a line that is blank as a whole doesn't come here.
+                continue
             elif width >= container:
                 at, column = _skip(line, at, column, container)
                 continue
-            if not self._lazy(line, at_content, width):
+            self.lazy = self._lazy(line, at_content, width)
+            if not self.lazy:
                 self._leave(depth)
             break
         self._leaf(line, at, column, offset)
 
     def _blank(self, offset: int) -> None:
-        # It ends a quote, and goes on with a list.
+        # It ends a quote, and goes on with a list, but for an item that has nothing yet.
+        if self.hollow:
+            self._leave(len(self.containers) - 1)
+            self.hollow = False
         if _QUOTE in self.containers:
             self._leave(self.containers.index(_QUOTE))
         self._leaf("", 0, 0, offset)
 
     def _lazy(self, line: str, at: int, width: int) -> bool:
         """Whether a line that has left its container still goes on with the paragraph there."""
-        if self.start < 0 or self.fence or self.comment:
+        if self.start < 0 or self.fence or self.comment or _BLANK.match(line, at):
             return False
         return width >= _TAB or not _opens(line, at)
 
@@ -128,6 +140,7 @@ class _Blocks:
                 space = 1 if space > _TAB or _BLANK.match(line, content) else space
                 container = width + container + space
                 at, column = _skip(line, at, column, space)
+                self.hollow = _BLANK.match(line, content) is not None
             self.containers.append(container)
         self._text(line, start, offset)
 
@@ -166,7 +179,7 @@ class _Blocks:
             self.close()
             self.comment = line.find("-->", start + 4) < 0
             return
-        if self.start >= 0 and _UNDERLINE.match(line, start):
+        if self.start >= 0 and not self.lazy and _UNDERLINE.match(line, start):
             self.close(1 if line[start] == "=" else 2)
             return
         if _RULE.match(line, start):

@@ -19,8 +19,9 @@ from octavo.model.links.destination import (
 
 LinkKind = Literal["standard", "wiki"]
 
+# Each begins with a character of its own: so the search skips all others at once.
 _TOKEN = re.compile(
-    r"\\[!-/:-@\[-`{-~]|`++|<!--|<[A-Za-z/][^<>\n]*+>|!?\[\[(?!\[)|!?\[|\]", re.DOTALL
+    r"\\[!-/:-@\[-`{-~]|``*+|<(?:!--|[A-Za-z/][^<>\n]*+>)|!\[(?:\[(?!\[))?|\[(?:\[(?!\[))?|\]"
 )
 # What most links look like: its label, path and fragment can be taken as they stand.
 _EASY = re.compile(

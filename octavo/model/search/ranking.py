@@ -6,7 +6,7 @@ workspace or another, changes nothing.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -27,7 +27,7 @@ _NEAR = 1.0
 _NEAR_CHARACTERS = 100.0
 _MOST_HITS = 100
 
-_HEADINGS = re.compile(r"^ {0,3}#{1,6}[ \t]++([^\n]++)", re.MULTILINE)
+_HEADING_LINE = re.compile(r"##{0,5}+[ \t]++([^\n]++)")
 MOST_HEADINGS = 100
 
 
@@ -64,8 +64,15 @@ def ranked(candidates: Iterable[Candidate], query: Query) -> list[Ranked]:
 
 def title_of(text: str) -> str | None:
     """Answer the first heading of a text, as it is written; None when it has none."""
-    heading = _HEADINGS.search(text)
-    return None if heading is None else _title(heading[1])
+    return next(map(_title, _headings_of(text)), None)
+
+
+def _headings_of(text: str) -> Iterator[str]:
+    # The number sign first, and what stands before it afterwards: it is found much faster so.
+    for found in _HEADING_LINE.finditer(text):
+        before = text[max(0, found.start() - 4) : found.start()].rstrip(" ")
+        if before.endswith("\n") or (not before and found.start() < 4):
+            yield found[1]
 
 
 def _title(heading: str) -> str | None:
@@ -74,8 +81,7 @@ def _title(heading: str) -> str | None:
 
 def _rank(candidate: Candidate, finders: Sequence[Finder]) -> Ranked:
     text = candidate.text or ""
-    found = _HEADINGS.finditer(text) if "#" in text else iter(())
-    headings = [each[1] for each in islice(found, MOST_HEADINGS)]
+    headings = list(islice(_headings_of(text), MOST_HEADINGS))
     title = _title(headings[0]) if headings else None
     folder, _, name = candidate.path.rpartition("/")
     places = [

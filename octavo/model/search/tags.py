@@ -2,11 +2,13 @@
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 _LENGTH = 5
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
+@lru_cache(maxsize=1024)
 def tag_of(workspace_id: str) -> str:
     """Answer what stands before each token of a workspace: five letters and digits.
 

@@ -8,4 +8,12 @@ CREATE TABLE search (
     tokens TSVECTOR NOT NULL,
     PRIMARY KEY (workspace_id, number, piece)
 );
-CREATE INDEX search_by_tokens ON search USING GIN (tokens);
+-- What waits to be sorted into the index is read by every search: little may wait (kB).
+CREATE INDEX search_by_tokens ON search USING GIN (tokens) WITH (gin_pending_list_limit = 256);
+
+-- Whether words that were taken out are to be overwritten where an index still has them: 0 for no,
+-- 1 when it was asked for, 2 when it was begun.
+CREATE TABLE erasing (
+    state BIGINT NOT NULL
+);
+INSERT INTO erasing (state) VALUES (0);

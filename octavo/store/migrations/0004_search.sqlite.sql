@@ -9,3 +9,10 @@ CREATE TABLE search_numbers (
     last BIGINT NOT NULL
 );
 INSERT INTO search_numbers (last) VALUES (0);
+
+-- Whether words that were taken out are to be overwritten where an index still has them: 0 for no,
+-- 1 when it was asked for, 2 when it was begun.
+CREATE TABLE erasing (
+    state BIGINT NOT NULL
+);
+INSERT INTO erasing (state) VALUES (0);

@@ -30,11 +30,15 @@ PIECE = 2000
 MOST_POSITIONS = 255
 """Of one token in a piece."""
 
+# The planner knows nothing of what it costs to read a vector that stands beside its row, and would
+# rather read all of them than the index.
+BY_INDEX = "SELECT set_config('enable_seqscan', 'off', true)"
+
+# Each clause by itself, and by the words: the workspace is compared so that its own index, which
+# leads to all its vectors, is none to choose. The tag has told it apart already.
 _FOUND = """
-    indexed.number IN (
-        SELECT number FROM search
-        WHERE workspace_id = $1 AND tokens @@ CAST(CAST({} AS TEXT) AS TSQUERY) {}
-    )
+    SELECT number FROM search
+    WHERE tokens @@ CAST(CAST({phrase} AS TEXT) AS TSQUERY) AND workspace_id || '' = $1 {piece}
 """
 
 
@@ -85,16 +89,19 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
     """Answer the statement that finds the files, and its arguments."""
     tag = tag_of(workspace_id)
     arguments: list[Value] = [workspace_id, matching.limit]
-    conditions = []
+    found = []
     for clause in matching.clauses:
         arguments.append(_phrase(tag, clause))
         piece = "AND piece = 0" if matching.names else ""
-        conditions.append(_FOUND.format(f"${len(arguments)}", piece))
+        found.append(_FOUND.format(phrase=f"${len(arguments)}", piece=piece))
+    below = ""
     if matching.below is not None:
         arguments += matching.below
-        conditions.append(f"path >= ${len(arguments) - 1} AND path < ${len(arguments)}")
+        below = f"AND path >= ${len(arguments) - 1} AND path < ${len(arguments)}"
     sql = f"""
-        SELECT file_id FROM indexed WHERE workspace_id = $1 AND {" AND ".join(conditions)}
+        WITH found AS MATERIALIZED ({" INTERSECT ".join(found)})
+        SELECT file_id FROM worded
+        WHERE workspace_id = $1 AND number IN (SELECT number FROM found) {below}
         ORDER BY number DESC LIMIT $2
     """
     return sql, tuple(arguments)

@@ -6,7 +6,16 @@ from octavo.model.search.tags import tag_of
 from octavo.store.errors import StoreError
 from octavo.store.postgres.connection import Connection
 from octavo.store.postgres.failures import FAILURES, failure
-from octavo.store.postgres.search import DROP, NUMBERS, PUT, PUT_NAME, match, name_vector, rows_of
+from octavo.store.postgres.search import (
+    BY_INDEX,
+    DROP,
+    NUMBERS,
+    PUT,
+    PUT_NAME,
+    match,
+    name_vector,
+    rows_of,
+)
 from octavo.store.transaction import IndexedNote, Matching, Row, Value
 
 _CHANGING = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
@@ -91,8 +100,13 @@ class PostgresTransaction:
         """Take notes out of the full text index."""
         await self.execute_many(DROP, [(workspace_id, note.number) for note in notes])
 
+    async def merge_words(self, *, begin: bool) -> bool:
+        """Leave it to the server, which overwrites what was deleted when it vacuums."""
+        return False
+
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
         """Answer the ids of notes that match, those first that were taken in last."""
+        await self.fetch_one(BY_INDEX)
         sql, arguments = match(workspace_id, matching)
         return [row[0] for row in await self.fetch_all(sql, *arguments)]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from octavo.model.feed import page_end
 from octavo.model.identity import WorkspaceId
-from octavo.store.scripts.indexing import forget_some
+from octavo.store.scripts.indexing import erase_later, forget_some
 from octavo.store.transaction import Row, Script, Transaction
 
 MOST_ROWS = 500
@@ -37,6 +37,7 @@ async def _sweep_file(transaction: Transaction) -> bool:
         return False
     await _delete(transaction, "contents", "content_id", slice_)
     await _delete(transaction, "purged_contents", "content_id", slice_)
+    await erase_later(transaction)
     return True
 
 

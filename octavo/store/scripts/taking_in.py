@@ -1,6 +1,6 @@
-"""Take the newest texts of live files into the indexes, and take files out of them.
+"""Take live files into the link index, and take files out of it.
 
-The row in ``indexed`` says what was taken in of a file last; all else that the indexes hold of it
+The row in ``indexed`` says what was taken in of a file last; all else that the index holds of it
 follows from that row.
 """
 
@@ -24,16 +24,15 @@ from octavo.store.scripts.link_rows import (
     stored_rank,
 )
 from octavo.store.scripts.naming import fetch_named
-from octavo.store.transaction import IndexedNote, Transaction, Value
+from octavo.store.transaction import Transaction, Value
 
 _LONGEST_TITLE = 500
 
 _KEEP = """
-    INSERT INTO indexed (workspace_id, file_id, content_id, path, title, links, number)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    INSERT INTO indexed (workspace_id, file_id, path, title, links)
+    VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (workspace_id, file_id) DO UPDATE SET
-        content_id = excluded.content_id, path = excluded.path, title = excluded.title,
-        links = excluded.links, number = excluded.number
+        path = excluded.path, title = excluded.title, links = excluded.links
 """
 _TEXTS = "SELECT content_id, text FROM contents WHERE workspace_id = $1 AND content_id IN ($names)"
 _PUT_PLACE = "INSERT INTO places (workspace_id, key, file_id, rank) VALUES ($1, $2, $3, $4)"
@@ -46,31 +45,28 @@ class Known(NamedTuple):
     """What was taken in of a file."""
 
     file_id: str
-    content_id: str
     path: str
     title: str
     links: int
-    number: int | None
-
-    @property
-    def note(self) -> IndexedNote | None:
-        """What the full text index has of it."""
-        if self.number is None:
-            return None
-        return IndexedNote(self.number, self.content_id, self.path, self.title)
 
 
 class Work(NamedTuple):
-    """A live file that is to be taken in; ``known`` is None when it is new."""
+    """A live file that is to be taken in.
+
+    Attributes:
+        head: of the file.
+        known: what was taken in; None when it is new.
+        written: whether the head brought its text.
+    """
 
     head: Revision
     known: Known | None
+    written: bool
 
     @property
     def text_moved(self) -> bool:
         """Whether it is a note with another text."""
-        is_new = self.known is None or self.known.content_id != self.head.content_id
-        return is_new and self.head.kind == "note"
+        return (self.written or self.known is None) and self.head.kind == "note"
 
     @property
     def path_moved(self) -> bool:
@@ -107,18 +103,16 @@ async def take_in(
     }
     await _put_places(transaction, workspace_id, works)
     links = await _put_links(transaction, workspace_id, works, found)
-    titles = {
-        file_id: (title_of(text) or "")[:_LONGEST_TITLE].strip() for file_id, text in found.items()
-    }
-    numbers = await _put_words(transaction, workspace_id, works, found, titles)
     kept: list[tuple[Value, ...]] = []
     for work in works:
         file_id, known = work.head.file_id, work.known
-        title = titles.get(file_id, "" if known is None else known.title)
+        title = "" if known is None else known.title
+        if file_id in found:
+            title = stored_title(found[file_id])
         count = links.get(file_id, 0 if known is None else known.links)
-        number = numbers.get(file_id, None if known is None else known.number)
-        told = (work.head.content_id, work.head.path, title, count, number)
-        kept.append((workspace_id, file_id, *told))
+        row = Known(file_id, work.head.path, title, count)
+        if row != known:
+            kept.append((workspace_id, *row))
     await each_row(transaction, _KEEP, kept)
 
 
@@ -127,7 +121,7 @@ async def _put_places(
 ) -> None:
     left: list[tuple[Value, ...]] = []
     taken: list[tuple[Value, ...]] = []
-    for head, known in (work for work in works if work.path_moved):
+    for head, known, _ in (work for work in works if work.path_moved):
         old = set() if known is None else set(map(stored_key, keys_of_path(known.path)))
         left += [(workspace_id, key, head.file_id) for key in sorted(old)]
         new = map(stored_key, keys_of_path(head.path))
@@ -162,27 +156,9 @@ async def _put_links(
     return counts
 
 
-async def _put_words(
-    transaction: Transaction,
-    workspace_id: WorkspaceId,
-    works: Sequence[Work],
-    texts: Mapping[FileId, str],
-    titles: Mapping[FileId, str],
-) -> dict[FileId, int]:
-    """Bring the words in step; answer the numbers of those files that have new ones."""
-    written = [work for work in works if work.text_moved]
-    had = [(work, work.known.note) for work in works if work.known is not None]
-    left = [note for work, note in had if note is not None and work.text_moved]
-    if left:
-        await transaction.drop_words(workspace_id, left)
-    moved = [(n, work.head.path) for work, n in had if n is not None and not work.text_moved]
-    if moved:
-        await transaction.rename_words(workspace_id, moved)
-    if not written:
-        return {}
-    notes = [(w.head.path, titles[w.head.file_id], texts[w.head.file_id]) for w in written]
-    numbers = await transaction.put_words(workspace_id, notes)
-    return {work.head.file_id: number for work, number in zip(written, numbers, strict=True)}
+def stored_title(text: str) -> str:
+    """Answer the title of a text as it is stored: empty for none, and not endless."""
+    return (title_of(text) or "")[:_LONGEST_TITLE].strip()
 
 
 def _folder(path: str) -> str:
@@ -193,9 +169,6 @@ async def forget(
     transaction: Transaction, workspace_id: WorkspaceId, files: Sequence[Known]
 ) -> None:
     """Take files out."""
-    notes = [note for note in (each.note for each in files) if note is not None]
-    if notes:
-        await transaction.drop_words(workspace_id, notes)
     places: list[tuple[Value, ...]] = [
         (workspace_id, stored_key(key), each.file_id)
         for each in files

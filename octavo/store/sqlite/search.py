@@ -18,13 +18,20 @@ PUT = "INSERT INTO search (rowid, name, body) VALUES (?1, ?2, ?3)"
 DROP = "INSERT INTO search (search, rowid, name, body) VALUES ('delete', ?1, ?2, ?3)"
 TEXT = "SELECT text FROM contents WHERE workspace_id = ?1 AND content_id = ?2"
 
+# What is taken out of the table is marked, and overwritten when the segments that hold it are
+# merged. A negative number of pages begins with all segments there are.
+MERGE = "INSERT INTO search (search, rank) VALUES ('merge', ?1)"
+MERGED_PAGES = 64
+LEAST_CHANGES = 2
+"""Rows that change, at least, when there was something to merge."""
+
 # From the index to the files: the other way round, each file would be searched by itself.
 _MATCH = """
-    SELECT indexed.file_id FROM search CROSS JOIN indexed
-    ON indexed.workspace_id = ?1 AND indexed.number = search.rowid
+    SELECT worded.file_id FROM search CROSS JOIN worded
+    ON worded.workspace_id = ?1 AND worded.number = search.rowid
     WHERE search MATCH ?2 {below} ORDER BY search.rowid DESC LIMIT ?3
 """
-_BELOW = "AND indexed.path >= ?4 AND indexed.path < ?5"
+_BELOW = "AND worded.path >= ?4 AND worded.path < ?5"
 
 
 def row_of(workspace_id: str, number: int, path: str, title: str, text: str) -> tuple[Value, ...]:

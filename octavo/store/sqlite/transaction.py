@@ -6,7 +6,18 @@ from collections.abc import Iterable, Sequence
 from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.placeholders import Translations
-from octavo.store.sqlite.search import DROP, NUMBER, PUT, TEXT, match, renamed, row_of
+from octavo.store.sqlite.search import (
+    DROP,
+    LEAST_CHANGES,
+    MERGE,
+    MERGED_PAGES,
+    NUMBER,
+    PUT,
+    TEXT,
+    match,
+    renamed,
+    row_of,
+)
 from octavo.store.transaction import IndexedNote, Matching, Row, Script, T, Value
 
 
@@ -109,6 +120,12 @@ class SqliteTransaction:
     async def _text(self, workspace_id: str, note: IndexedNote) -> str:
         row = await self.fetch_one(TEXT, workspace_id, note.content_id)
         return "" if row is None else row[0]
+
+    async def merge_words(self, *, begin: bool) -> bool:
+        """Overwrite some of what the full text index still has of notes that were taken out."""
+        before = self._connection.total_changes
+        await self.execute(MERGE, -MERGED_PAGES if begin else MERGED_PAGES)
+        return self._connection.total_changes - before >= LEAST_CHANGES
 
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
         """Answer the ids of notes that match, those first that were taken in last."""

@@ -8,6 +8,7 @@ from octavo.http.contract import contract_of
 from octavo.http.operation import Security
 from octavo.http.operations.search import SearchOperations
 from octavo.http.possible import possible_problems
+from octavo.store import StoreFull
 from tests.http.vault.front import NOBODYS, Client, Front, Json, refusal
 
 READ = {200, 400, 401, 403, 404, 423, 500, 503}
@@ -60,6 +61,7 @@ async def test_note_is_found_with_its_title_and_snippets(front: Front, reader: C
                 }
             ],
             "more": False,
+            "complete": True,
         },
     )
 
@@ -147,6 +149,20 @@ async def test_question_that_can_not_be_answered_is_refused(
         answer = await reader.get(f"{target}?{query}")
         assert refusal(answer) == (400, "invalid_request")
         assert [each["pointer"] for each in answer.json()["errors"]] == [place]
+
+
+async def test_search_goes_on_with_what_it_has_where_nothing_can_be_written(
+    front: Front, reader: Client
+) -> None:
+    search = f"{front.place}/search?q=tide"
+    await front.note("a.md", "tide")
+    assert await paths(reader, search) == ["a.md"]
+    await front.note("b.md", "tide")
+    front.store.fail = StoreFull("no room")
+    answer = (await reader.get(search)).json()
+    assert ([each["path"] for each in answer["items"]], answer["complete"]) == (["a.md"], False)
+    answer = (await reader.get(search)).json()
+    assert (len(answer["items"]), answer["complete"]) == (2, True)
 
 
 async def test_nothing_at_all_is_found_where_there_are_no_workspaces(

@@ -141,6 +141,8 @@ def test_definition_is_found_where_a_paragraph_begins(text: str, links: list[str
         ">     [a](b.md)",
         "<!-- [a](b.md)\n\n[[c]] -->",
         "text <!-- [a](b.md) --> text",
+        "1. \n\n    [a](b.md)",
+        "-       \n\n    [a](b.md)",
     ],
 )
 def test_link_in_code_or_in_a_comment_is_none(text: str) -> None:
@@ -170,6 +172,10 @@ def test_link_in_code_or_in_a_comment_is_none(text: str) -> None:
         "<!-- a\n-->\n\n[[b]]",
         "a\r\n\r\n- [[b]]\r\n",
         "a <!-- [[b]]",
+        "> - a\n> \n>   [[b]]",
+        "> 1. a\n>\n\n[[b]]",
+        "- \n  [[b]]",
+        "- a `\n===\n [[b]]",
     ],
 )
 def test_link_beside_code_is_found(text: str) -> None:
@@ -205,14 +211,11 @@ def test_link_tells_where_its_target_stands() -> None:
     ],
 )  # fmt: skip
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    def seconds(size: int) -> float:
-        text = f"{unit * (size // len(unit))}](x) [[a]] ]: x"
-        begun = time.process_time()
-        links_of(text)
-        return time.process_time() - begun
-
-    # Quadratic time would be sixteen times that of a quarter: minutes.
-    assert seconds(MIB) < 16 + 8 * seconds(MIB // 4)
+    text = f"{unit * (MIB // len(unit))}](x) [[a]] ]: x"
+    begun = time.process_time()
+    links_of(text)
+    # Quadratic time would be minutes, at the least.
+    assert time.process_time() - begun < 20
 
 
 def test_code_spans_of_every_length_take_linear_time() -> None:
