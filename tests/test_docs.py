@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from mypy import api
 
+from octavo.render.limits import LIMITS, MEANINGS
+
 from .source import ROOT
 
 PAGES = sorted(path for path in (ROOT / "docs").glob("*.md"))
@@ -25,6 +27,12 @@ EXAMPLES = [
 
 def test_the_page_on_actors_has_examples() -> None:
     assert len(EXAMPLES) >= 5
+
+
+def test_the_page_on_markdown_tells_every_limit() -> None:
+    page = (ROOT / "docs/markdown.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ([0-9,]+) \| (.+) \|$", page, re.MULTILINE)
+    assert rows == [(name, f"{LIMITS[name]:,}", MEANINGS[name]) for name in LIMITS]
 
 
 @pytest.mark.parametrize(("code", "printed"), EXAMPLES)

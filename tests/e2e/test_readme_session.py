@@ -44,6 +44,8 @@ def test_readme_session_does_what_it_says(tmp_path: Path) -> None:
     assert '"outcome":"updated"' in said
     assert '"status":412' in said
     assert '"text":"Black."' in said
+    assert '"snippets":[{"text":"Black.","marks":[{"start":0,"end":5}]}]' in said
+    assert '{"kind":"removed","text":"Green"}' in said
     assert '{"type":"hello"' in said
     assert re.search(r'\{"type":"subscribed","workspaceId":"[0-9a-f-]{36}","position":2\}', said)
     assert re.search(r'\{"type":"changed","workspaceId":"[0-9a-f-]{36}","position":3\}', said)
