@@ -1,8 +1,7 @@
 """What grows old is removed some at a time: revisions, receipts, sessions."""
 
 import random
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import count
 
@@ -26,14 +25,13 @@ from octavo.store.scripts.expiring import expire_receipts, expire_sessions
 from octavo.store.scripts.files import revision, revisions_of
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.scripts.workspaces import delete
-from octavo.store.sqlite import open_inline
 from octavo.store.transaction import Transaction, Value
 from tests.actors.workspace_rig import ANN, VAULT, found_vault
 from tests.model.documents import PlainDocuments
+from tests.store.test_scripts import Opened, on_sqlite
 
 NOW = 1000 * DAY
 RULE = Retention(all_of=2 * DAY, hourly=10 * DAY, least=2)
-Opened = Callable[[], AbstractAsyncContextManager[Store]]
 _numbers = count()
 
 
@@ -99,15 +97,6 @@ class History:
 
     def keeper(self, rule: Retention = RULE) -> Housekeeper:
         return Housekeeper(self.store, now=lambda: NOW / 1000, retention=rule)
-
-
-@asynccontextmanager
-async def on_sqlite() -> AsyncIterator[Store]:
-    store = open_inline()
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 class Housekeeping:
