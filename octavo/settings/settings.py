@@ -126,8 +126,8 @@ class Settings(BaseSettings):
     )
     document_history: _Positive = Field(
         default=8,
-        description="how many times the bytes of its text a document may have; then its history "
-        "is shed, and devices read it anew",
+        description="how many times the bytes of its text a document may have, and never 512 KiB "
+        "more than these; then its history is shed, and devices read it anew",
     )
     sign_in_attempts_per_address: _Positive = Field(
         default=10, description="attempts to sign in to one account within the time of attempts"
