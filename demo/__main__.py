@@ -5,12 +5,13 @@ import random
 import sys
 from functools import partial
 
-import httpx
 import trio
 
 from demo.corpus import vault
 from demo.device import Device
 from demo.server import server
+from octavo.client import Client, Mirror, NoteDocument
+from octavo.model.identity import WorkspaceId
 
 ORIGIN = "http://localhost"
 PASSWORD = "harvest of orange lanterns"
@@ -23,59 +24,63 @@ async def demonstrate(url: str, invitation: str, seconds: float) -> None:
     packages = len({path.partition("/")[0] for path in notes})
     say(f"A vault of {len(notes):,} linked notes ({size / 1e6:.1f} MB of Markdown), made of the")
     say(f"READMEs of {packages} installed packages.")
-    async with httpx.AsyncClient(base_url=url, trust_env=False) as visitor:
-        workspace, keys = await prepare(visitor, invitation)
-    sent: dict[int, float] = {}
+    async with client(url) as visitor:
+        workspace_id, keys = await prepare(visitor, invitation)
     async with client(url, keys[0]) as first, client(url, keys[1]) as second:
-        desk = Device("the desk", first, workspace, sent, random.Random(1))
-        phone = Device("the phone", second, workspace, sent, random.Random(2))
+        sent: dict[int, float] = {}
+        desk = Device("the desk", first.workspace(workspace_id), sent, random.Random(1))
+        phone = Device("the phone", second.workspace(workspace_id), sent, random.Random(2))
         began = trio.current_time()
         await desk.push(notes)
         say(f"Pushed in {trio.current_time() - began:.2f} s.")
         began = trio.current_time()
-        await desk.download()
-        await phone.download()
+        await desk.mirror.start()
+        await phone.mirror.start()
         say(f"Downloaded by two devices in {trio.current_time() - began:.2f} s.")
-        took = await edit_at_once([desk, phone], url, seconds)
-        await desk.pull()
-        await phone.pull()
-        kept, position = await desk.snapshot()
-    equal = desk.notes == kept and phone.notes == kept
+        took = await edit_at_once([desk, phone], seconds)
+        await desk.settle()
+        await phone.settle()
+        server_has = Mirror(desk.workspace)
+        await server_has.start()
+        notes_equal = desk.mirror.notes == phone.mirror.notes == server_has.notes
+        documents_equal = await in_step([desk, phone], server_has)
+    equal = notes_equal and documents_equal
     show([desk, phone], took)
     told = "yes" if equal else "NO"
-    say(f"Position {position}; both devices are byte-equal to the server: {told}.")
-    if not equal or desk.position != position:
+    say(f"Position {server_has.position}; both devices are byte-equal to the server: {told}.")
+    if not equal or not desk.mirror.position == phone.mirror.position == server_has.position:
         raise SystemExit("the devices are out of step")
 
 
-async def prepare(visitor: httpx.AsyncClient, invitation: str) -> tuple[str, list[str]]:
-    """Make an account, a key for each device, and a workspace."""
-    visitor.headers["origin"] = ORIGIN
-    account = {"invitation": invitation, "address": "ada@example.org", "displayName": "Ada"}
-    made = await visitor.post("/api/registrations", json={**account, "password": PASSWORD})
-    made.raise_for_status()
-    # The cookie is for https alone; a browser takes it on localhost, too.
-    visitor.headers["cookie"] = made.headers["set-cookie"].partition(";")[0]
-    keys = []
-    for name in ("desk", "phone"):
-        answer = await visitor.post("/api/account/keys", json={"name": name})
-        keys.append(answer.raise_for_status().json()["secret"])
-    answer = await visitor.post("/api/workspaces", json={"name": "READMEs"})
-    return answer.raise_for_status().json()["id"], keys
+async def prepare(visitor: Client, invitation: str) -> tuple[WorkspaceId, list[str]]:
+    """Make an account, a workspace, and a key for each device."""
+    await visitor.register(invitation, "ada@example.org", PASSWORD, "Ada")
+    workspace = await visitor.create_workspace("READMEs")
+    return workspace.id, [(await visitor.create_key(name)).secret for name in ("desk", "phone")]
 
 
-def client(url: str, key: str) -> httpx.AsyncClient:
-    """Answer a client that calls with a key."""
-    headers = {"authorization": f"Bearer {key}", "sync-protocol": "1"}
-    return httpx.AsyncClient(base_url=url, headers=headers, timeout=30, trust_env=False)
+def client(url: str, key: str | None = None) -> Client:
+    """Answer a client that calls with a key, or in nobody's name."""
+    return Client(url, chance=random.SystemRandom(), key=key, origin=ORIGIN)
 
 
-async def edit_at_once(devices: list[Device], url: str, seconds: float) -> float:
-    """Let all devices edit, listen and pull; answer how long they did."""
+async def in_step(devices: list[Device], server_has: Mirror) -> bool:
+    """Answer whether each open document is that of the server, and its text that of the note."""
+    for device in devices:
+        for file_id, document in device.documents.items():
+            fresh = await NoteDocument.open(device.workspace, file_id)
+            if document.state_vector != fresh.state_vector or document.unsaved:
+                return False
+            if not document.text == fresh.text == server_has.notes[file_id].text:
+                return False
+    return True
+
+
+async def edit_at_once(devices: list[Device], seconds: float) -> float:
+    """Let all devices edit and follow each other; answer how long they did."""
     began = trio.current_time()
     async with trio.open_nursery() as syncing:
         for device in devices:
-            syncing.start_soon(device.listen, url)
             syncing.start_soon(device.follow)
         async with trio.open_nursery() as editing:
             for device in devices:
@@ -94,7 +99,7 @@ async def edit_at_once(devices: list[Device], url: str, seconds: float) -> float
 def show(devices: list[Device], seconds: float) -> None:
     """Print what the devices did."""
     rows: list[tuple[str, list[str]]] = [("", [device.name for device in devices])]
-    counted = ("saves", "refused and retried", "notices")
+    counted = ("saves", "documents merged", "refused and retried", "notices")
     rows += [(name, [f"{device.counts[name]:,}" for device in devices]) for name in counted]
     rows.append(("saves a second", [f"{d.counts['saves'] / seconds:.0f}" for d in devices]))
     for percent in (50, 99):

@@ -4,10 +4,7 @@ import re
 import subprocess
 import sys
 
-import pytest
-
 from demo.corpus import FEWEST, vault
-from demo.device import Note
 from tests.source import ROOT
 
 
@@ -24,6 +21,8 @@ def test_demo_ends_with_both_devices_in_step() -> None:
     assert "byte-equal to the server: yes" in done.stdout
     [saves] = re.findall(r"saves +([0-9,]+) +([0-9,]+)\n", done.stdout)
     assert all(int(count.replace(",", "")) > 0 for count in saves)
+    [merged] = re.findall(r"documents merged +([0-9,]+) +([0-9,]+)\n", done.stdout)
+    assert all(int(count.replace(",", "")) > 0 for count in merged)
 
 
 def test_corpus_is_a_vault_of_linked_notes_that_exist() -> None:
@@ -35,8 +34,3 @@ def test_corpus_is_a_vault_of_linked_notes_that_exist() -> None:
         if name == "index.md":
             assert links, path
             assert all(f"{folder}/{link}" in notes for link in links), path
-
-
-@pytest.mark.parametrize("other", [Note("a.md", "x", "r"), Note("b.md", "y", "r")])
-def test_notes_of_devices_are_equal_only_when_all_of_them_is(other: Note) -> None:
-    assert Note("a.md", "y", "r") != other

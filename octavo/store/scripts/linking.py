@@ -40,7 +40,7 @@ _BACK = """
             WHERE places.workspace_id = $1 AND places.key = links.first_key
         )
     ) AS found JOIN indexed ON indexed.workspace_id = $1 AND indexed.file_id = found.file_id
-    WHERE (found.file_id, found.number) > ($2, $3)
+    WHERE (found.file_id, found.number) > ($2, $3) AND found.file_id <> $9
     ORDER BY found.file_id, found.number LIMIT $4
 """
 _NOWHERE = """
@@ -203,7 +203,7 @@ def back_links(
         own = (path, file_id)
         keys = [key for key in keys if meant.get(key, own) == own]
         keys += keys[-1:] * (4 - len(keys))
-        rows = await transaction.fetch_all(_BACK, workspace_id, *after, limit, *keys)
+        rows = await transaction.fetch_all(_BACK, workspace_id, *after, limit, *keys, file_id)
         return [_found(row) for row in rows]
 
     return script

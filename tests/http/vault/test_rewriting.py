@@ -92,6 +92,13 @@ async def test_move_that_is_sent_again_has_one_effect_and_one_answer(front: Fron
     assert refusal(await front.push(without, mutation=NOBODYS)) == (409, "mutation_reused")
 
 
+async def test_link_of_a_note_to_itself_is_no_back_link(front: Front) -> None:
+    note = await front.note("there.md", "[[there]] [[#top]] [here](there.md)")
+    links = (await front.owner.get(f"{note.place}/links")).json()
+    assert [each["fileId"] for each in links["outgoing"]] == [note.id] * 3
+    assert links["incoming"] == []
+
+
 async def test_links_without_a_move_are_a_mistake(front: Front) -> None:
     note = await front.note("a.md")
     given = {"text": "x", "rewriteLinks": True}

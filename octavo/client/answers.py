@@ -1,0 +1,249 @@
+"""What the server answers about accounts, workspaces, files and their changes.
+
+What each member means stands in the API document of a server, under the same name.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.client.answering import Answer, Base64
+from octavo.model.identity import (
+    AccountId,
+    Epoch,
+    FileId,
+    MutationId,
+    Position,
+    RevisionId,
+    WorkspaceId,
+)
+
+Kind = Literal["note", "attachment"]
+State = Literal["live", "deleted", "purged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Account(Answer):
+    """The account that was made."""
+
+    id: AccountId
+    address: str
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey(Answer):
+    """An API key; its secret can't be read again."""
+
+    id: str
+    name: str
+    created_at: datetime
+    expires_at: datetime | None
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceInfo(Answer):
+    """A workspace as the account sees it."""
+
+    id: WorkspaceId
+    name: str
+    role: Literal["owner", "administrator", "editor", "reader"]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Revision(Answer):
+    """One revision of a file."""
+
+    id: RevisionId
+    file_id: FileId
+    position: Position
+    kind: Kind
+    path: str | None
+    digest: str | None
+    size: int
+    author: AccountId
+    created_at: datetime
+    mutation_id: MutationId
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange(Answer):
+    """What became of one file."""
+
+    file_id: FileId
+    outcome: Literal[
+        "created", "updated", "merged", "unchanged", "deleted", "restored", "purged", "attached"
+    ]
+    revision: Revision
+    position: Position
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesetResult(Answer):
+    """What became of a changeset."""
+
+    mutation_id: MutationId
+    position: Position
+    changes: tuple[FileChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentState(Answer):
+    """The Yjs document of a note."""
+
+    epoch: Epoch
+    state: Base64
+    state_vector: Base64
+
+
+@dataclass(frozen=True, slots=True)
+class NoteSave(FileChange):
+    """What became of a save, and what the device lacks."""
+
+    epoch: Epoch
+    update: Base64
+
+
+@dataclass(frozen=True, slots=True)
+class File(Answer):
+    """A file at its head, or as a revision left it."""
+
+    id: FileId
+    path: str | None
+    kind: Kind
+    state: State
+    head: Revision
+    text: str | None
+    document: DocumentState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile(Answer):
+    """A file without its text."""
+
+    id: FileId
+    path: str
+    kind: Kind
+    state: Literal["live", "deleted"]
+    head: Revision
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFiles(Answer):
+    """What was found of what was asked for."""
+
+    items: tuple[File, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Answer):
+    """What a file has become, at the position where it changed last."""
+
+    position: Position
+    file_id: FileId
+    path: str | None
+    kind: Kind
+    state: State
+    revision_id: RevisionId
+    digest: str | None
+    size: int
+    mutation_id: MutationId
+    changed_at: datetime
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPage(Answer):
+    """A page of the feed; ``next`` is where the page behind it begins."""
+
+    entries: tuple[Entry, ...]
+    next: Position
+    position: Position
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotEnd(Answer):
+    """The last line of a snapshot."""
+
+    position: Position
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine(Answer):
+    """A line of a difference."""
+
+    kind: Literal["context", "added", "removed"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DiffHunk(Answer):
+    """Lines that changed, with those around them."""
+
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: tuple[DiffLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPiece(Answer):
+    """A stretch of text that both revisions have, or only one."""
+
+    kind: Literal["equal", "added", "removed"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Answer):
+    """What changed between two revisions: by lines, or by words."""
+
+    old: Revision | None
+    new: Revision
+    unified: str | None
+    hunks: tuple[DiffHunk, ...] | None
+    words: tuple[DiffPiece, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Answer):
+    """A message of the notice stream; which members it has hangs on its type."""
+
+    type: str
+    workspace_id: WorkspaceId | None = None
+    position: Annotated[Position, Field(ge=0)] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspacePage(Answer):
+    """A page of workspaces; ``next`` is None on the last one, here and below."""
+
+    items: tuple[WorkspaceInfo, ...]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FilePage(Answer):
+    """A page of files."""
+
+    items: tuple[ListedFile, ...]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionPage(Answer):
+    """A page of revisions."""
+
+    items: tuple[Revision, ...]
+    next: str | None

@@ -1,0 +1,223 @@
+"""Requests, made again when that is safe: a change happens once, or the error says what is known.
+
+Reads, and changes that carry a mutation id, may be sent any number of times. They are, when the
+connection breaks and when the server says 503 or 429. Other changes are sent again only when the
+attempt before surely did nothing: no connection came about, or 429 was answered.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+from uuid import UUID
+
+import httpx
+import trio
+
+from octavo.client.answering import read_answer
+from octavo.client.errors import (
+    ClientError,
+    ConnectionFailed,
+    ProblemError,
+    UnexpectedAnswer,
+    problem_error,
+)
+from octavo.client.retrying import Chance, Retrying
+from octavo.model.identity import MutationId
+
+T = TypeVar("T")
+Effect = Literal["none", "repeatable", "single"]
+"""Of a request: a read, a change that sent twice happens once, or one that happens twice."""
+
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_FOR_NOW = frozenset((429, 503))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that can be sent any number of times.
+
+    Attributes:
+        path: what stands behind the address of the server.
+        body: what is sent as JSON.
+        mutation_id: which stands in the body, too.
+    """
+
+    method: str
+    path: str
+    body: object = None
+    query: Mapping[str, str | int] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    effect: Effect = "none"
+    mutation_id: MutationId | None = None
+
+
+class Calling:
+    """One server, and in whose name it is called.
+
+    Args:
+        http: sends requests; its owner closes it.
+        retrying: when a request is sent again.
+        chance: where identifiers and jitter come from.
+
+    Attributes:
+        credential: the headers that say who calls.
+    """
+
+    def __init__(self, http: httpx.AsyncClient, retrying: Retrying, chance: Chance) -> None:
+        self.retrying = retrying
+        self.chance = chance
+        self.credential: dict[str, str] = {}
+        self._http = http
+
+    @property
+    def url(self) -> httpx.URL:
+        """The address of the server."""
+        return self._http.base_url
+
+    def new_id(self) -> str:
+        """Answer a UUID of random bits (RFC 9562 section 5.4)."""
+        return str(UUID(int=self.chance.getrandbits(128), version=4))
+
+    def new_mutation(self) -> MutationId:
+        """Answer the identity of a change that nobody made before."""
+        return MutationId(self.new_id())
+
+    async def ask(self, kind: type[T], request: Request) -> T:
+        """Answer what the server answers to ``request``, as a ``kind``.
+
+        Raises `ClientError`; its ``outcome_unknown`` tells whether a change may have happened.
+        Cancelled, it may have happened, too.
+        """
+        try:
+            return self.read(kind, await self.send(request), request)
+        except ClientError as error:
+            error.mutation_id = request.mutation_id
+            raise
+
+    def read(self, kind: type[T], answer: httpx.Response, request: Request) -> T:
+        """Answer what ``answer`` to ``request`` holds. Raises `UnexpectedAnswer`."""
+        try:
+            return read_answer(kind, answer.content)
+        except UnexpectedAnswer as error:
+            error.outcome_unknown = request.effect != "none"
+            raise
+
+    async def send(self, request: Request) -> httpx.Response:
+        """Return the answer of 2xx to ``request``; raises and is cancelled as `ask`."""
+        failures = 0
+        in_doubt = False
+        while True:
+            failures += 1
+            asked: float | None = None
+            try:
+                answer = await self._http.send(self._made(request))
+            except httpx.RequestError as error:
+                sent = not isinstance(error, _NOT_SENT)
+                in_doubt |= sent and request.effect != "none"
+                if not self._again(request, failures, safe=not sent):
+                    raise _failed(error, in_doubt) from error
+            else:
+                if answer.is_success:
+                    return answer
+                in_doubt |= answer.status_code >= 500 and request.effect != "none"
+                problem = _problem(answer, answer.content, in_doubt=in_doubt)
+                asked = problem.retry_after
+                if problem.status not in _FOR_NOW or (asked or 0) > self.retrying.patience:
+                    raise problem
+                if not self._again(request, failures, safe=problem.status == 429):
+                    raise problem
+            await trio.sleep(self.retrying.wait(failures, self.chance, asked))
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Give the content of an answer as it comes.
+
+        Tried again as long as nothing came. Raises `ConnectionFailed` out of the iterator when
+        the content breaks off. Leaving the block ends the connection.
+        """
+        failures = 0
+        while True:
+            failures += 1
+            try:
+                answer = await self._http.send(self._made(request), stream=True)
+            except httpx.RequestError as error:
+                if not self._again(request, failures, safe=True):
+                    raise _failed(error, in_doubt=False) from error
+                await trio.sleep(self.retrying.wait(failures, self.chance))
+                continue
+            content = answer.aiter_bytes()
+            try:
+                if answer.is_success:
+                    async with aclosing(_told(content)) as told:
+                        yield told
+                    return
+                problem = _problem(answer, await _whole(content), in_doubt=False)
+            finally:
+                with trio.move_on_after(1, shield=True):
+                    await answer.aclose()
+                    # Exhausts the generators inside of httpx, which nobody could close.
+                    await _whole(content)
+            asked = problem.retry_after
+            passing = problem.status in _FOR_NOW and (asked or 0) <= self.retrying.patience
+            if not passing or not self._again(request, failures, safe=True):
+                raise problem
+            await trio.sleep(self.retrying.wait(failures, self.chance, asked))
+
+    def _again(self, request: Request, failures: int, *, safe: bool) -> bool:
+        return failures < self.retrying.attempts and (safe or request.effect != "single")
+
+    def _made(self, request: Request) -> httpx.Request:
+        made = self._http.build_request(
+            request.method,
+            request.path,
+            params=dict(request.query),
+            headers={**self.credential, **request.headers},
+            json=request.body,
+        )
+        made.stream = _Content(made.content)
+        return made
+
+
+class _Content(httpx.AsyncByteStream):
+    """What a request holds. httpx has a generator here, left to the garbage when sending fails."""
+
+    def __init__(self, content: bytes) -> None:
+        self._rest = [content] if content else []
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._rest:
+            raise StopAsyncIteration
+        return self._rest.pop()
+
+
+def _failed(error: httpx.RequestError, in_doubt: bool) -> ConnectionFailed:
+    reason: BaseException | None = error
+    while reason is not None and not str(reason):
+        reason = reason.__cause__ or reason.__context__
+    detail = type(error).__name__ if reason is None else f"{type(error).__name__}: {reason}"
+    return ConnectionFailed(detail, outcome_unknown=in_doubt)
+
+
+def _problem(answer: httpx.Response, content: bytes, *, in_doubt: bool) -> ProblemError:
+    return problem_error(answer.status_code, answer.headers, content, in_doubt=in_doubt)
+
+
+async def _whole(content: AsyncIterator[bytes]) -> bytes:
+    """Answer all that is still to come, or comes until it breaks off."""
+    told = bytearray()
+    with suppress(httpx.RequestError, httpx.StreamError):
+        async for data in content:
+            told += data
+    return bytes(told)
+
+
+async def _told(content: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    try:
+        async for data in content:
+            yield data
+    except httpx.RequestError as error:
+        raise _failed(error, in_doubt=False) from error

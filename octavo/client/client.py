@@ -1,0 +1,155 @@
+"""A server, and an account of it."""
+
+import ssl
+from collections.abc import AsyncIterator, Collection
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Any, Self
+
+import httpx
+import trio
+
+from octavo.client.answers import Account, NewKey, WorkspaceInfo, WorkspacePage
+from octavo.client.calling import Calling, Request
+from octavo.client.changes import given
+from octavo.client.errors import UnexpectedAnswer
+from octavo.client.notices import Notices, listen
+from octavo.client.paging import Pages
+from octavo.client.retrying import Chance, Retrying
+from octavo.client.workspace import Workspace
+from octavo.model.identity import WorkspaceId
+
+_PAGE = 500
+_SOCKETS = 100
+
+
+class Client:
+    """Talks to one server; an asynchronous context manager, whose end closes its connections.
+
+    Every method raises `ClientError` and says in ``outcome_unknown`` whether a change may have
+    happened. Reads, and changes of files, are tried again as `Retrying` says; put a cancel scope
+    around them to give them less time. Cancelled, a change may have happened. Any number of tasks
+    may use one client at once.
+
+    Args:
+        url: of the server, such as ``https://notes.example.org``.
+        chance: where identifiers and jitter come from: ``random.SystemRandom()``, or a seeded
+            generator in a test.
+        key: an API key; without one, `sign_in` or `register`.
+        origin: of the installation, where it is another than that of ``url``; sessions need it.
+        retrying: when requests are sent again.
+        timeout: seconds that the server may be silent within one request.
+        tls: how certificates are checked; None for those that the system trusts.
+        transport: stands in for the network, for tests.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        chance: Chance,
+        key: str | None = None,
+        origin: str | None = None,
+        retrying: Retrying | None = None,
+        timeout: float = 30.0,
+        tls: ssl.SSLContext | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        # One for requests and notices: httpx alone would trust what certifi brings along.
+        self._tls = tls or ssl.create_default_context()
+        self._http = httpx.AsyncClient(
+            base_url=url,
+            headers={"sync-protocol": "1", "user-agent": "octavo-client"},
+            # Who waits for a free connection is bounded by the scope around the call alone.
+            timeout=httpx.Timeout(timeout, pool=None),
+            limits=httpx.Limits(max_connections=_SOCKETS, max_keepalive_connections=_SOCKETS),
+            transport=transport,
+            trust_env=False,
+            verify=self._tls,
+        )
+        address = httpx.URL(url)
+        self._origin = origin or f"{address.scheme}://{address.netloc.decode()}"
+        self._calling = Calling(self._http, retrying or Retrying(), chance)
+        if key is not None:
+            self._calling.credential = {"authorization": f"Bearer {key}"}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: Any) -> None:  # noqa: ANN401  # not looked at
+        # Closing them waits for nobody but the system.
+        with trio.move_on_after(1, shield=True):
+            await self._http.aclose()
+
+    async def register(
+        self, invitation: str, address: str, password: str, display_name: str
+    ) -> Account:
+        """Make an account by an invitation, and go on in its name (registerAccount).
+
+        An address that has an account is `ProblemError` with the code ``address_taken``.
+        """
+        body = given(
+            invitation=invitation, address=address, password=password, displayName=display_name
+        )
+        request = Request("POST", "/api/registrations", body, headers=self._from, effect="single")
+        self._keep_session(answer := await self._calling.send(request))
+        return self._calling.read(Account, answer, request)
+
+    async def sign_in(self, address: str, password: str) -> None:
+        """Begin a session, and go on in its name (signInWithPassword).
+
+        Raises `NotSignedIn` when they don't fit, and `RateLimited` after too many attempts.
+        """
+        body = {"email": address, "password": password}
+        path = "/api/auth/sign-in/email"
+        request = Request("POST", path, body, headers=self._from, effect="single")
+        self._keep_session(await self._calling.send(request))
+
+    async def sign_out(self) -> None:
+        """End the session (signOut), and go on in nobody's name. Without one, nothing happens."""
+        path = "/api/auth/sign-out"
+        await self._calling.send(Request("POST", path, {}, headers=self._from, effect="repeatable"))
+        self._calling.credential = {}
+
+    async def create_key(self, name: str, expires_at: datetime | None = None) -> NewKey:
+        """Make an API key of the account (createApiKey); None is no end."""
+        body = given(name=name, expiresAt=None if expires_at is None else expires_at.isoformat())
+        request = Request("POST", "/api/account/keys", body, effect="single")
+        return await self._calling.ask(NewKey, request)
+
+    def workspaces(self) -> AsyncIterator[WorkspaceInfo]:
+        """Give the workspaces of the account, the oldest first (listWorkspaces)."""
+
+        async def page(after: str | None) -> WorkspacePage:
+            query = given(limit=_PAGE, after=after)
+            request = Request("GET", "/api/workspaces", query=query)
+            return await self._calling.ask(WorkspacePage, request)
+
+        return Pages(page)
+
+    async def create_workspace(self, name: str) -> Workspace:
+        """Make a workspace (createWorkspace)."""
+        request = Request("POST", "/api/workspaces", {"name": name}, effect="single")
+        made = await self._calling.ask(WorkspaceInfo, request)
+        return self.workspace(made.id)
+
+    def workspace(self, workspace_id: WorkspaceId | str) -> Workspace:
+        """Answer what asks about one workspace; the server is not asked whether there is one."""
+        return Workspace(self._calling, WorkspaceId(workspace_id), self.notices)
+
+    def notices(
+        self, workspace_ids: Collection[WorkspaceId]
+    ) -> AbstractAsyncContextManager[Notices]:
+        """Listen to workspaces: `octavo.client.notices.listen` in the name of the account."""
+        return listen(self._calling, workspace_ids, self._tls)
+
+    @property
+    def _from(self) -> dict[str, str]:
+        return {"origin": self._origin}
+
+    def _keep_session(self, answer: httpx.Response) -> None:
+        # By hand: the cookie is for https alone, and a jar would hold it back from a test server.
+        cookie = answer.headers.get("set-cookie", "").partition(";")[0]
+        if not cookie:
+            raise UnexpectedAnswer("no cookie of a session", outcome_unknown=True)
+        self._calling.credential = {"cookie": cookie, **self._from}

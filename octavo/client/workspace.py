@@ -1,0 +1,173 @@
+"""One workspace: its files are changed here, and read and copied by what this stands on."""
+
+from base64 import b64encode
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, TypeVar
+
+from octavo.client.answers import ChangesetResult, FeedPage, FileChange, NoteSave
+from octavo.client.calling import Calling, Request
+from octavo.client.changes import Delete, Operation, given, told
+from octavo.client.errors import NotFound
+from octavo.client.notices import Notices
+from octavo.client.reading import Reading
+from octavo.client.syncing import Feed, Snapshot, snapshot
+from octavo.model.identity import Epoch, FileId, MutationId, Position, RevisionId, WorkspaceId
+
+T = TypeVar("T")
+
+
+class Listen(Protocol):
+    """Listens to workspaces."""
+
+    def __call__(
+        self, workspace_ids: Collection[WorkspaceId]
+    ) -> AbstractAsyncContextManager[Notices]:
+        """Answer the notices."""
+
+
+class Workspace(Reading):
+    """One workspace, in the name of the client that made this; its methods raise as `Client`'s do.
+
+    Each change takes a ``mutation_id``. Left out, one is made, and so the change is tried again
+    until it is known what came of it. To repeat one whose outcome stayed unknown, give that of
+    the error.
+    """
+
+    def __init__(self, calling: Calling, workspace_id: WorkspaceId, listen: Listen) -> None:
+        super().__init__(calling, workspace_id)
+        self._listen = listen
+
+    # Copies
+
+    def notices(self) -> AbstractAsyncContextManager[Notices]:
+        """Listen to this workspace, as `Client.notices` does."""
+        return self._listen([self.id])
+
+    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
+        """Read every live file as of one position: `octavo.client.syncing.snapshot`."""
+        return snapshot(self.calling, self.path)
+
+    def feed(self, after: Position) -> AsyncIterator[FeedPage]:
+        """Give what changed behind a position: `octavo.client.syncing.Feed`."""
+        return Feed(self, after)
+
+    # Changes
+
+    async def push(
+        self, operations: Sequence[Operation], mutation_id: MutationId | None = None
+    ) -> ChangesetResult:
+        """Have changes of different files accepted together, or none (pushChangeset).
+
+        Raises `HeadMoved` with all files that have moved on.
+        """
+        body = {"operations": told(operations)}
+        return await self._ask(ChangesetResult, "POST", "/changesets", body, mutation_id)
+
+    async def create(
+        self, path: str, text: str, mutation_id: MutationId | None = None
+    ) -> FileChange:
+        """Make a note (createFile). A path that is taken is a `ProblemError`, ``path_conflict``."""
+        body = {"path": path, "text": text}
+        return await self._ask(FileChange, "POST", "/files", body, mutation_id)
+
+    async def update(
+        self,
+        file_id: FileId,
+        if_match: RevisionId,
+        *,
+        text: str | None = None,
+        path: str | None = None,
+        rewrite_links: bool = False,
+        mutation_id: MutationId | None = None,
+    ) -> FileChange:
+        """Give a file new text, a new path, or both, if its head is ``if_match`` (updateFile).
+
+        Raises `HeadMoved`. With ``rewrite_links``, links to the file follow it to its new path;
+        what became of the notes that hold them tells `push` alone.
+        """
+        body = given(text=text, path=path, rewriteLinks=rewrite_links or None)
+        place = f"/files/{file_id}"
+        return await self._ask(FileChange, "PUT", place, body, mutation_id, if_match)
+
+    async def delete(
+        self, file_id: FileId, if_match: RevisionId, mutation_id: MutationId | None = None
+    ) -> FileChange:
+        """Delete a file if its head is ``if_match``; raises `HeadMoved`.
+
+        By a changeset: the operation for a single file takes no mutation id.
+        """
+        result = await self.push([Delete(file_id, if_match)], mutation_id)
+        return result.changes[0]
+
+    async def restore(
+        self,
+        file_id: FileId,
+        if_match: RevisionId,
+        *,
+        path: str | None = None,
+        revision_id: RevisionId | None = None,
+        mutation_id: MutationId | None = None,
+    ) -> FileChange:
+        """Bring a deleted file back, or the text of a revision (restoreFile).
+
+        Raises `HeadMoved`; the head of a deleted file is the revision that deleted it.
+        """
+        body = given(path=path, revisionId=revision_id)
+        place = f"/files/{file_id}/restore"
+        return await self._ask(FileChange, "POST", place, body, mutation_id, if_match)
+
+    async def save(
+        self,
+        file_id: FileId,
+        epoch: Epoch,
+        update: bytes,
+        state_vector: bytes,
+        mutation_id: MutationId | None = None,
+    ) -> NoteSave:
+        """Merge a Yjs update into a document, and learn what it lacks (saveNote).
+
+        `NoteDocument` does this, and keeps what was not saved. Raises `EpochMismatch`.
+        """
+        body = {
+            "epoch": epoch,
+            "update": b64encode(update).decode(),
+            "stateVector": b64encode(state_vector).decode(),
+        }
+        return await self._ask(NoteSave, "POST", f"/files/{file_id}/saves", body, mutation_id)
+
+    async def purge(self, file_id: FileId, mutation_id: MutationId | None = None) -> FileChange:
+        """Destroy what a deleted file held, for good (purgeFile)."""
+        return await self._ask(FileChange, "POST", f"/files/{file_id}/purge", {}, mutation_id)
+
+    async def receipt(self, mutation_id: MutationId) -> ChangesetResult | None:
+        """Answer what came of a change; None when none such was accepted so far (getReceipt)."""
+        request = Request("GET", f"{self.path}/receipts/{mutation_id}")
+        try:
+            return await self.calling.ask(ChangesetResult, request)
+        except NotFound:
+            return None
+
+    def new_file_id(self) -> FileId:
+        """Answer an id for a file that is to be made."""
+        return FileId(self.calling.new_id())
+
+    async def _ask(
+        self,
+        kind: type[T],
+        method: str,
+        place: str,
+        body: dict[str, Any],
+        mutation_id: MutationId | None,
+        if_match: RevisionId | None = None,
+    ) -> T:
+        mutation_id = mutation_id or self.calling.new_mutation()
+        request = Request(
+            method,
+            self.path + place,
+            {**body, "mutationId": mutation_id},
+            headers={} if if_match is None else {"if-match": f'"{if_match}"'},
+            effect="repeatable",
+            mutation_id=mutation_id,
+        )
+        return await self.calling.ask(kind, request)

@@ -1,0 +1,33 @@
+"""A real server for the tests of the client, and clients of it."""
+
+from collections.abc import AsyncIterator, Iterator
+from random import SystemRandom
+
+import pytest
+
+from octavo.client import Client, Workspace
+from tests.e2e.octavo_process import PUBLIC, data_folder, running
+from tests.e2e.people import Person, register
+from tests.e2e.server import PATIENCE
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[tuple[str, Person]]:
+    """The address of a server, and an account of it."""
+    with data_folder() as folder, running(folder) as octavo:
+        yield octavo.url, register(octavo.url, octavo.invitation())
+
+
+@pytest.fixture
+async def client(served: tuple[str, Person]) -> AsyncIterator[Client]:
+    """A client with a key."""
+    url, person = served
+    made = Client(url, chance=SystemRandom(), key=person.key, origin=PUBLIC, timeout=PATIENCE)
+    async with made as client:
+        yield client
+
+
+@pytest.fixture
+async def workspace(client: Client) -> Workspace:
+    """A workspace without files."""
+    return await client.create_workspace("Notes")

@@ -1,0 +1,286 @@
+"""Documents on devices: edited offline, saved when it suits, carried over when they began anew."""
+
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from random import Random, SystemRandom
+
+import pytest
+import trio
+import trio.testing
+
+from octavo.client import (
+    Client,
+    ConnectionFailed,
+    EpochMismatch,
+    NoteDocument,
+    NotFound,
+    ProblemError,
+    Retrying,
+    Workspace,
+)
+from octavo.model.identity import ContentId, FileId
+from octavo.model.initial_document import initial
+from tests.client.losing import Fate, Losing
+from tests.client.stub import FILE_DOCUMENT, REVISION, Stub, ok, problem, workspace_of
+from tests.e2e.octavo_process import PUBLIC
+from tests.e2e.people import Person
+
+START = "one\ntwo\nthree\n"
+
+
+@pytest.fixture
+def losing() -> Losing:
+    return Losing()
+
+
+@pytest.fixture
+async def lossy(
+    served: tuple[str, Person], losing: Losing, workspace: Workspace
+) -> AsyncIterator[Workspace]:
+    """The workspace, over a connection that loses what it is told to."""
+    url, person = served
+    client = Client(
+        url,
+        chance=SystemRandom(),
+        key=person.key,
+        origin=PUBLIC,
+        retrying=Retrying(attempts=1),
+        transport=losing,
+    )
+    async with client:
+        yield client.workspace(workspace.id)
+
+
+async def note(workspace: Workspace, text: str = START) -> FileId:
+    return (await workspace.create(f"{workspace.new_file_id()}.md", text)).file_id
+
+
+async def text_of(workspace: Workspace, file_id: FileId) -> str:
+    """The text of the head, which is that of the document."""
+    document = await NoteDocument.open(workspace, file_id)
+    assert (await workspace.file(file_id)).text == document.text
+    return document.text
+
+
+async def begin_anew(document: NoteDocument) -> None:
+    """Save so much history with little text that the server sheds it."""
+    epoch = document.epoch
+    chance = Random(1)
+    for _ in range(6_000):
+        document.insert(chance.randrange(4), "x")
+        document.delete(2, 3)
+    await document.save()
+    assert document.epoch != epoch
+
+
+async def test_edits_are_seen_here_at_once_and_there_when_saved(workspace: Workspace) -> None:
+    file_id = await note(workspace)
+    document = await NoteDocument.open(workspace, file_id)
+    assert (document.text, document.unsaved) == (START, False)
+    document.insert(4, "1½ 🦉\n")
+    document.delete(0, 4)
+    document.replace(document.text.replace("three", "3"))
+    assert (document.text, document.unsaved) == ("1½ 🦉\ntwo\n3\n", True)
+    assert await text_of(workspace, file_id) == START
+    saved = await document.save()
+    assert (saved.outcome, document.unsaved) == ("merged", False)
+    assert document.revision_id == saved.revision.id
+    assert await text_of(workspace, file_id) == document.text
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 2), (0, 15), (15, 15)])
+async def test_edit_outside_of_the_text_is_refused(
+    workspace: Workspace, start: int, end: int
+) -> None:
+    document = await NoteDocument.open(workspace, await note(workspace))
+    with pytest.raises(IndexError):
+        document.delete(start, end)
+    assert document.text == START
+
+
+async def test_edits_of_two_devices_are_merged(workspace: Workspace) -> None:
+    file_id = await note(workspace)
+    first, second = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
+    first.insert(0, "zero\n")
+    second.replace(START.replace("two", "2"))
+    second.insert(len(second.text), "four 🦉\n")
+    for each in (first, second, first):
+        await each.save()
+    assert first.text == second.text == "zero\none\n2\nthree\nfour 🦉\n"
+    assert first.state_vector == second.state_vector
+    assert await text_of(workspace, file_id) == first.text
+
+
+async def test_save_without_edits_brings_those_of_others(workspace: Workspace) -> None:
+    made = await workspace.create("a.md", START)
+    document = await NoteDocument.open(workspace, made.file_id)
+    changed = await workspace.update(made.file_id, made.revision.id, text="new\n", path="b.md")
+    saved = await document.save()
+    assert (saved.outcome, document.text, document.path) == ("unchanged", "new\n", "b.md")
+    assert document.revision_id == changed.revision.id
+
+
+async def test_deletion_alone_is_saved(workspace: Workspace) -> None:
+    file_id = await note(workspace)
+    document = await NoteDocument.open(workspace, file_id)
+    document.delete(0, 4)
+    await document.save()
+    assert await text_of(workspace, file_id) == "two\nthree\n"
+
+
+async def test_edit_that_is_made_while_a_save_is_under_way_is_for_the_next(
+    workspace: Workspace,
+) -> None:
+    file_id = await note(workspace)
+    document, other = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
+    other.insert(0, "other\n")
+    await other.save()
+    document.insert(0, "saved\n")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(document.save)
+        await trio.testing.wait_all_tasks_blocked()
+        document.insert(len(document.text), "later\n")
+    assert document.unsaved
+    assert "later" not in await text_of(workspace, file_id)
+    await document.save()
+    assert await text_of(workspace, file_id) == document.text
+    assert sorted(document.text.split()) == sorted(["saved", "other", *START.split(), "later"])
+
+
+@pytest.mark.parametrize("lost", ["request lost", "answer lost"])
+async def test_save_that_was_lost_is_sent_again_and_happens_once(
+    lossy: Workspace, losing: Losing, lost: Fate
+) -> None:
+    file_id = await note(lossy)
+    document = await NoteDocument.open(lossy, file_id)
+    document.insert(0, "once\n")
+    losing.fates = [lost]
+    with pytest.raises(ConnectionFailed) as failed:
+        await document.save()
+    assert failed.value.outcome_unknown
+    assert document.unsaved
+    document.insert(0, "then\n")
+    saved = await document.save()
+    assert await text_of(lossy, file_id) == document.text == f"then\nonce\n{START}"
+    assert (saved.position, document.unsaved) == (3, False)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_devices_on_a_bad_network_keep_every_line_once(
+    workspace: Workspace, lossy: Workspace, losing: Losing, seed: int
+) -> None:
+    chance = Random(seed)
+    file_id = await note(workspace)
+    devices = [await NoteDocument.open(lossy, file_id) for _ in range(3)]
+    losing.fates = chance.choices(("reaches", "request lost", "answer lost"), k=40)
+    lines = START.splitlines(keepends=True)
+    for number in range(40):
+        device = chance.choice(devices)
+        # At the beginning of a line that is there already.
+        starts = [0, *(at + 1 for at, each in enumerate(device.text) if each == "\n")]
+        lines.append(f"line {number} 🦉\n")
+        device.insert(chance.choice(starts), lines[-1])
+        if chance.random() < 0.7:
+            with suppress(ConnectionFailed):
+                await device.save()
+    losing.fates = []
+    for device in [*devices, *devices]:
+        await device.save()
+    assert len({device.text for device in devices}) == 1
+    assert await text_of(workspace, file_id) == devices[0].text
+    assert sorted(devices[0].text.splitlines(keepends=True)) == sorted(lines)
+    for device in devices:
+        assert device.state_vector == devices[0].state_vector
+
+
+async def test_refused_save_keeps_the_edits_here(workspace: Workspace) -> None:
+    made = await workspace.create("a.md", START)
+    document = await NoteDocument.open(workspace, made.file_id)
+    document.insert(0, "kept\n")
+    gone = await workspace.delete(made.file_id, made.revision.id)
+    with pytest.raises(NotFound):
+        await document.save()
+    assert document.unsaved
+    await workspace.restore(made.file_id, gone.revision.id)
+    await document.save()
+    assert await text_of(workspace, made.file_id) == f"kept\n{START}"
+
+
+async def test_text_that_no_note_may_have_is_refused_and_can_be_mended(
+    workspace: Workspace,
+) -> None:
+    file_id = await note(workspace)
+    document = await NoteDocument.open(workspace, file_id)
+    document.insert(0, "> " * 5_000)
+    with pytest.raises(ProblemError) as refused:
+        await document.save()
+    assert refused.value.code == "unrenderable_note"
+    document.replace(f"mended\n{START}")
+    await document.save()
+    assert await text_of(workspace, file_id) == f"mended\n{START}"
+
+
+async def test_new_generation_that_the_own_save_begins_keeps_the_text(
+    workspace: Workspace,
+) -> None:
+    document = await NoteDocument.open(workspace, await note(workspace))
+    text = document.text
+    await begin_anew(document)
+    assert await text_of(workspace, document.file_id) == document.text
+    assert document.text.endswith(text[4:])
+    document.insert(0, "and on\n")
+    await document.save()
+    assert await text_of(workspace, document.file_id) == document.text
+
+
+async def test_unsaved_edits_are_carried_over_to_a_new_generation(workspace: Workspace) -> None:
+    file_id = await note(workspace)
+    first, second = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
+    second.insert(len(second.text), "carried over 🦉\n")
+    second.delete(4, 8)
+    await begin_anew(first)
+    await second.save()
+    assert second.epoch == first.epoch
+    assert second.text == first.text.replace("two\n", "") + "carried over 🦉\n"
+    assert await text_of(workspace, file_id) == second.text
+    await first.save()
+    assert first.text == second.text
+
+
+async def test_save_whose_answer_was_lost_is_not_carried_over_a_second_time(
+    workspace: Workspace, lossy: Workspace, losing: Losing
+) -> None:
+    file_id = await note(workspace)
+    first = await NoteDocument.open(workspace, file_id)
+    second = await NoteDocument.open(lossy, file_id)
+    second.insert(len(second.text), "once\n")
+    losing.fates = ["answer lost"]
+    with pytest.raises(ConnectionFailed):
+        await second.save()
+    await begin_anew(first)
+    second.insert(len(second.text), "then\n")
+    await second.save()
+    assert not second.unsaved
+    assert second.text == await text_of(workspace, file_id)
+    assert second.text.count("once\n") == second.text.count("then\n") == 1
+
+
+async def test_mismatch_with_the_generation_that_there_is_is_raised() -> None:
+    kept = initial(ContentId(REVISION["id"]), START)
+    state, vector = (b64encode(each).decode() for each in (kept.state, kept.vector))
+    document = {"epoch": kept.epoch, "state": state, "stateVector": vector}
+    file = {**FILE_DOCUMENT, "text": START, "document": document}
+    stub = Stub([ok(file), problem(409, "epoch_mismatch"), ok(file)])
+    async with stub.client() as client:
+        opened = await NoteDocument.open(workspace_of(client), FileId(file["id"]))
+        opened.insert(0, "kept\n")
+        with pytest.raises(EpochMismatch):
+            await opened.save()
+    assert (opened.text, opened.unsaved) == (f"kept\n{START}", True)
+
+
+async def test_image_or_text_alone_makes_no_document(workspace: Workspace) -> None:
+    file = await workspace.file(await note(workspace))
+    with pytest.raises(ValueError, match="with its document"):
+        NoteDocument(workspace, file)

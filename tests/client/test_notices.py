@@ -1,0 +1,211 @@
+"""Notices: nothing is missed however often the stream breaks, and its end says why."""
+
+import pytest
+import trio
+
+from octavo.client import (
+    Changed,
+    Client,
+    Gone,
+    ListeningEnded,
+    NotSignedIn,
+    ProblemError,
+    Workspace,
+)
+from octavo.client import notices as module
+from octavo.model.identity import Position, WorkspaceId
+from tests.client.listened import Script, Stream, notices
+from tests.e2e.server import PATIENCE
+
+
+def changed(workspace_id: WorkspaceId, position: int) -> Changed:
+    return Changed(workspace_id, Position(position))
+
+
+A, B = (WorkspaceId(f"01900000-0000-7000-8000-00000000000{name}") for name in "ab")
+
+
+async def drop(stream: Stream) -> None:
+    """End the connection without a word."""
+    await stream.socket._stream.aclose()
+
+
+def told(*positions: int, close: int | None = None) -> Script:
+    """A stream that tells of one workspace: where it is, where it comes to, and its end."""
+
+    async def script(stream: Stream) -> None:
+        workspace_id = await stream.subscribed(positions[0])
+        for position in positions[1:]:
+            await stream.say(type="changed", workspaceId=workspace_id, position=position)
+        if close is None:
+            await trio.sleep_forever()
+        await stream.socket.aclose(close, "because")
+
+    return script
+
+
+async def hear(client: Client, count: int, *workspace_ids: WorkspaceId) -> list[Changed | Gone]:
+    async with client.notices(workspace_ids or [A]) as channel:
+        return [await anext(channel) for _ in range(count)]
+
+
+async def test_notice_comes_behind_the_position_at_the_beginning(workspace: Workspace) -> None:
+    made = await workspace.create("a.md", "one")
+    with trio.fail_after(PATIENCE):
+        async with workspace.notices() as channel:
+            assert await anext(channel) == changed(workspace.id, made.position)
+            change = await workspace.update(made.file_id, made.revision.id, text="two")
+            assert await anext(channel) == changed(workspace.id, change.position)
+
+
+async def test_workspace_that_nobody_sees_is_gone_and_the_stream_ends(client: Client) -> None:
+    with trio.fail_after(PATIENCE):
+        async with client.notices([A]) as channel:
+            assert [each async for each in channel] == [Gone(A, "not_found")]
+
+
+async def test_key_that_opens_nothing_ends_it(served: tuple[str, object], client: Client) -> None:
+    other = Client(served[0], chance=client._calling.chance, key="octk_nothing")
+    with trio.fail_after(PATIENCE), pytest.raises(NotSignedIn) as refused:
+        async with other, other.notices([A]) as channel:
+            await anext(channel)
+    assert refused.value.code == "key_refused"
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 1011, 1013, 1002])
+async def test_stream_that_is_closed_for_now_is_opened_again_and_told_where_it_is(
+    code: int,
+) -> None:
+    async with notices([told(3, close=code), told(8, 9)]) as server, server.client() as client:
+        assert await hear(client, 3) == [changed(A, 3), changed(A, 8), changed(A, 9)]
+        assert len(server.headers) == 2
+
+
+async def test_stream_that_breaks_is_opened_again() -> None:
+    async def breaks(stream: Stream) -> None:
+        await stream.subscribed(3)
+        await drop(stream)
+
+    async with notices([drop, breaks, told(4)]) as server, server.client() as client:
+        assert await hear(client, 2) == [changed(A, 3), changed(A, 4)]
+        assert len(server.headers) == 3
+
+
+@pytest.mark.parametrize("status", [404, 400, 429, 500, 503])
+async def test_stream_that_is_refused_for_now_is_asked_for_again(status: int) -> None:
+    async with notices([status, status, told(1)]) as server, server.client() as client:
+        assert await hear(client, 1) == [changed(A, 1)]
+        assert len(server.headers) == 3
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_stream_that_is_refused_for_good_ends_it(status: int) -> None:
+    async with notices([told(1, close=1001), status]) as server, server.client() as client:
+        with pytest.raises(ProblemError) as refused:
+            await hear(client, 2)
+    assert refused.value.status == status
+
+
+async def test_session_that_ends_ends_it_with_the_reason() -> None:
+    async with notices([told(1, close=1008)]) as server, server.client() as client:
+        with pytest.raises(ListeningEnded, match="because"):
+            await hear(client, 2)
+    assert len(server.headers) == 1
+
+
+async def test_membership_that_ends_leaves_the_other_workspaces() -> None:
+    async def expels(stream: Stream) -> None:
+        for position in (1, 2):
+            await stream.subscribed(position)
+        await stream.say(type="gone", workspaceId=A, reason="not_found")
+        await stream.socket.aclose(1008, "A membership has ended.")
+
+    async with notices([expels, told(5)]) as server, server.client() as client:
+        heard = await hear(client, 4, A, B)
+    assert heard == [changed(A, 1), changed(B, 2), Gone(A, "not_found"), changed(B, 5)]
+
+
+async def test_deleted_workspaces_end_it_in_order() -> None:
+    async def deletes(stream: Stream) -> None:
+        await stream.subscribed(1)
+        await stream.say(type="gone", workspaceId=A, reason="deleted")
+        await trio.sleep_forever()
+
+    async with (
+        notices([deletes]) as server,
+        server.client() as client,
+        client.notices([A]) as channel,
+    ):
+        heard = [each async for each in channel]
+    assert heard == [changed(A, 1), Gone(A, "deleted")]
+
+
+async def test_message_that_is_not_understood_opens_the_stream_again() -> None:
+    async def babbles(stream: Stream) -> None:
+        await stream.subscribed(1)
+        await stream.socket.send_message("babble")
+        await trio.sleep_forever()
+
+    async with notices([babbles, told(2)]) as server, server.client() as client:
+        assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
+
+
+async def test_message_of_a_newer_server_is_passed_over() -> None:
+    async def newer(stream: Stream) -> None:
+        await stream.subscribed(1)
+        await stream.say(type="weather", workspaceId=A, sky="blue")
+        await stream.say(type="changed", workspaceId=A, position=2, by="somebody")
+        await trio.sleep_forever()
+
+    async with notices([newer]) as server, server.client() as client:
+        assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
+
+
+async def test_quiet_stream_that_answers_stays_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "QUIET", 0.05)
+    monkeypatch.setattr(module, "ANSWER", 5.0)
+
+    async def answers(stream: Stream) -> None:
+        await stream.subscribed(1)
+        await stream.pinged(3)
+        await stream.say(type="changed", workspaceId=A, position=2)
+        await trio.sleep_forever()
+
+    async with notices([answers]) as server, server.client() as client:
+        assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
+        assert len(server.headers) == 1
+
+
+async def test_quiet_stream_that_does_not_answer_is_opened_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "QUIET", 0.05)
+    monkeypatch.setattr(module, "ANSWER", 0.05)
+
+    async def deaf(stream: Stream) -> None:
+        await stream.subscribed(1)
+        stream.stop_reading()
+        await trio.sleep_forever()
+
+    async with notices([deaf, told(2)]) as server, server.client() as client:
+        assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
+
+
+async def test_stream_says_who_listens() -> None:
+    async with notices([told(1)]) as server, server.client() as client:
+        await hear(client, 1)
+        [headers] = server.headers
+        assert headers["authorization"] == "Bearer octk_key"
+
+
+async def test_what_is_raised_while_listening_comes_out_alone() -> None:
+    async def fails(client: Client) -> None:
+        async with client.notices([A]) as channel:
+            await anext(channel)
+            raise ZeroDivisionError
+
+    async with notices([told(1)]) as server, server.client() as client:
+        with pytest.raises(ZeroDivisionError):
+            await fails(client)

@@ -1,0 +1,268 @@
+"""Every operation against a real server: what is sent is understood, what comes is typed."""
+
+import gc
+from datetime import UTC, datetime, timedelta
+from random import SystemRandom
+
+import pytest
+import trio
+
+from octavo.client import (
+    Changed,
+    Client,
+    Create,
+    Delete,
+    HeadMoved,
+    NotFound,
+    NotSignedIn,
+    ProblemError,
+    Purge,
+    Restore,
+    Update,
+    Workspace,
+)
+from octavo.model.identity import MutationId, Position
+from tests.e2e.octavo_process import PUBLIC
+from tests.e2e.people import PASSWORD, Person
+from tests.e2e.server import PATIENCE
+
+LATER = datetime.now(UTC) + timedelta(days=1)
+
+
+async def test_session_opens_the_account_until_it_is_signed_out(
+    served: tuple[str, Person],
+) -> None:
+    url, person = served
+    async with Client(url, chance=SystemRandom(), origin=PUBLIC) as client:
+        with pytest.raises(NotSignedIn) as refused:
+            await client.create_workspace("Nobody's")
+        assert (refused.value.status, refused.value.code) == (401, "not_signed_in")
+        await client.sign_in(person.address, PASSWORD)
+        made = await client.create_workspace("By session")
+        assert made.id in [each.id async for each in client.workspaces()]
+        await client.sign_out()
+        with pytest.raises(NotSignedIn):
+            await client.create_workspace("Nobody's")
+
+
+async def test_wrong_password_is_told_as_such(served: tuple[str, Person]) -> None:
+    url, person = served
+    async with Client(url, chance=SystemRandom(), origin=PUBLIC) as client:
+        with pytest.raises(NotSignedIn) as refused:
+            await client.sign_in(person.address, "a wrong password")
+    assert refused.value.code == "credential_refused"
+
+
+async def test_key_that_was_made_opens_the_account(
+    client: Client, served: tuple[str, Person]
+) -> None:
+    made = await client.create_key("another", LATER)
+    assert made.expires_at is not None
+    assert abs(made.expires_at - LATER) < timedelta(milliseconds=2)
+    async with Client(served[0], chance=SystemRandom(), key=made.secret) as other:
+        assert (await other.create_workspace("By key")).id
+
+
+async def test_workspaces_are_told_with_name_and_role(client: Client) -> None:
+    made = await client.create_workspace("Told")
+    [told] = [each async for each in client.workspaces() if each.id == made.id]
+    assert (told.name, told.role) == ("Told", "owner")
+    assert told.created_at.utcoffset() == timedelta(0)
+
+
+async def test_file_lives_changes_goes_and_comes_back(workspace: Workspace) -> None:
+    made = await workspace.create("a.md", "one\n")
+    assert (made.outcome, made.path, made.position) == ("created", "a.md", 1)
+    changed = await workspace.update(made.file_id, made.revision.id, text="two\n", path="b.md")
+    assert (changed.outcome, changed.path) == ("updated", "b.md")
+    file = await workspace.file(made.file_id)
+    assert (file.path, file.text, file.head, file.document) == (
+        "b.md",
+        "two\n",
+        changed.revision,
+        None,
+    )
+    gone = await workspace.delete(made.file_id, changed.revision.id)
+    assert gone.outcome == "deleted"
+    with pytest.raises(NotFound):
+        await workspace.file(made.file_id)
+    assert [each.id async for each in workspace.files(state="deleted")] == [made.file_id]
+    back = await workspace.restore(made.file_id, gone.revision.id, path="c.md")
+    assert (back.outcome, back.path) == ("restored", "c.md")
+    earlier = await workspace.restore(made.file_id, back.revision.id, revision_id=made.revision.id)
+    assert (await workspace.file(made.file_id)).text == "one\n"
+    assert earlier.revision.origin == "restore"
+    told = [each.id async for each in workspace.revisions(made.file_id)]
+    assert told == [each.revision.id for each in (earlier, back, gone, changed, made)]
+    assert (await workspace.revision(made.file_id, changed.revision.id)).text == "two\n"
+
+
+async def test_purged_file_is_gone_for_good(workspace: Workspace) -> None:
+    made = await workspace.create("a.md", "one\n")
+    await workspace.delete(made.file_id, made.revision.id)
+    assert (await workspace.purge(made.file_id)).outcome == "purged"
+    with pytest.raises(NotFound) as refused:
+        await workspace.file(made.file_id)
+    assert (refused.value.status, refused.value.code) == (410, "file_purged")
+
+
+async def test_moved_head_is_told_with_the_new_one(workspace: Workspace) -> None:
+    made = await workspace.create("a.md", "one\n")
+    second = await workspace.update(made.file_id, made.revision.id, text="two\n")
+    with pytest.raises(HeadMoved) as refused:
+        await workspace.update(made.file_id, made.revision.id, text="three\n")
+    assert refused.value.file_ids == (made.file_id,)
+    assert refused.value.revision_id == second.revision.id
+    assert not refused.value.outcome_unknown
+
+
+async def test_changeset_is_accepted_as_one(workspace: Workspace) -> None:
+    kept = await workspace.create("kept.md", "one\n")
+    gone = await workspace.create("gone.md", "one\n")
+    lost = await workspace.create("lost.md", "one\n")
+    deleted = await workspace.delete(lost.file_id, lost.revision.id)
+    new = workspace.new_file_id()
+    result = await workspace.push(
+        [
+            Create(new, "gone.md", "new\n"),
+            Update(kept.file_id, kept.revision.id, text="two\n"),
+            Delete(gone.file_id, gone.revision.id),
+            Restore(lost.file_id, deleted.revision.id),
+        ]
+    )
+    assert [each.outcome for each in result.changes] == [
+        "created",
+        "updated",
+        "deleted",
+        "restored",
+    ]
+    assert {each.position for each in result.changes} == {result.position}
+    assert await workspace.receipt(result.mutation_id) == result
+    purged = await workspace.push([Purge(gone.file_id)])
+    assert purged.changes[0].outcome == "purged"
+
+
+async def test_changeset_with_moved_heads_names_all_of_them(workspace: Workspace) -> None:
+    made = [await workspace.create(f"{name}.md", "one\n") for name in "abc"]
+    for each in made[:2]:
+        await workspace.update(each.file_id, each.revision.id, text="two\n")
+    with pytest.raises(HeadMoved) as refused:
+        await workspace.push([Update(each.file_id, each.revision.id, text="3\n") for each in made])
+    assert refused.value.file_ids == tuple(each.file_id for each in made[:2])
+    assert refused.value.revision_id is None
+
+
+async def test_receipt_of_a_change_that_nobody_sent_is_none(workspace: Workspace) -> None:
+    assert await workspace.receipt(MutationId(workspace.new_file_id())) is None
+
+
+async def test_mutation_given_twice_has_one_effect(workspace: Workspace) -> None:
+    mutation_id = MutationId(workspace.new_file_id())
+    first, second = [await workspace.create("a.md", "one\n", mutation_id) for _ in range(2)]
+    assert first == second
+    with pytest.raises(ProblemError) as refused:
+        await workspace.create("b.md", "one\n", mutation_id)
+    assert refused.value.code == "mutation_reused"
+
+
+async def test_many_files_are_read_at_once_and_missing_ones_named(workspace: Workspace) -> None:
+    made = [await workspace.create(f"{name}.md", name) for name in "ab"]
+    unknown = workspace.new_file_id()
+    found = await workspace.read([made[1].file_id, unknown], [made[0].revision.id])
+    assert [each.text for each in found.items] == ["b", "a"]
+    assert found.missing == (unknown,)
+
+
+async def test_files_are_listed_over_several_pages(workspace: Workspace) -> None:
+    for start in (0, 500):
+        await workspace.push(
+            [
+                Create(workspace.new_file_id(), f"{start + number:03}.md", "x")
+                for number in range(500 if start == 0 else 20)
+            ]
+        )
+    listed = [each.path async for each in workspace.files()]
+    assert listed == [f"{number:03}.md" for number in range(520)]
+    assert [each.path async for each in workspace.files("51")] == [
+        f"51{number}.md" for number in range(10)
+    ]
+
+
+async def test_list_may_be_left_at_any_file(workspace: Workspace) -> None:
+    for name in "ab":
+        await workspace.create(f"{name}.md", name)
+    assert (await anext(workspace.files())).path == "a.md"
+    gc.collect()
+
+
+async def test_difference_is_told_by_lines_and_by_words(workspace: Workspace) -> None:
+    made = await workspace.create("a.md", "one\ntwo\n")
+    await workspace.update(made.file_id, made.revision.id, text="one\nthree\n")
+    lines = await workspace.difference(made.file_id, made.revision.id, context=0)
+    assert lines.hunks is not None
+    assert [(each.kind, each.text) for each in lines.hunks[0].lines] == [
+        ("removed", "two\n"),
+        ("added", "three\n"),
+    ]
+    words = await workspace.difference(made.file_id, by="words")
+    assert words.words is not None
+    assert "".join(each.text for each in words.words if each.kind != "removed") == "one\nthree\n"
+
+
+async def test_words_are_found_with_where_they_stand(workspace: Workspace) -> None:
+    await workspace.create("songs/sea.md", "# The sea\n\nA xylophone plays.\n")
+    await workspace.create("sky.md", "# The sky\n")
+    found = await workspace.search("xylo")
+    [hit] = found.items
+    assert (hit.path, hit.title, found.more) == ("songs/sea.md", "The sea", False)
+    [snippet] = hit.snippets
+    assert [snippet.text[each.start : each.end] for each in snippet.marks] == ["xylophone"]
+    assert (await workspace.search("the", folder="songs")).items[0].path == "songs/sea.md"
+    assert (await workspace.search("the", limit=1)).more
+    assert (await workspace.search("nothing")).items == ()
+
+
+async def test_links_are_told_from_both_ends(workspace: Workspace) -> None:
+    one = await workspace.create("one.md", "# One\n\n[two](two.md) [[none]]\n")
+    two = await workspace.create("two.md", "# Two\n")
+    outgoing = (await workspace.links(one.file_id)).outgoing
+    assert [(each.target, each.file_id) for each in outgoing] == [
+        ("two.md", two.file_id),
+        ("none", None),
+    ]
+    [incoming] = (await workspace.links(two.file_id)).incoming
+    assert (incoming.path, incoming.title) == ("one.md", "One")
+    assert [each.target async for each in workspace.unresolved_links()] == ["none"]
+
+
+async def test_more_links_than_a_page_holds_are_all_told(workspace: Workspace) -> None:
+    made = [
+        Create(workspace.new_file_id(), f"{number}.md", "[there](there.md) [nowhere](no.md)\n")
+        for number in range(500)
+    ]
+    await workspace.push(made)
+    there = await workspace.create("there.md", "# There\n")
+    await workspace.create("last.md", "[there](there.md) [nowhere](no.md)\n")
+    links = await workspace.links(there.file_id)
+    assert len(links.incoming) == 501
+    assert len([each async for each in workspace.unresolved_links()]) == 501
+
+
+async def test_links_follow_a_file_that_moves(workspace: Workspace) -> None:
+    one = await workspace.create("one.md", "[two](two.md)\n")
+    two = await workspace.create("two.md", "# Two\n")
+    await workspace.update(two.file_id, two.revision.id, path="far/2.md", rewrite_links=True)
+    assert (await workspace.file(one.file_id)).text == "[two](far/2.md)\n"
+    head = (await workspace.file(two.file_id)).head.id
+    result = await workspace.push([Update(two.file_id, head, path="2.md", rewrite_links=True)])
+    assert {each.path for each in result.changes} == {"2.md", "one.md"}
+
+
+async def test_session_hears_notices(served: tuple[str, Person]) -> None:
+    url, person = served
+    async with Client(url, chance=SystemRandom(), origin=PUBLIC) as client:
+        await client.sign_in(person.address, PASSWORD)
+        workspace = await client.create_workspace("Heard")
+        with trio.fail_after(PATIENCE):
+            async with workspace.notices() as notices:
+                assert await anext(notices) == Changed(workspace.id, Position(0))

@@ -1,0 +1,38 @@
+"""The example of the page on the client runs, prints what the page says, and is typed."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from mypy import api
+
+from tests.e2e.people import Person
+from tests.source import ROOT
+
+PAGE = (ROOT / "docs" / "client.md").read_text()
+[(CODE, PRINTED)] = re.findall(
+    r"^```py\n(.*?)^```\n\n```text\n(.*?)^```\n", PAGE, re.MULTILINE | re.DOTALL
+)
+
+
+def test_example_prints_what_the_page_says(served: tuple[str, Person], tmp_path: Path) -> None:
+    url, person = served
+    program = tmp_path / "example.py"
+    program.write_text(CODE)
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(program), url, person.key],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=ROOT,
+    )
+    assert (run.returncode, run.stdout) == (0, PRINTED), run.stderr
+
+
+def test_example_passes_the_type_checker(tmp_path: Path) -> None:
+    program = tmp_path / "example.py"
+    program.write_text(CODE)
+    report, errors, code = api.run(["--strict", "--no-incremental", str(program)])
+    assert (errors, code) == ("", 0), report
