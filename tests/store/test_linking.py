@@ -336,7 +336,7 @@ async def _compare(vault: Notebook) -> None:
     assert await unresolved(vault) == [(file, target) for file, target, to in led if to is None]
     for file, head in live.items():
         assert await incoming(vault, file) == [
-            (source, target) for source, target, to in led if to == head.path
+            (source, target) for source, target, to in led if to == head.path and source != file
         ]
 
 
