@@ -101,9 +101,8 @@ class Drafts:
         if draft is None:
             return None
         live = draft.live
-        return DocumentUpdate(
-            live.epoch, live.lacking(vector) if live.epoch == epoch else live.state()
-        )
+        update = live.lacking(vector) if live.epoch == epoch else live.state()
+        return DocumentUpdate(live.epoch, update, live.vector_bytes())
 
     @contextmanager
     def attempt(self) -> Iterator[None]:

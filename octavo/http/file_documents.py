@@ -74,12 +74,16 @@ class NoteDocument(ContractModel):
 class NoteSave(FileChange):
     """What became of a save, and what the device lacks."""
 
+    outcome: Literal["merged", "unchanged"]
+    """``unchanged``: the document had all of it."""
     epoch: Identifier
     """The generation that the document has now. When it is another than the save was for, the
-    document was made anew, with the edits of the save in it."""
+    document was made anew, with the edits of the save in it: load ``update`` into a new one."""
     update: Base64
     """A Yjs update with all that the given state vector lacks; of another generation, or without
     a state vector, the whole document."""
+    state_vector: Base64
+    """What the server has now: encode the next update against it."""
 
 
 class WorkspaceFile(ContractModel):
@@ -167,6 +171,7 @@ def note_save(outcome: FileOutcome, lacking: DocumentUpdate) -> NoteSave:
         path=head.path or None,
         epoch=lacking.epoch,
         update=base64_of(lacking.update),
+        state_vector=base64_of(lacking.vector),
     )
 
 

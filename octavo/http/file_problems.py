@@ -268,10 +268,13 @@ def _problem(refusal: refused.Refusal) -> Problem:
             members={"fileIds": list(refusal.file_ids)},
             headers=_etag(refusal.heads),
         )
+    members: dict[str, object] = {}
+    if refusal.file_id is not None:
+        members["fileIds"] = [refusal.file_id]
     if isinstance(refusal, refused.UnrenderableNote):
         told = {"limit": refusal.limit, "maximum": refusal.maximum, "found": refusal.found}
-        return UnrenderableNote(refusal.detail, members={"noteRefusal": told})
-    return _PROBLEMS[type(refusal)](refusal.detail)
+        return UnrenderableNote(refusal.detail, members={**members, "noteRefusal": told})
+    return _PROBLEMS[type(refusal)](refusal.detail, members=members)
 
 
 def _etag(heads: Mapping[FileId, RevisionId]) -> tuple[Header, ...]:

@@ -75,7 +75,7 @@ class Pushing(NamedTuple):
         lacking = Lacking(FileId(file_id), Epoch(epoch), vector)
         with refusals_as_problems():
             found = await self.workspaces.ask(WorkspaceId(workspace_id), lacking)
-        return DocumentUpdate(Epoch(epoch), NOTHING) if found is None else found
+        return DocumentUpdate(Epoch(epoch), NOTHING, vector) if found is None else found
 
 
 def expected_heads(if_match: str | None) -> frozenset[str]:

@@ -22,10 +22,14 @@ class KeptDocument(NamedTuple):
 
 
 class DocumentUpdate(NamedTuple):
-    """An update (version 1) to a document of the generation ``epoch``."""
+    """An update (version 1) to a document of the generation ``epoch``.
+
+    ``vector`` is the state vector of the document that it brings somebody to.
+    """
 
     epoch: Epoch
     update: bytes
+    vector: bytes
 
 
 class Documents(Protocol):

@@ -36,6 +36,7 @@ class Refusal(Exception):
     Attributes:
         code: the stable code of the problem, for programs.
         detail: what was wrong and what to do, for people.
+        file_id: the file whose operation is refused; None where that is not told.
     """
 
     code: ClassVar[str]
@@ -43,6 +44,7 @@ class Refusal(Exception):
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
         self.detail = detail
+        self.file_id: FileId | None = None
 
 
 class InvalidPath(Refusal):

@@ -37,6 +37,7 @@ _OTHERS = {
 }
 _ALONE = 'a note\'s document has the text "text" and nothing else.'
 _RESEND = "send what the Yjs library encoded, unchanged."
+_MOST_SHOWN = 50
 _PAIR = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -83,7 +84,9 @@ class UpdateReading:
         except IndexError:
             raise _cut_off() from None
         if at != len(update):
-            raise DocumentMalformed(f"Bytes follow the update: {_RESEND}")
+            raise DocumentMalformed(
+                f"Bytes follow the update: {_RESEND} Version 1 is taken (encodeStateAsUpdate)."
+            )
 
     def _sections(self, at: int) -> int:
         update = self._update
@@ -186,7 +189,8 @@ class UpdateReading:
         length, at = read_varint(update, at)
         if at + length > len(update):
             raise _cut_off()
-        raise DocumentUnsupported(f"The update writes into another root: {_ALONE}")
+        name = update[at : at + length].decode("utf-8", "replace")[:_MOST_SHOWN]
+        raise DocumentUnsupported(f"The update writes into another root, {name!r}: {_ALONE}")
 
     def _text(self, data: bytes, client: int, clock: int, known: int) -> int:
         """Answer the length of a text in code units of UTF-16."""

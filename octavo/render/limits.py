@@ -97,9 +97,10 @@ def check_renderable(text: str) -> None:
 
 def _refusal(limit: str, found: int) -> UnrenderableNote:
     maximum = LIMITS[limit]
+    remedy = "Nest less deeply." if limit == "nesting" else "Split it into several notes."
     detail = (
         f"The note passes the limit {limit} ({MEANINGS[limit]}): {found:,}, where {maximum:,} can"
-        " be rendered. Split it into several notes."
+        f" be rendered. {remedy}"
     )
     return UnrenderableNote(detail, limit=limit, maximum=maximum, found=found)
 

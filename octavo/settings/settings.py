@@ -23,6 +23,9 @@ from octavo.settings.values import (
 
 T = TypeVar("T")
 
+LARGEST_UPDATE = 6_000_000
+"""Bytes of an update of a document that a request of 8 MiB holds in base64."""
+
 
 def _read(parse: Callable[[str], T]) -> BeforeValidator:
     """Read text, and numbers as their text; what is of the field's type stays what it is."""
@@ -118,16 +121,17 @@ class Settings(BaseSettings):
     history_least: _Positive = Field(
         default=20, description="newest revisions of a file that are kept whatever their age"
     )
-    document_size: Annotated[int, _read(count(65_536))] = Field(
+    document_size: Annotated[int, _read(count(4_194_304))] = Field(
         default=16_777_216, description="bytes of a note's document, with its history"
     )
     document_update_size: Annotated[int, _read(count(1024))] = Field(
         default=2_097_152, description="bytes of one update of a note's document"
     )
-    document_history: _Positive = Field(
+    document_history: Annotated[int, _read(count(2))] = Field(
         default=8,
-        description="how many times the bytes of its text a document may have, and never 512 KiB "
-        "more than these; then its history is shed, and devices read it anew",
+        description="how many times the bytes of its text a document of more than 64 KiB may have, "
+        "but at most 512 KiB more than its text; then its history is shed, and devices read it "
+        "anew",
     )
     sign_in_attempts_per_address: _Positive = Field(
         default=10, description="attempts to sign in to one account within the time of attempts"
@@ -214,6 +218,12 @@ class Settings(BaseSettings):
                 f"every revision is kept for {self.history_all_days:g} days, and those of each hour"
                 f" for {self.history_hourly_days:g} days only: lower"
                 f" {variable('history_all_days')} or raise {variable('history_hourly_days')}"
+            )
+        if self.document_update_size > min(self.document_size, LARGEST_UPDATE):
+            yield (
+                f"an update of {self.document_update_size} bytes fits neither into a request, which"
+                f" takes {LARGEST_UPDATE}, nor into a document of {self.document_size}, if not"
+                f" both: lower {variable('document_update_size')}"
             )
         if self.session_idle_days > self.session_absolute_days:
             yield (

@@ -213,9 +213,9 @@ def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> Operati
     file_id = FileId(given.file_id)
     match given:
         case CreateOperation():
-            return Create(file_id, given.path, text_of(given.text))
+            return Create(file_id, given.path, text_of(given.text, file_id))
         case UpdateOperation():
-            text = None if given.text is MISSING else text_of(given.text)
+            text = None if given.text is MISSING else text_of(given.text, file_id)
             path = None if given.path is MISSING else given.path
             return Update(file_id, frozenset({given.if_match}), text, path, given.rewrite_links)
         case SaveOperation():

@@ -38,6 +38,7 @@ from octavo.model.changeset import Operation as Change
 from octavo.model.content import NoteText, note_text
 from octavo.model.etag import entity_tag
 from octavo.model.identity import Epoch, FileId, RevisionId, WorkspaceId
+from octavo.model.refusal import Refusal
 from octavo.model.state_vector import read_state_vector
 from octavo.render.limits import check_renderable
 
@@ -285,11 +286,15 @@ class FileOperations:
         return Reply(file_change(outcome), headers=(tag,))
 
 
-def text_of(text: str) -> NoteText:
+def text_of(text: str, file_id: FileId | None = None) -> NoteText:
     """Answer ``text`` as the content of a note.
 
-    Raises the problems ``invalid_content`` and ``unrenderable_note``.
+    Raises the problems ``invalid_content`` and ``unrenderable_note``, which name ``file_id``.
     """
     with refusals_as_problems():
-        check_renderable(text)
-        return note_text(text)
+        try:
+            check_renderable(text)
+            return note_text(text)
+        except Refusal as refusal:
+            refusal.file_id = file_id
+            raise

@@ -120,7 +120,7 @@ def _object(schema: Schema) -> Iterator[Part]:
 
 def _plain(schema: Schema) -> str:
     name = str(schema.get("type", "anything"))
-    notes = [str(schema["format"])] if "format" in schema else []
+    notes = [str(schema[name]) for name in ("format", "contentEncoding") if name in schema]
     notes += [bound for bound in (_bound(schema, *each) for each in _BOUNDS) if bound]
     # A format says in a word what its pattern does.
     if "pattern" in schema and "format" not in schema:

@@ -11,6 +11,7 @@ MOST_CLAUSES = 16
 MOST_TOKENS = 32
 """In one phrase: engines keep texts in pieces that overlap by so many."""
 
+_NOTE_NAME = re.compile(r"(.)\.md\Z", re.IGNORECASE)
 _PART = re.compile(r'"([^"]*+)(?:"|\Z)(\*)?|[^\s"]++')
 
 
@@ -54,6 +55,9 @@ def parse_query(given: str) -> Query:
     for at, (quoted, part) in enumerate(parts):
         text = part[1] if quoted else part[0]
         starred = part[2] is not None if quoted else text.endswith("*")
+        if not quoted:
+            # The names of notes are known without it.
+            text = _NOTE_NAME.sub(r"\1", text)
         clause = _clause(text, prefix=starred or (not quoted and at == len(parts) - 1))
         if clause is not None:
             clauses.append(clause)

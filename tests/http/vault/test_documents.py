@@ -65,6 +65,7 @@ async def test_save_makes_a_head_and_answers_nothing_that_the_device_has(front: 
     assert (answer.status, document["outcome"], document["position"]) == (200, "merged", 2)
     assert document["epoch"] == note.revision
     assert b64decode(document["update"]) == b"\0\0"
+    assert b64decode(document["stateVector"]) == device.vector()
     assert answer.header("etag") == f'"{document["revision"]["id"]}"'
     assert await text_of(note) == "one\n1.5\ntwo\nthree\n"
     assert front.announced[-1] == (front.workspace_id, 2)
@@ -217,6 +218,7 @@ async def test_refused_changeset_leaves_every_document_as_it_was(front: Front) -
         {"op": "save", "fileId": two.id, "epoch": NOBODYS, "update": given[1]["update"]},
     )
     assert refusal(answer) == (409, "epoch_mismatch")
+    assert answer.json()["fileIds"] == [two.id]
     assert [await text_of(each) for each in (one, two)] == [START, START]
     for note, device in zip((one, two), devices, strict=True):
         assert (await save(note, device)).json()["outcome"] == "merged"
