@@ -6,6 +6,7 @@ from functools import partial
 
 import trio
 
+from octavo.model.identity import Position
 from octavo.model.retention import Retention
 from octavo.store import Script, Store, StoreError
 from octavo.store.scripts.thinning import FIRST, Place, crowded, thin
@@ -64,8 +65,14 @@ class Housekeeper:
         while after is not None:
             found = await self._store.read_much(crowded(after, self._retention, now))
             for place in found.files:
-                await self._finish(partial(thin, place, self._retention, now))
+                await self._thin_out(place, now)
             after = found.following
+            await trio.sleep(PAUSE)
+
+    async def _thin_out(self, place: Place, now: int) -> None:
+        after: Position | None = Position(0)
+        while after is not None:
+            after = await self._store.write(thin(place, after, self._retention, now))
             await trio.sleep(PAUSE)
 
     async def _finish(self, step: Callable[[], Script[bool]]) -> None:

@@ -16,6 +16,7 @@ from octavo.model.batch import Batch
 from octavo.model.changeset import Changeset, content_of, size_of, writes_document
 from octavo.model.document import DocumentUpdate, KeptDocument
 from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.refusal import Refusal
 from octavo.model.relinking import moves, relinked
 from octavo.model.tree import Tree
 from octavo.store import Store
@@ -153,10 +154,28 @@ class Planner:
         self, changeset: Changeset, known: Known, texts: Mapping[FileId, str]
     ) -> Changeset:
         found = relinked(changeset, known.tree.heads, texts)
-        for content in map(content_of, found.operations):
+        for operation in found.operations:
+            content = content_of(operation)
             if content is not None:
-                self._documents.check_text(content.text)
+                self._check(operation.file_id, content.text, texts.get(operation.file_id))
         return found
+
+    def _check(self, file_id: FileId, text: str, before: str | None) -> None:
+        try:
+            self._documents.check_text(text)
+        except Refusal as refusal:
+            # A note from before there were limits must not keep others where they are.
+            if before is not None and self._is_refused(before):
+                return
+            refusal.file_id = file_id
+            raise
+
+    def _is_refused(self, text: str) -> bool:
+        try:
+            self._documents.check_text(text)
+        except Refusal:
+            return True
+        return False
 
 
 def _bring(drafts: Drafts, stored: Mapping[FileId, KeptDocument]) -> None:

@@ -25,6 +25,11 @@ _SMALL = 1 << 10
 """Characters of one stretch by those of the other, up to which lines and words are no help."""
 
 
+MOST_EDITS = 2_000
+"""Of one write. A document finds the place of each by walking its items, so that the time for many
+grows with their square; neighbours are joined beyond."""
+
+
 class Edit(NamedTuple):
     """Take ``deleted`` bytes away at ``at``, and put ``inserted`` there.
 
@@ -45,7 +50,7 @@ def edits_between(old: str, new: str) -> list[Edit]:
     the same order is left alone, so that a concurrent edit stays where it was made. No edit begins
     or ends within a character, nor between a letter and its combining marks, of which up to 16
     are looked at. Edits are larger than they could be where finding the smallest would take over
-    a second.
+    a second, and where there would be more than `MOST_EDITS`.
 
     Raises UnicodeEncodeError for a text with a lone surrogate, which UTF-8 can't hold.
     """
@@ -54,11 +59,24 @@ def edits_between(old: str, new: str) -> list[Edit]:
     whole = Stretch(prefix, len(old) - suffix, prefix, len(new) - suffix)
     cells = (whole.old_end - whole.old_start) * (whole.new_end - whole.new_start)
     found = _apart(stretches(old, new, whole, _UNITS if cells > _SMALL else _UNITS[-1:]))
+    if not (old.isascii() and new.isascii()):
+        found = _apart(_with_marks(old, new, found))
+    found = _few(found)
     if old.isascii():
-        if not new.isascii():
-            found = _apart(_with_marks(old, new, found))
         return [Edit(each[0], each[1] - each[0], new[each[2] : each[3]]) for each in found]
-    return _in_bytes(old, new, _apart(_with_marks(old, new, found)))
+    return _in_bytes(old, new, found)
+
+
+def _few(found: list[Stretch]) -> list[Stretch]:
+    """Join neighbours where there are more than `MOST_EDITS`."""
+    together = -(-len(found) // MOST_EDITS)
+    if together <= 1:
+        return found
+    groups = (found[at : at + together] for at in range(0, len(found), together))
+    return [
+        Stretch(each[0].old_start, each[-1].old_end, each[0].new_start, each[-1].new_end)
+        for each in groups
+    ]
 
 
 def _apart(found: Iterable[Stretch]) -> list[Stretch]:

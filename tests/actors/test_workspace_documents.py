@@ -259,6 +259,18 @@ async def test_forged_update_that_would_read_otherwise_once_stored_is_refused_al
         await device_of(rig)
 
 
+async def test_note_from_before_a_limit_does_not_keep_others_where_they_are() -> None:
+    def check(text: str) -> None:
+        if "!" in text:
+            raise UnrenderableNote("no", limit="!", maximum=0, found=1)
+
+    async with serving(documents=inline_documents(check_text=check)) as rig:
+        await rig.push(note("a", "topic.md"), note("b", "b.md", "[it](topic.md) !"))
+        move = Update(A, frozenset({await head_id(rig)}), path="theme.md", rewrite_links=True)
+        await rig.push(move)
+        assert await text_of(rig, "b") == "[it](theme.md) !"
+
+
 async def test_purged_file_has_no_document_to_lack() -> None:
     async with serving() as rig:
         asked = Lacking(A, Epoch("none"), b"\0")

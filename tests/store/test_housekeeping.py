@@ -153,10 +153,39 @@ class Housekeeping:
         made = await history.note("a", *(30 * DAY + 20 - n for n in range(9)))
         place = thinning.Place(VAULT, FileId("a"))
         left = []
-        while await history.store.write(thinning.thin(place, Retention(0, 0, 1), NOW)):
+        after: Position | None = Position(0)
+        while after is not None:
+            step = thinning.thin(place, after, Retention(0, 0, 1), NOW)
+            after = await history.store.write(step)
             left.append(len(await history.left("a")))
-        assert left == [7, 5, 3]
+        assert left == [7, 5, 3, 1]
         assert await history.left("a") == made[-1:]
+
+    async def test_what_is_kept_does_not_keep_what_follows(
+        self, history: History, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(thinning, "_LOOKED_AT", 4)
+        days = await history.note("a", *(100 * DAY - n * DAY for n in range(10)))
+        crowd = [days[-1]]
+        for number in range(6):
+            head = history.tree.heads[FileId("a")]
+            update = Update(head.file_id, frozenset({head.revision_id}), note_text(f"{number}"))
+            crowd.append((await history.change(update, 50 * DAY - number)).revision_id)
+        await history.keeper(Retention(0, 0, 1)).round()
+        assert await history.left("a") == [*days, crowd[-1]]
+
+    async def test_text_that_a_revision_far_behind_has_stays(
+        self, history: History, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(thinning, "_LOOKED_AT", 3)
+        made = await history.note("a", 50 * DAY + 9, 50 * DAY + 8)
+        last = made[-1]
+        for number in range(4):
+            head = history.tree.heads[FileId("a")]
+            move = Update(head.file_id, frozenset({head.revision_id}), path=f"{number}.md")
+            last = (await history.change(move, 50 * DAY - number)).revision_id
+        await history.keeper(Retention(0, 0, 1)).round()
+        assert await history.left("a") == [made[1], last]
 
     async def test_every_file_has_its_turn(
         self, history: History, monkeypatch: pytest.MonkeyPatch

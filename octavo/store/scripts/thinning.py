@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from octavo.model.feed import page_end
-from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.retention import Aged, Retention, thinned
 from octavo.store.transaction import Script, Transaction
 
@@ -43,13 +43,21 @@ _CROWDED = """
     GROUP BY workspace_id, file_id HAVING COUNT(*) > $5 AND MIN(changed_at) <= $6
     ORDER BY workspace_id, file_id
 """
-_OLDEST = """
-    SELECT revision_id, content_id, changed_at, size,
+_WINDOW = """
+    SELECT position, revision_id, content_id, changed_at, size,
         EXISTS (SELECT 1 FROM receipts WHERE receipts.workspace_id = revisions.workspace_id
             AND receipts.mutation_id = revisions.mutation_id)
-    FROM revisions WHERE workspace_id = $1 AND file_id = $2 ORDER BY position LIMIT $3
+    FROM revisions WHERE workspace_id = $1 AND file_id = $2 AND position > $3
+    ORDER BY position LIMIT $4
 """
-_COUNT = "SELECT COUNT(*) FROM revisions WHERE workspace_id = $1 AND file_id = $2"
+_NEWER = """
+    SELECT COUNT(*) FROM revisions WHERE workspace_id = $1 AND file_id = $2 AND position > $3
+"""
+# The texts that later revisions have from earlier ones.
+_NEEDED = """
+    SELECT DISTINCT content_id FROM revisions
+    WHERE workspace_id = $1 AND file_id = $2 AND position > $3 AND content_id <> revision_id
+"""
 
 
 def crowded(after: Place, retention: Retention, now: int) -> Script[Crowded]:
@@ -68,24 +76,31 @@ def crowded(after: Place, retention: Retention, now: int) -> Script[Crowded]:
     return script
 
 
-def thin(place: Place, retention: Retention, now: int) -> Script[bool]:
-    """Remove revisions of a file that need not be kept; answer whether there may be more.
+def thin(place: Place, after: Position, retention: Retention, now: int) -> Script[Position | None]:
+    """Remove revisions of a file behind a position that need not be kept.
 
-    What a device may still ask about by its mutation stays until the receipt is gone.
+    Answers the position to go on behind, None behind the last. What a device may still ask about
+    by its mutation stays until the receipt is gone.
     """
 
-    async def script(transaction: Transaction) -> bool:
-        rows = await transaction.fetch_all(_OLDEST, *place, _LOOKED_AT)
-        counted = await transaction.fetch_one(_COUNT, *place)
-        newer = 0 if counted is None else counted[0] - len(rows)
-        aged = [Aged(row[0], row[1], row[2], held=bool(row[4])) for row in rows]
+    async def script(transaction: Transaction) -> Position | None:
+        rows = await transaction.fetch_all(_WINDOW, *place, after, _LOOKED_AT)
+        if len(rows) < 2:  # the last of them stays
+            return None
+        last = rows[-1][0]
+        counted = await transaction.fetch_one(_NEWER, *place, last)
+        newer = 0 if counted is None else counted[0]
+        needed = {row[0] for row in await transaction.fetch_all(_NEEDED, *place, last)}
+        aged = [Aged(row[1], row[2], row[3], held=bool(row[5]) or row[1] in needed) for row in rows]
         spare = thinned(aged, newer, now, retention)
-        sizes = {row[0]: row[3] for row in rows}
+        sizes = {row[1]: row[4] for row in rows}
         weighed = [(index, sizes[each]) for index, each in enumerate(spare)]
         end = page_end(weighed, MOST_ROWS, MOST_BYTES)
-        some = spare if end is None else spare[: end + 1]
-        await _remove(transaction, place.workspace_id, some)
-        return bool(some) and (end is not None or newer > 0)
+        await _remove(transaction, place.workspace_id, spare if end is None else spare[: end + 1])
+        if end is not None:
+            return after
+        # The last one is judged with those that follow it.
+        return Position(rows[-2][0]) if newer else None
 
     return script
 
