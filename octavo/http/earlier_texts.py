@@ -1,16 +1,21 @@
 """Texts of earlier revisions, to be given back to their files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from pydantic_core import MISSING
 
 from octavo.http.access import Access
 from octavo.http.call import Call
-from octavo.http.file_problems import FilePurged, refusals_as_problems
+from octavo.http.file_problems import FilePurged, MutationReused, refusals_as_problems
 from octavo.http.problems import InvalidRequest
+from octavo.model.changeset import Operation, fingerprint
 from octavo.model.content import NoteText, note_text
-from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo.model.identity import FileId, MutationId, RevisionId, WorkspaceId
+from octavo.model.receipt import Receipt
 from octavo.store import Store
 from octavo.store.scripts import files
+from octavo.store.scripts.receipts import receipts
 
 MOST_BYTES = 8 * 1024 * 1024
 """Of text that one changeset gets back."""
@@ -21,6 +26,21 @@ class EarlierTexts(NamedTuple):
 
     store: Store
     access: Access
+
+    async def accepted_before(
+        self, workspace_id: WorkspaceId, mutation_id: str | MISSING, operations: Sequence[Operation]
+    ) -> Receipt | None:
+        """Answer the receipt of a change that is sent again when its texts are gone.
+
+        Raises `MutationReused` when it was for another change.
+        """
+        if mutation_id is MISSING:
+            return None
+        name = MutationId(mutation_id)
+        found = (await self.store.read(receipts(workspace_id, [name]))).get(name)
+        if found is not None and found.fingerprint != fingerprint(operations):
+            raise MutationReused
+        return found
 
     async def contents(
         self, call: Call, workspace_id: WorkspaceId, named: Mapping[FileId, RevisionId]

@@ -13,6 +13,7 @@ from octavo.http.operations.keys import KeyOperations
 from octavo.http.operations.links import LinkOperations
 from octavo.http.operations.reading import ReadingOperations
 from octavo.http.operations.registrations import RegistrationOperations
+from octavo.http.operations.saves import SaveOperations
 from octavo.http.operations.search import SearchOperations
 from octavo.http.operations.service import ServiceOperations
 from octavo.http.operations.sessions import SessionOperations
@@ -35,6 +36,7 @@ CONTRACT: tuple[type, ...] = (
     KeyOperations,
     WorkspaceOperations,
     FileOperations,
+    SaveOperations,
     ChangesetOperations,
     ReadingOperations,
     HistoryOperations,

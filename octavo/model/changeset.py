@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from octavo.model.content import NoteText
-from octavo.model.identity import AccountId, Digest, Epoch, FileId, MutationId
+from octavo.model.identity import AccountId, Digest, Epoch, FileId, MutationId, RevisionId
 from octavo.model.revision import Origin
 
 MOST_OPERATIONS = 500
@@ -57,13 +57,14 @@ class Delete:
 class Restore:
     """Bring a deleted file back, at ``path`` or where it stood.
 
-    ``content`` is the text of an earlier revision, which a live note can be given back, too.
+    ``content`` is the text of the earlier ``revision_id``, which a live note can be given, too.
     """
 
     file_id: FileId
     if_match: frozenset[str]
     path: str | None = None
     content: NoteText | None = None
+    revision_id: RevisionId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,9 @@ def _told(operation: Operation) -> list[object]:
             return ["save", file_id, epoch, hashlib.sha256(update).hexdigest()]
         case Delete(file_id, if_match):
             return ["delete", file_id, sorted(if_match)]
-        case Restore(file_id, if_match, path, content):
-            digest = None if content is None else content.digest
-            return ["restore", file_id, sorted(if_match), path, digest]
+        case Restore(file_id, if_match, path, _, revision_id):
+            # The text may be gone when it is sent again.
+            return ["restore", file_id, sorted(if_match), path, revision_id]
         case Purge(file_id):
             return ["purge", file_id]
         case _:

@@ -27,7 +27,7 @@ from octavo.model.refusal import (
     HeadMoved,
     InvalidContent,
     InvalidPath,
-    Refusal,
+    refused_for,
 )
 from octavo.model.revision import Revision
 from octavo.model.tree import Tree
@@ -81,7 +81,7 @@ def plan(
     operations = changeset.operations
     for check in (_check_purged, _check_state):
         for operation in operations:
-            with _of(operation):
+            with refused_for(operation.file_id):
                 check(tree, operation)
     moved = [each.file_id for each in operations if not _expected(tree, each)]
     if moved:
@@ -90,31 +90,15 @@ def plan(
     making = _Making(changeset, following, now, new_revision_id)
     changes: list[Change] = []
     for operation in operations:
-        with _of(operation):
+        with refused_for(operation.file_id):
             changes.append(making.change(tree.heads, operation))
     tree.check({each.head.file_id: each.head for each in changes if each.outcome != "unchanged"})
     with documents.attempt():
         for index, operation in enumerate(operations):
-            with _of(operation):
+            with refused_for(operation.file_id):
                 changes[index] = making.document(documents, operation, changes[index])
     changed = any(each.outcome != "unchanged" for each in changes)
     return Plan(changeset, following if changed else position, tuple(changes))
-
-
-class _of:  # noqa: N801  # used as a function is
-    """Have a refusal say that it is of ``operation``; a class, as every operation passes thrice."""
-
-    __slots__ = ("_operation",)
-
-    def __init__(self, operation: Operation) -> None:
-        self._operation = operation
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Refusal):
-            error.file_id = self._operation.file_id
 
 
 def _check_purged(tree: Tree, operation: Operation) -> None:

@@ -47,6 +47,25 @@ class Refusal(Exception):
         self.file_id: FileId | None = None
 
 
+class refused_for:  # noqa: N801  # used as a function is
+    """Have a refusal that leaves the block tell the file that it is for.
+
+    A class, as every operation passes here thrice, and a generator costs ten times as much.
+    """
+
+    __slots__ = ("_file_id",)
+
+    def __init__(self, file_id: FileId) -> None:
+        self._file_id = file_id
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Refusal):
+            error.file_id = self._file_id
+
+
 class InvalidPath(Refusal):
     """The path is none that every system can hold."""
 

@@ -32,6 +32,7 @@ from octavo.http.operations.keys import KeyOperations
 from octavo.http.operations.links import LinkOperations
 from octavo.http.operations.reading import ReadingOperations
 from octavo.http.operations.registrations import RegistrationOperations
+from octavo.http.operations.saves import SaveOperations
 from octavo.http.operations.search import SearchOperations
 from octavo.http.operations.service import Readiness, ServiceOperations
 from octavo.http.operations.sessions import SessionOperations
@@ -102,6 +103,7 @@ def front(
             *identity,
             WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
             FileOperations(pushing, EarlierTexts(store, pushing.access)),
+            SaveOperations(pushing),
             ChangesetOperations(pushing, store),
             ReadingOperations(pushing, store),
             HistoryOperations(store, parts.access),

@@ -13,7 +13,7 @@ from octavo.http.call import Call
 from octavo.http.contract_model import ContractModel
 from octavo.http.earlier_texts import EarlierTexts
 from octavo.http.file_documents import ChangesetResult, changeset_result
-from octavo.http.file_problems import OF_CHANGES, TooManyFiles
+from octavo.http.file_problems import OF_CHANGES, FilePurged, TooManyFiles
 from octavo.http.identifier import Identifier
 from octavo.http.operation import Security, operation
 from octavo.http.operations.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE, text_of
@@ -175,7 +175,15 @@ class ChangesetOperations:
             for each in body.operations
             if isinstance(each, RestoreOperation) and each.revision_id is not MISSING
         }
-        texts = await self._texts.contents(call, WorkspaceId(str(path.workspace_id)), named)
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        try:
+            texts = await self._texts.contents(call, workspace_id, named)
+        except (FilePurged, InvalidRequest, TooManyFiles):
+            operations = tuple(_operation(each, {}) for each in body.operations)
+            before = await self._texts.accepted_before(workspace_id, body.mutation_id, operations)
+            if before is None:
+                raise
+            return changeset_result(before)
         operations = tuple(_operation(each, texts) for each in body.operations)
         repeated = first_repeated(operations)
         if repeated is not None:
@@ -224,7 +232,8 @@ def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> Operati
             return Delete(file_id, frozenset({given.if_match}))
         case RestoreOperation():
             path = None if given.path is MISSING else given.path
-            return Restore(file_id, frozenset({given.if_match}), path, texts.get(file_id))
+            name = None if given.revision_id is MISSING else RevisionId(given.revision_id)
+            return Restore(file_id, frozenset({given.if_match}), path, texts.get(file_id), name)
         case PurgeOperation():
             return Purge(file_id)
         case _:

@@ -1,17 +1,16 @@
 """Change one file: each of these is a changeset of its own."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from pydantic_core import MISSING
 
-from octavo.http.base64_bytes import GivenBytes
 from octavo.http.bodies import json_body
 from octavo.http.call import Call
 from octavo.http.contract_model import ContractModel, HeaderModel
 from octavo.http.earlier_texts import EarlierTexts
-from octavo.http.file_documents import FileChange, NoteSave, file_change, note_save
+from octavo.http.file_documents import FileChange, file_change
 from octavo.http.file_problems import (
-    OF_DOCUMENTS,
     FileExists,
     FileLive,
     FilePurged,
@@ -33,25 +32,24 @@ from octavo.http.problems import InvalidRequest, NotFound
 from octavo.http.pushing import Pushing, expected_heads
 from octavo.http.reply import Reply
 from octavo.http.store_problems import WorkspaceBusy
-from octavo.model.changeset import Create, Delete, Purge, Restore, Save, Update
+from octavo.model.changeset import Create, Delete, Purge, Restore, Update
 from octavo.model.changeset import Operation as Change
 from octavo.model.content import NoteText, note_text
 from octavo.model.etag import entity_tag
-from octavo.model.identity import Epoch, FileId, RevisionId, WorkspaceId
+from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo.model.receipt import Receipt
 from octavo.model.refusal import Refusal
-from octavo.model.state_vector import read_state_vector
 from octavo.render.limits import check_renderable
 
 LONGEST_CHANGE = 8 * 1024 * 1024
 """Bytes of a body that holds text."""
 ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
 _SHORT_BODY = 16_384
-_OF_ANY = (NotFound, FilePurged, WorkspaceBusy)
+OF_ANY = (NotFound, FilePurged, WorkspaceBusy)
 # What a path, and what an expected head, can be refused for.
 _OF_PLACES = (PathConflict, InvalidPath, InvalidGraph)
 _OF_TEXTS = (InvalidContent, UnrenderableNote)
 _OF_HEADS = (HeadMoved, IfMatchRequired)
-EMPTY_VECTOR = b"\0"
 LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
 _ANY = FileId("")
 """Stands for the id that a client leaves to the server."""
@@ -103,19 +101,6 @@ class RestoreFileInput(ContractModel):
     mutation_id: Identifier | MISSING = MISSING
 
 
-class SaveNoteInput(ContractModel):
-    """An update of a note's document."""
-
-    mutation_id: Identifier | MISSING = MISSING
-    epoch: Identifier
-    """The generation of the document that the update is for."""
-    update: GivenBytes
-    """A Yjs update, version 1."""
-    state_vector: GivenBytes | MISSING = MISSING
-    """What the device has, with this update; the answer brings what it lacks of the document.
-    Left out, it brings the whole document."""
-
-
 class PurgeFileInput(ContractModel):
     """Nothing but the identity of the change."""
 
@@ -138,7 +123,7 @@ class FileOperations:
         security=Security.SESSION_OR_KEY,
         status=201,
         headers=ETAG,
-        problems=(*_OF_ANY, *_OF_PLACES, FileExists, MutationReused, *_OF_TEXTS),
+        problems=(*OF_ANY, *_OF_PLACES, FileExists, MutationReused, *_OF_TEXTS),
         body=json_body(CreateFileInput, limit=LONGEST_CHANGE),
     )
     async def create_file(
@@ -161,7 +146,7 @@ class FileOperations:
         summary="Give a file new text, a new path, or both",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*_OF_ANY, *_OF_PLACES, *_OF_HEADS, MutationReused, *_OF_TEXTS, TooManyFiles),
+        problems=(*OF_ANY, *_OF_PLACES, *_OF_HEADS, MutationReused, *_OF_TEXTS, TooManyFiles),
         body=json_body(UpdateFileInput, limit=LONGEST_CHANGE),
     )
     async def update_file(
@@ -190,7 +175,7 @@ class FileOperations:
         description="Its revisions stay readable, and it can be restored.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*_OF_ANY, *_OF_HEADS),
+        problems=(*OF_ANY, *_OF_HEADS),
     )
     async def delete_file(self, call: Call, path: FilePath, headers: IfMatch) -> Reply[FileChange]:
         """Delete a file."""
@@ -206,7 +191,7 @@ class FileOperations:
         description="With revisionId the text of that revision becomes the text of a new head.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*_OF_ANY, *_OF_PLACES, *_OF_HEADS, FileLive, MutationReused, *_OF_TEXTS),
+        problems=(*OF_ANY, *_OF_PLACES, *_OF_HEADS, FileLive, MutationReused, *_OF_TEXTS),
         body=json_body(RestoreFileInput, limit=_SHORT_BODY),
     )
     async def restore_file(
@@ -215,36 +200,19 @@ class FileOperations:
         """Restore a file; ``if-match`` names its head, which may be one that deleted it."""
         file_id, heads = FileId(str(path.file_id)), expected_heads(headers.if_match)
         target = None if body.path is MISSING else body.path
-        named = {} if body.revision_id is MISSING else {file_id: RevisionId(body.revision_id)}
-        texts = await self._texts.contents(call, WorkspaceId(str(path.workspace_id)), named)
-        restore = Restore(file_id, heads, target, texts.get(file_id))
+        if body.revision_id is MISSING:
+            return await self._push(call, path, Restore(file_id, heads, target), body.mutation_id)
+        workspace_id, name = WorkspaceId(str(path.workspace_id)), RevisionId(body.revision_id)
+        restore = Restore(file_id, heads, target, revision_id=name)
+        try:
+            texts = await self._texts.contents(call, workspace_id, {file_id: name})
+        except (FilePurged, InvalidRequest):
+            before = await self._texts.accepted_before(workspace_id, body.mutation_id, (restore,))
+            if before is None:
+                raise
+            return _changed(before)
+        restore = replace(restore, content=texts[file_id])
         return await self._push(call, path, restore, body.mutation_id)
-
-    @operation(
-        id="saveNote",
-        method="POST",
-        path="/api/workspaces/{workspaceId}/files/{fileId}/saves",
-        tag="files",
-        summary="Merge an update into the document of a note",
-        description="Updates commute, so a save needs no if-match. A refused one leaves the note "
-        "as it was.",
-        security=Security.SESSION_OR_KEY,
-        headers=ETAG,
-        problems=(*_OF_ANY, MutationReused, InvalidContent, *OF_DOCUMENTS),
-        body=json_body(SaveNoteInput, limit=LONGEST_CHANGE),
-    )
-    async def save_note(self, call: Call, path: FilePath, body: SaveNoteInput) -> Reply[NoteSave]:
-        """Save a note."""
-        workspace_id, file_id = str(path.workspace_id), FileId(str(path.file_id))
-        vector = EMPTY_VECTOR if body.state_vector is MISSING else body.state_vector
-        with refusals_as_problems():
-            read_state_vector(vector)
-        save = Save(file_id, Epoch(body.epoch), body.update)
-        receipt = await self._pushing.push(call, workspace_id, (save,), body.mutation_id)
-        lacking = await self._pushing.lacking(workspace_id, file_id, body.epoch, vector)
-        [outcome] = receipt.outcomes
-        tag = (b"etag", entity_tag(outcome.head.revision_id))
-        return Reply(note_save(outcome, lacking), headers=(tag,))
 
     @operation(
         id="purgeFile",
@@ -256,7 +224,7 @@ class FileOperations:
         "id is never taken again.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*_OF_ANY, FileLive, MutationReused),
+        problems=(*OF_ANY, FileLive, MutationReused),
         body=json_body(PurgeFileInput, limit=_SHORT_BODY),
     )
     async def purge_file(
@@ -280,10 +248,14 @@ class FileOperations:
             mutation_id,
             asked=(change if asked is None else asked,),
         )
-        # Behind it stand the notes whose links follow.
-        outcome = receipt.outcomes[0]
-        tag = (b"etag", entity_tag(outcome.head.revision_id))
-        return Reply(file_change(outcome), headers=(tag,))
+        return _changed(receipt)
+
+
+def _changed(receipt: Receipt) -> Reply[FileChange]:
+    # Behind it stand the notes whose links follow.
+    outcome = receipt.outcomes[0]
+    tag = (b"etag", entity_tag(outcome.head.revision_id))
+    return Reply(file_change(outcome), headers=(tag,))
 
 
 def text_of(text: str, file_id: FileId | None = None) -> NoteText:

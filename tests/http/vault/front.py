@@ -20,6 +20,7 @@ from octavo.http.operations.files import FileOperations
 from octavo.http.operations.history import HistoryOperations
 from octavo.http.operations.links import LinkOperations
 from octavo.http.operations.reading import ReadingOperations
+from octavo.http.operations.saves import SaveOperations
 from octavo.http.operations.search import SearchOperations
 from octavo.http.operations.sync import SyncOperations
 from octavo.http.operations.workspaces import WorkspaceOperations
@@ -296,6 +297,7 @@ async def opened() -> AsyncIterator[Front]:
                 store, access, now=chance.now, new_id=chance.new_id, gone=gone.append
             ),
             FileOperations(pushing, EarlierTexts(store, pushing.access)),
+            SaveOperations(pushing),
             ChangesetOperations(pushing, store),
             ReadingOperations(pushing, store),
             HistoryOperations(store, access),

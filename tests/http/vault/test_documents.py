@@ -180,6 +180,28 @@ async def test_deleted_note_is_restored_as_it_once_was(front: Front) -> None:
     assert await text_of(note) == START
 
 
+async def test_restore_that_is_sent_again_has_its_first_answer_when_the_text_is_gone(
+    front: Front,
+) -> None:
+    note = await front.note("a.md", START)
+    first, tag = note.revision, (await note.update(text="later")).header("etag") or ""
+    given = {"revisionId": first, "mutationId": NOBODYS}
+    place = f"{note.place}/restore"
+    answer = await front.owner.post(place, given, if_match=tag)
+    operation = {"op": "restore", "fileId": note.id, "ifMatch": tag.strip('"'), "revisionId": first}
+    note.tag = answer.header("etag") or ""
+    await note.delete()
+    await note.purge()
+    again = await front.owner.post(place, given, if_match=tag)
+    assert (again.status, again.json()["outcome"]) == (200, "restored")
+    pushed = await front.push(operation, mutation=NOBODYS)
+    assert (pushed.status, pushed.json()["changes"][0]["outcome"]) == (200, "restored")
+    other = await front.owner.post(place, {**given, "path": "b.md"}, if_match=tag)
+    assert refusal(other) == (409, "mutation_reused")
+    new = {**given, "mutationId": front.new_id()}
+    assert refusal(await front.owner.post(place, new, if_match=tag)) == (410, "file_purged")
+
+
 async def test_revision_of_another_file_is_not_restored(front: Front) -> None:
     note, other = await front.note("a.md"), await front.note("b.md", "secret")
     answer = await note.restore(revisionId=other.revision)
