@@ -13,6 +13,7 @@ from octavo.client.answers import Account, NewKey, WorkspaceInfo, WorkspacePage
 from octavo.client.calling import Calling, Request
 from octavo.client.changes import given
 from octavo.client.errors import UnexpectedAnswer
+from octavo.client.findings import Hits
 from octavo.client.notices import Notices, listen
 from octavo.client.paging import Pages
 from octavo.client.retrying import Chance, Retrying
@@ -136,6 +137,11 @@ class Client:
     def workspace(self, workspace_id: WorkspaceId | str) -> Workspace:
         """Answer what asks about one workspace; the server is not asked whether there is one."""
         return Workspace(self._calling, WorkspaceId(workspace_id), self.notices)
+
+    async def search(self, query: str, *, folder: str = "", limit: int = 20) -> Hits:
+        """Search the workspaces of the account, as `Workspace.search` does one (search)."""
+        asked = given(q=query, path=folder or None, limit=limit)
+        return await self._calling.ask(Hits, Request("GET", "/api/search", query=asked))
 
     def notices(
         self, workspace_ids: Collection[WorkspaceId]

@@ -17,7 +17,7 @@
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from octavo.model.identity import FileId, MutationId, RevisionId
@@ -84,12 +84,21 @@ class ProblemError(ClientError):
         retry_after: float | None = None,
         outcome_unknown: bool = False,
     ) -> None:
-        super().__init__(f"{status} {code}: {detail}", outcome_unknown=outcome_unknown)
+        told = " ".join([f"{status} {code}: {detail}", *_faults(members)])
+        super().__init__(told, outcome_unknown=outcome_unknown)
         self.status = status
         self.code = code
         self.detail = detail
         self.members = dict(members)
         self.retry_after = retry_after
+
+
+def _faults(members: Mapping[str, Any]) -> Iterator[str]:
+    """Answer what stands in ``errors``: each place in the request, and what belongs there."""
+    errors = members.get("errors")
+    for each in errors if isinstance(errors, list) else ():
+        if isinstance(each, dict):
+            yield f"{each.get('pointer')}: {each.get('message')}"
 
 
 class NotSignedIn(ProblemError):

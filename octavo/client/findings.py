@@ -38,10 +38,16 @@ class Hit(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Hits(Answer):
-    """Notes, the best first; ``more``: there are others."""
+    """Notes, the best first.
+
+    Attributes:
+        more: whether there are others.
+        complete: False when words of notes saved lately were still to be taken in; ask again.
+    """
 
     items: tuple[Hit, ...]
     more: bool
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)

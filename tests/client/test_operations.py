@@ -219,7 +219,22 @@ async def test_words_are_found_with_where_they_stand(workspace: Workspace) -> No
     assert [snippet.text[each.start : each.end] for each in snippet.marks] == ["xylophone"]
     assert (await workspace.search("the", folder="songs")).items[0].path == "songs/sea.md"
     assert (await workspace.search("the", limit=1)).more
-    assert (await workspace.search("nothing")).items == ()
+    nothing = await workspace.search("nothing")
+    assert (nothing.items, nothing.complete) == ((), True)
+
+
+async def test_all_workspaces_of_the_account_are_searched(
+    client: Client, workspace: Workspace
+) -> None:
+    other = await client.create_workspace("Other")
+    places = [await each.create("a.md", "A glockenspiel.\n") for each in (workspace, other)]
+    found = await client.search("glock", folder="")
+    assert {each.file_id for each in found.items} == {each.file_id for each in places}
+
+
+async def test_refusal_says_which_part_of_the_request_was_wrong(workspace: Workspace) -> None:
+    with pytest.raises(ProblemError, match=r"/query/q: There is nothing to search for"):
+        await workspace.search("...")
 
 
 async def test_links_are_told_from_both_ends(workspace: Workspace) -> None:
