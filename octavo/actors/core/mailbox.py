@@ -185,15 +185,21 @@ class Mailbox:
         """Wait for messages and take all of them, at most ``limit``, in order.
 
         Only one task may receive. Always a checkpoint, before anything is
-        taken: if cancelled, nothing was. An empty list means `interrupt`.
+        taken: if cancelled, nothing was. An empty list means `interrupt`, or
+        that what was there was withdrawn at the checkpoint: whoever is to end
+        when the mailbox is empty has to look then.
         """
         if self._messages or self._interrupted:
             await trio.lowlevel.checkpoint()
-        if not self._messages and not self._interrupted:
-            self._receiver = current_task()
+        else:
             if self._park_observer is not None:
                 self._park_observer.parked()
-            await wait_task_rescheduled(self._stop_receiving)
+            if self._interrupted or self._messages:
+                # By the observer: a task that is to wait must not have been woken before.
+                await trio.lowlevel.checkpoint()
+            else:
+                self._receiver = current_task()
+                await wait_task_rescheduled(self._stop_receiving)
         self._interrupted = False
         messages = self._messages
         if len(messages) <= limit:

@@ -164,3 +164,55 @@ async def test_only_a_refusal_can_refuse() -> None:
     with pytest.raises(BadReply, match="only a Refusal can refuse a message"):
         envelope.refuse(MailboxFull("a lie"))  # type: ignore[arg-type]
     assert envelope.pending
+
+
+class PutsToSleep:
+    """As a directory that needs the place of the very actor that falls idle."""
+
+    mailbox: Mailbox
+
+    def parked(self) -> None:
+        self.mailbox.interrupt()
+
+    def woken(self) -> None:
+        pass
+
+    def emptied(self) -> None:
+        pass
+
+
+@pytest.mark.explore(schedules=20, early_time=False)
+async def test_receiver_that_is_interrupted_by_its_observer_and_cancelled_is_cancelled() -> None:
+    observer = PutsToSleep()
+    observer.mailbox = mailbox = Mailbox("box", 10, observer)
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await mailbox.receive(10)
+    assert scope.cancelled_caught
+
+
+@pytest.mark.explore(schedules=20, early_time=False)
+async def test_receiver_hears_that_the_last_message_was_withdrawn_behind_an_interrupt() -> None:
+    mailbox = Mailbox("box", 10)
+    kept, withdrawn = (Envelope(name, is_ask=False) for name in "ab")
+    mailbox.put_nowait(kept)
+    mailbox.put_nowait(withdrawn)
+    mailbox.interrupt()
+    assert await mailbox.receive(1) == [kept]
+    # Whoever was told to end when it is empty looks now: it is not.
+    assert mailbox.depth == 1
+    returned: list[int] = []
+
+    async def withdraw() -> None:
+        withdrawn.abandon()
+
+    async def receive() -> None:
+        # It runs while the receiver stands at its checkpoint, or behind that.
+        nursery.start_soon(withdraw)
+        returned.append(len(await mailbox.receive(1)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(receive)
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert len(returned) == 1
