@@ -6,6 +6,7 @@ The number of cases comes from ``OCTAVO_HOSTILE_CASES``. A failing case names it
 import os
 import random
 import re
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -24,6 +25,7 @@ from tests.e2e.people import Person, client, invite, register
 from tests.e2e.server import PATIENCE
 from tests.wire.answers import check_http2_frames, check_websocket_frames, read_answers
 from tests.wire.mutation import mutate
+from tests.yjs_device import Device
 
 CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "10000"))
 BATCH = 250
@@ -102,6 +104,19 @@ def everything_of(scene: Scene) -> str:
     return "".join(answer.text for answer in answers)
 
 
+def check_documents(scene: Scene, around: Surroundings) -> int:
+    """Hold the texts of the batch's notes to their documents; answer how many were looked at."""
+    place = f"/api/workspaces/{around.own[0]}/files"
+    with client(scene.octavo.url, scene.attacker) as http:
+        names = [around.own[1], *(each["id"] for each in http.get(place).json()["items"])]
+        answers = [http.get(f"{place}/{name}") for name in names]
+    found = [answer.json() for answer in answers if answer.status_code == 200]
+    for file in found:
+        assert Device.of(file).text == file["text"]
+        assert file["document"]["stateVector"] == b64encode(Device.of(file).vector()).decode()
+    return len(found)
+
+
 async def exchange(port: int, data: bytes) -> bytes:
     """Send ``data`` and say that no more comes; answer what comes back until the end."""
     received = b""
@@ -161,6 +176,7 @@ async def test_mutated_requests_get_no_500_and_nothing_of_others(scene: Scene) -
             error.add_note(f"case {number}: {data[:3000]!r}\nanswered {received[:3000]!r}")
             raise
 
+    checked = 0
     slots = trio.Semaphore(AT_ONCE)
     for start in range(0, CASES, BATCH):
         around = surroundings(scene)
@@ -169,10 +185,12 @@ async def test_mutated_requests_get_no_500_and_nothing_of_others(scene: Scene) -
                 nursery.start_soon(attack, number, around, slots)
         with client(scene.octavo.url) as http:
             assert http.get("/health").status_code == 200
+        checked += check_documents(scene, around)
     assert everything_of(scene) == before
     # Otherwise nothing but the door was tried.
     assert sum(seen[status] for status in (200, 201)) > CASES / 20
     assert seen.keys() >= OUTCOMES
+    assert checked >= CASES // BATCH
 
 
 @pytest.mark.parametrize(

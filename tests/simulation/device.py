@@ -1,47 +1,32 @@
 """A device: it reads and writes, gives up now and then, and asks again."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
-from typing import TypeVar
 
 import trio
 
-from octavo.actors.core import NotExecuted, OutcomeUnknown
 from octavo.actors.testing import History, Status
-from octavo.actors.workspace_messages import HeadOf, NotAccepted, NotKept, Push
+from octavo.actors.workspace_messages import HeadOf, NotAccepted, Push
 from octavo.model.changeset import Changeset
 from octavo.model.content import note_text
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.receipt import Receipt
 from octavo.model.refusal import HeadMoved
 from octavo.model.revision import Revision
-from octavo.store import StoreUnavailable
 from octavo.store.scripts.feed import FeedPage, feed
 from octavo.store.scripts.files import StoredFile
 
+from .asking import Asking, NothingDone, Unsettled
 from .disk import ANN
 from .drafting import FILES, Drafts
-from .process import Process, Violation
+from .editor import Editor
+from .ledger import SHARED, Ledger
+from .process import Violation
 from .specification import Answer, Asked, FileState, Listing, Look, No, Sent, View
-from .weather import Weather
 
 WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
-NEVER = 3600.0
-SECONDS = (0.1, 0.5, *[NEVER] * 12)
-"""A device gives up after so long."""
-PATIENCE = 10
-"""So often it looks for a process that runs."""
-
-R = TypeVar("R")
-
-
-class NothingDone(Exception):
-    """The device was told for certain that nothing was done."""
-
-
-class Unsettled(Exception):
-    """What came of it is not known."""
+"""Those that the specification tells of."""
+ALL_WORKSPACES = (*WORKSPACES, SHARED)
 
 
 class Mirror:
@@ -59,27 +44,43 @@ class Device:
     Args:
         name: of the device, and the start of its mutations.
         history: takes what it asked and learnt.
-        pick: answers a process that runs, when there is one.
-        weather: loses its connections.
+        asking: its way to the service.
+        ledger: takes what it writes into notes that are edited together.
+        editing: the part of its turns, within 0..1, that is spent on these.
         violated: told of what must not be.
+
+    Attributes:
+        editor: edits them.
     """
 
     name: str
     history: History[Asked]
-    pick: Callable[[Random], Process | None]
-    weather: Weather
+    asking: Asking
+    ledger: Ledger
+    editing: float
     violated: Violation
 
     def __post_init__(self) -> None:
         self.drafts = Drafts(self.name)
-        self.mirrors = {workspace_id: Mirror() for workspace_id in WORKSPACES}
+        self.mirrors = {workspace_id: Mirror() for workspace_id in ALL_WORKSPACES}
         self.receipts: list[tuple[WorkspaceId, Receipt]] = []
+        self.editor = Editor(
+            self.name,
+            self.asking,
+            self.ledger,
+            self.violated,
+            lambda receipt: self.receipts.append((SHARED, receipt)),
+        )
         self._sent: list[tuple[Sent, Changeset]] = []
 
     async def turn(self, random: Random) -> None:
         """Do one thing, to its end."""
+        if random.random() < self.editing:
+            await self.editor.turn(random)
+            return
         workspace_id = random.choice(WORKSPACES)
         drawn = random.random()
+        receipts = [each for each in self.receipts if each[0] != SHARED]
         if drawn < 0.1:
             await self._look(workspace_id, random)
         elif drawn < 0.25:
@@ -90,9 +91,9 @@ class Device:
             await self._listen(workspace_id, random)
         elif drawn < 0.48 and self._sent:
             await self._push(*random.choice(self._sent), random)
-        elif drawn < 0.53 and self.receipts:
+        elif drawn < 0.53 and receipts:
             # One identity for two changes, which is a mistake.
-            used, receipt = random.choice(self.receipts)
+            used, receipt = random.choice(receipts)
             await self._push(*self.drafts.draft(used, random, receipt.mutation_id), random)
         else:
             drafted = self.drafts.draft(workspace_id, random)
@@ -122,7 +123,7 @@ class Device:
             suppress=True,
         ) as call:
             push = Push(changeset)
-            receipt = await self._ask(
+            receipt = await self.asking.ask(
                 random,
                 lambda process, limit: process.directory.ask(workspace_id, push, timeout=limit),
             )
@@ -141,7 +142,7 @@ class Device:
             unknown=(Unsettled,),
             suppress=True,
         ) as call:
-            head = await self._ask(
+            head = await self.asking.ask(
                 random,
                 lambda process, limit: process.directory.ask(
                     workspace_id, HeadOf(file_id), timeout=limit
@@ -182,7 +183,7 @@ class Device:
 
     async def _listen(self, workspace_id: WorkspaceId, random: Random) -> None:
         """Wait until a change is told, then read it."""
-        process = self.pick(random)
+        process = self.asking.pick(random)
         if process is None:
             return
         ear = _Ear()
@@ -199,7 +200,7 @@ class Device:
         self, workspace_id: WorkspaceId, after: Position, limit: int, random: Random
     ) -> FeedPage:
         script = feed(workspace_id, after, limit, most_bytes=1 << 30, texts=True)
-        page = await self._ask(random, lambda process, _: process.store.read(script))
+        page = await self.asking.ask(random, lambda process, _: process.store.read(script))
         assert page is not None, "the workspace is gone"
         return page
 
@@ -209,33 +210,6 @@ class Device:
         if head.digest != written or (entry.text is None) != (head.state == "purged"):
             self.violated(f"{head.file_id}, {head.state} at {head.position}, reads {entry.text!r}")
         self.drafts.learn(workspace_id, head)
-
-    async def _ask(self, random: Random, ask: Callable[[Process, float], Awaitable[R]]) -> R:
-        """Ask a process; raises `NothingDone`, `Unsettled` and what else is said there."""
-        process = self.pick(random)
-        for _ in range(PATIENCE):
-            if process is None:
-                await trio.sleep(0.1)
-                process = self.pick(random)
-        if process is None:
-            raise NothingDone
-        patience, limit = (random.choice(SECONDS) for _ in range(2))
-        with (
-            process.connected(),
-            self.weather.cancellable(),
-            trio.move_on_after(patience),
-        ):
-            try:
-                return await ask(process, limit)
-            except NotExecuted as error:
-                raise NothingDone from error
-            except OutcomeUnknown as error:
-                raise Unsettled from error
-            except NotKept as error:
-                raise (Unsettled if error.error.outcome_unknown else NothingDone) from error
-            except StoreUnavailable as error:
-                raise NothingDone from error
-        raise Unsettled
 
 
 class _Ear:

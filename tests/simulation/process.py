@@ -21,11 +21,14 @@ from octavo.actors.core import (
 from octavo.actors.notices import NoticeHub
 from octavo.actors.storage import GroupCommit, storage
 from octavo.actors.workspaces import workspaces
+from octavo.documents import DocumentLimits
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.initial_document import client_of
+from octavo.model.refusal import UnrenderableNote
 from tests.documents_inline import inline_documents
 
 from .disk import ANN, Disk, Unreliable
+from .ledger import POISON
 from .weather import Weather
 
 Frame = tuple[WorkspaceId, Position]
@@ -47,6 +50,12 @@ class Quiet(Observer):
 
     def recovered(self, path: str) -> None:
         pass
+
+
+def refuse_poison(text: str) -> None:
+    """As a note that can't be rendered is refused."""
+    if POISON in text:
+        raise UnrenderableNote("It would be of no use.", limit="poison", maximum=0, found=1)
 
 
 class Watcher:
@@ -99,6 +108,7 @@ class Process:
         *,
         new_id: Callable[[], str],
         shared: bool,
+        limits: DocumentLimits,
         violated: Violation,
     ) -> None:
         self.name = name
@@ -125,12 +135,17 @@ class Process:
             new_id=new_id,
             announce=self.hub.announce,
             shared=shared,
-            documents=inline_documents(client=client_of(new_id())),
+            documents=inline_documents(
+                limits=limits,
+                client=client_of(new_id()),
+                most_bytes=random.choice([0, 1 << 24]),
+                check_text=refuse_poison,
+            ),
         )
         self.directory = self._root.add(
             replace(
                 spec,
-                max_awake=random.choice([1, 2]),
+                max_awake=random.choice([1, 3]),
                 idle_timeout=0.5,
                 mailbox_capacity=random.choice([1, 100]),
                 batch_limit=random.choice([2, 64]),

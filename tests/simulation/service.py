@@ -14,11 +14,14 @@ from trio.testing import wait_all_tasks_blocked
 from octavo.actors.core import NotExecuted
 from octavo.actors.testing import History, current_schedule, scenario_random
 from octavo.actors.workspace_messages import HeadOf
+from octavo.documents import DocumentLimits
 from octavo.model.identity import WorkspaceId
 
-from .device import WORKSPACES, Device
+from .asking import Asking
+from .device import ALL_WORKSPACES, WORKSPACES, Device
 from .disk import Disk, found
 from .drafting import FILES
+from .ledger import SHARED, Ledger
 from .process import Process
 from .specification import Answer, Asked, No
 from .verdict import judge
@@ -26,6 +29,10 @@ from .weather import Weather
 
 DEVICES = ("a", "b", "c")
 TURNS = 8
+EDITING = 0.6
+"""So many turns are spent on the notes that are edited together, if they are."""
+LIMITS = (DocumentLimits(), DocumentLimits(history=2, history_free=200))
+"""With the second ones a document soon has to shed its history."""
 PATIENCE = 100
 """So many times something is tried that works in the end."""
 
@@ -42,18 +49,24 @@ ALL_TURNS = [Turn(device, number) for number in range(TURNS) for device in DEVIC
 
 
 async def simulate(
-    turns: Sequence[Turn] = ALL_TURNS, sighted: Callable[[str], None] = lambda _: None
+    turns: Sequence[Turn] = ALL_TURNS,
+    sighted: Callable[[str], None] = lambda _: None,
+    together: bool | None = None,
 ) -> None:
     """Run the service in some weather while devices take ``turns``; then judge all of it.
 
-    ``sighted`` is told of everything notable that came about.
+    ``sighted`` is told of everything notable that came about. ``together``: whether the devices
+    edit notes together, too, which the run draws when it is None.
     """
     random = scenario_random()
+    if together is None:
+        # In some of the runs alone, as it takes twice the time.
+        together = random.random() < 0.2
     with ExitStack() as stack:
         folder: Path | None = None
         if random.random() < 0.1:
             folder = Path(stack.enter_context(TemporaryDirectory()))
-        service = Service(random, folder)
+        service = Service(random, folder, together=together)
         stack.callback(service.close)
         await service.run(turns)
         await service.judge()
@@ -64,19 +77,30 @@ async def simulate(
 class Service:
     """A disk, in ``folder`` or in memory, and one process or two on it."""
 
-    def __init__(self, random: Random, folder: Path | None) -> None:
+    def __init__(self, random: Random, folder: Path | None, *, together: bool) -> None:
         self._random = random
         self._folder = folder
         self._weather = Weather(random)
         self._history: History[Asked] = History()
+        self._ledger = Ledger()
+        self._limits = random.choice(LIMITS)
+        self._workspaces = ALL_WORKSPACES if together else WORKSPACES
         self._violations: list[str] = []
         self._ids = count()
         self._ends: list[str] = []
         self._rooms = count()
         self._disk = Disk(self._room() / "octavo.db" if folder else None, self._weather)
-        self._processes: list[Process | None] = [None] * random.choice([1, 1, 2])
+        processes = random.choice([1, 2] if together else [1, 1, 2])
+        self._processes: list[Process | None] = [None] * processes
         self._devices = {
-            name: Device(name, self._history, self._pick, self._weather, self._violations.append)
+            name: Device(
+                name,
+                self._history,
+                Asking(self._pick, self._weather),
+                self._ledger,
+                EDITING if together else 0,
+                self._violations.append,
+            )
             for name in DEVICES
         }
 
@@ -86,12 +110,14 @@ class Service:
 
     async def run(self, turns: Sequence[Turn]) -> None:
         """Serve ``turns``, and come to rest."""
-        await found(self._disk, WORKSPACES)
+        await found(self._disk, self._workspaces)
         async with trio.open_nursery() as nursery:
             for place in range(len(self._processes)):
                 await self._start(place, nursery)
             for device in self._devices.values():
                 await device.push_everywhere(self._random)
+            if SHARED in self._workspaces:
+                await self._devices[DEVICES[0]].editor.make(self._random)
             self._weather.armed = True
             async with trio.open_nursery() as users:
                 for device in self._devices.values():
@@ -105,7 +131,15 @@ class Service:
 
     async def judge(self) -> None:
         """Judge all that happened, when nothing runs any more; raises what `judge` does."""
-        await judge(self._disk, self._history, self._devices.values(), self._violations)
+        await judge(
+            self._disk,
+            self._history,
+            [*self._devices.values()],
+            self._workspaces,
+            self._ledger,
+            self._limits,
+            self._violations,
+        )
 
     def sights(self) -> Iterator[str]:
         """Tell what came about: answers, faults and ends of processes."""
@@ -116,6 +150,7 @@ class Service:
                 yield entry.result.code
             else:
                 yield f"{entry.status.value} {type(entry.operation).__name__}"
+        yield from self._ledger.sights
         yield from self._weather.injected
         yield from self._ends
 
@@ -139,6 +174,7 @@ class Service:
             Random(self._random.getrandbits(32)),
             new_id=lambda: f"r{next(self._ids)}",
             shared=len(self._processes) > 1,
+            limits=self._limits,
             violated=self._violations.append,
         )
         await nursery.start(process.run)
@@ -198,13 +234,24 @@ class Service:
         What is asked first afterwards is answered behind all that was under way, in every process.
         So nothing changes any more when it is asked once again.
         """
+        editors = [device.editor for device in self._devices.values()]
+        editors = editors if SHARED in self._workspaces else []
+        last = [
+            *(device.push_everywhere for device in self._devices.values()),
+            *(editor.write_for_the_last_time for editor in editors),
+        ]
         async with trio.open_nursery() as users:
-            for device in self._devices.values():
-                users.start_soon(device.push_everywhere, Random(self._random.getrandbits(32)))
-        for process in self._processes * 2:
-            assert process is not None, "a process was not started again"
-            for workspace_id in WORKSPACES:
-                await _touch(process, workspace_id)
+            for act in last:
+                users.start_soon(act, Random(self._random.getrandbits(32)))
+        if editors:
+            await self._touch_all([SHARED])
+            await editors[0].revive(self._random)
+        for editor in editors:
+            await editor.save_all(self._random)
+        for editor in editors:
+            await editor.take_all(self._random)
+        for _ in range(2):
+            await self._touch_all(self._workspaces)
         await wait_all_tasks_blocked()
         for process in self._processes:
             if process is not None and process.watcher.told != self._disk.committed:
@@ -212,10 +259,16 @@ class Service:
                     f"{process.name} told {process.watcher.told} of {self._disk.committed}"
                 )
         for device in self._devices.values():
-            for workspace_id in WORKSPACES:
+            for workspace_id in self._workspaces:
                 for _ in range(PATIENCE):
                     if await device.synchronize(workspace_id, self._random):
                         break
+
+    async def _touch_all(self, workspaces: Sequence[WorkspaceId]) -> None:
+        for process in self._processes:
+            assert process is not None, "a process was not started again"
+            for workspace_id in workspaces:
+                await _touch(process, workspace_id)
 
 
 async def _touch(process: Process, workspace_id: WorkspaceId) -> None:

@@ -8,6 +8,7 @@ from octavo.actors.testing import ScheduleFailure
 from octavo.actors.testing.plugin import Explore
 
 from .broken import BROKEN, Break
+from .broken_documents import BROKEN_DOCUMENTS
 from .service import ALL_TURNS, simulate
 from .weather import CRASHES
 
@@ -20,6 +21,8 @@ SIGHTS = {
     *("created", "updated", "unchanged", "deleted", "restored", "purged"),
     *("file_exists", "file_live", "file_purged", "head_moved", "mutation_reused", "not_found"),
     *("path_conflict", "invalid_graph"),
+    *("merged", "epoch_mismatch", "unrenderable_note", "document_malformed"),
+    *("shed", "carried over", "rewritten"),
     *(f"{status} {asked}" for status in ("not-executed", "unknown") for asked in ("Sent", "Look")),
     *(f"{kind} at {point}" for kind in ("crash", "delay") for point in CRASHES),
     *("cancel at ask.sending", "cancel at ask.answered"),
@@ -36,11 +39,17 @@ def test_service_keeps_its_promises_in_any_weather(explore: Explore) -> None:
     assert exploration.schedules < CI_SEEDS or sighted >= SIGHTS, SIGHTS - sighted
 
 
-@pytest.mark.parametrize(("broken", "said"), BROKEN.items(), ids=[each.__name__ for each in BROKEN])
+@pytest.mark.parametrize(
+    ("broken", "said", "together"),
+    [
+        *(pytest.param(each, said, False, id=each.__name__) for each, said in BROKEN.items()),
+        *(pytest.param(e, said, True, id=e.__name__) for e, said in BROKEN_DOCUMENTS.items()),
+    ],
+)
 def test_service_that_is_broken_on_purpose_is_caught(
-    broken: Break, said: str, explore: Explore, monkeypatch: pytest.MonkeyPatch
+    broken: Break, said: str, together: bool, explore: Explore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch)
     with pytest.raises(ScheduleFailure, match=said) as caught:
-        explore(simulate, schedules=CI_SEEDS)
+        explore(lambda: simulate(together=together), schedules=CI_SEEDS)
     assert f"--replay-schedule={caught.value.token}" in caught.value.command

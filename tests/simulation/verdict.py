@@ -12,13 +12,17 @@ from octavo.actors.testing import (
     check_linearizable,
     check_order,
 )
-from octavo.model.identity import RevisionId
+from octavo.documents import DocumentLimits
+from octavo.model.identity import RevisionId, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts.sweeping import sweep
 
 from .device import WORKSPACES, Device
+from .document_faults import faults_of_documents
+from .index_faults import faults_of_indexes
 from .invariants import faults_of, faults_of_device, faults_of_past
 from .kept import Kept, KeptReceipt, feed_of, kept
+from .ledger import Ledger
 from .specification import Answer, Asked, No, Sent, Specification
 
 
@@ -32,10 +36,16 @@ class Violated(AssertionError):
 async def judge(
     disk: Store,
     history: History[Asked],
-    devices: Iterable[Device],
+    devices: Sequence[Device],
+    names: Sequence[WorkspaceId],
+    ledger: Ledger,
+    limits: DocumentLimits,
     violations: Sequence[str],
 ) -> None:
     """Judge a run that is over; ``violations`` are those found while it was under way.
+
+    ``names`` are the workspaces that there are, ``ledger`` has what was written into documents,
+    whose limits are ``limits``.
 
     Raises `Violated`, and `OrderViolated` and `NotLinearizable` of the kit.
     """
@@ -43,16 +53,21 @@ async def judge(
         raise Violated(violations)
     while await disk.write(sweep()):
         pass
-    workspaces = [await disk.read(kept(workspace_id)) for workspace_id in WORKSPACES]
+    everything = [await disk.read(kept(workspace_id)) for workspace_id in names]
+    workspaces = everything[: len(WORKSPACES)]
     check_order(
         list(commits(history.entries, workspaces)),
         {each.workspace_id: list(feed_of(each)) for each in workspaces},
     )
-    found = [fault for each in workspaces for fault in faults_of(each)]
+    found = [fault for each in everything for fault in faults_of(each)]
     for each in workspaces:
         found += await faults_of_past(disk, each)
+    for each in everything:
         for device in devices:
             found += faults_of_device(each, device)
+    for each in everything[len(WORKSPACES) :]:
+        found += await faults_of_documents(disk, each, ledger, devices, limits)
+    found += await faults_of_indexes(disk, everything)
     if found:
         raise Violated(found)
     check_linearizable(list(settled(history.entries, workspaces)), Specification())

@@ -1,5 +1,6 @@
 """Requests that no honest client sends, to every operation, with others' ids in them.
 
-``values`` are what goes wrong places, ``requests`` the well formed ones and their mutations,
-``websockets`` the same for the notice stream. Each case is a function of its number.
+``values`` are what goes wrong places, ``documents`` updates and queries, ``requests`` the well
+formed requests and their mutations, ``websockets`` the same for the notice stream. Each case is a
+function of its number.
 """

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
+from tests.e2e.hostile.documents import queries, save
 from tests.e2e.hostile.values import JUNK, TAGS, VALUES, cursor, document
 from tests.e2e.octavo_process import PUBLIC
 
@@ -83,7 +84,7 @@ def request_to(told: Json, around: Surroundings, chance: random.Random) -> Reque
     return Request(
         told["method"],
         tuple(segments),
-        (),
+        tuple((key, quote(value)) for key, value in queries(name, ids, chance)),
         tuple(headers.items()),
         body_of(name, ids, chance) if "requestBody" in told else None,
     )
@@ -95,6 +96,8 @@ def body_of(name: str, ids: list[str], chance: random.Random) -> Json:
     fresh = f"30000000-0000-7000-8000-{chance.randrange(16**12):012x}"
     create: Json = {"op": "create", "fileId": fresh, "path": f"{fresh}.md", "text": "a"}
     guarded: Json = {"op": "update", "fileId": file_id, "ifMatch": revision_id, "text": "b"}
+    # The document of a note whose text was never replaced is of its first revision.
+    saved = save(revision_id, chance)
     bodies: dict[str, Json] = {
         "registerAccount": {
             "invitation": workspace,
@@ -108,7 +111,10 @@ def body_of(name: str, ids: list[str], chance: random.Random) -> Json:
         "updateWorkspace": {"name": "b"},
         "createFile": {"path": f"{fresh}.md", "text": "a", "mutationId": fresh},
         "updateFile": {"text": "b", "mutationId": mutation_id},
-        "restoreFile": {"path": "c.md", "mutationId": fresh},
+        "restoreFile": chance.choice(
+            ({"path": "c.md", "mutationId": fresh}, {"revisionId": revision_id})
+        ),
+        "saveNote": {**saved, "mutationId": chance.choice((fresh, mutation_id))},
         "purgeFile": {"mutationId": fresh},
         "pushChangeset": {
             "mutationId": chance.choice((fresh, mutation_id)),
@@ -119,6 +125,8 @@ def body_of(name: str, ids: list[str], chance: random.Random) -> Json:
                     [create, guarded],
                     [{**guarded, "op": "delete"}],
                     [{"op": "purge", "fileId": file_id}],
+                    [{**saved, "op": "save", "fileId": file_id}],
+                    [{**guarded, "path": f"{fresh}.md", "rewriteLinks": True}],
                     [{"op": "restore", "fileId": file_id, "ifMatch": revision_id}],
                 )
             ),
@@ -164,7 +172,10 @@ def _other_segment(request: Request, around: Surroundings, chance: random.Random
 
 def _other_query(request: Request, around: Surroundings, chance: random.Random) -> Request:
     name = chance.choice(
-        ("limit", "after", "prefix", "state", "content", "include", "detail", "disableRefresh", "x")
+        (
+            *("limit", "after", "prefix", "state", "content", "include", "detail", "x"),
+            *("disableRefresh", "q", "path", "workspaceId", "old", "new", "by", "context"),
+        )
     )
     values = ("1", "500", "text", "deleted", "full", chance.choice(JUNK))
     value = chance.choice((*values, cursor(chance, around.ids()), chance.choice(around.foreign)))

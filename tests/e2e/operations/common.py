@@ -124,6 +124,8 @@ def valid(operation_id: str) -> bytes:
         body = {"path": "a.md", "text": ""}
     elif operation_id == "updateFile":
         body = {"text": ""}
+    elif operation_id == "saveNote":
+        body = {"epoch": UNKNOWN, "update": "AAA="}
     elif operation_id == "pushChangeset":
         change = {"op": "purge", "fileId": UNKNOWN}
         body = {"mutationId": UNKNOWN, "operations": [change]}

@@ -363,7 +363,7 @@ def many_notes_read(world: World) -> httpx.Response:
 
 @leads("readFiles", "too_many_files")
 def more_read_than_goes_at_once(world: World) -> httpx.Response:
-    large = [world.note("x" * 7_000_000)["fileId"] for _ in range(5)]
+    large = [world.note(("x" * 1_000_000 + "\n") * 2)["fileId"] for _ in range(5)]
     return world.ask("POST", f"{world.base}/files/read", json={"fileIds": large})
 
 

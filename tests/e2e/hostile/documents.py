@@ -1,0 +1,101 @@
+"""Updates of documents that no honest device sends, and honest ones; what is asked by a query."""
+
+import random
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any
+
+from pycrdt import Array, Doc, Map, Text
+
+from tests.e2e.hostile.values import JUNK
+
+Json = dict[str, Any]
+_QUERIES = (
+    "own",
+    "ow*",
+    '"own words" text',
+    '"',
+    "AND OR NOT NEAR(a b)",
+    "name : a",
+    "* - ^ ( ) { } +",
+    "a" * 501,
+    " ".join("abcdefghijklmnopq"),
+    "\ud55c\uae00",
+    "\u0000",
+    "\U0001f989",
+)
+
+
+def _of_text(change: Callable[[Text], None]) -> Callable[[int], bytes]:
+    def make(client: int) -> bytes:
+        doc: Doc[Text] = Doc(client_id=client)
+        change(doc.get("text", type=Text))
+        return doc.get_update()
+
+    return make
+
+
+def _with_map(client: int) -> bytes:
+    doc: Doc[Map[str]] = Doc(client_id=client)
+    doc.get("text", type=Map)["a"] = "b"
+    return doc.get_update()
+
+
+def _with_array(client: int) -> bytes:
+    doc: Doc[Array[str]] = Doc(client_id=client)
+    doc.get("list", type=Array).append("a")
+    return doc.get_update()
+
+
+_UPDATES: tuple[Callable[[int], bytes], ...] = (
+    _of_text(lambda text: text.insert(0, "honest ")),
+    _of_text(lambda text: text.insert(0, "honest \U0001f989 ")),
+    _of_text(lambda text: text.insert(0, "\0")),
+    _of_text(lambda text: text.insert(0, "> " * 100 + "a")),
+    _of_text(lambda text: text.insert(0, "a", {"bold": True})),
+    _with_map,
+    _with_array,
+    lambda client: b"",
+    lambda client: b"\0\0",
+)
+
+
+def save(epoch: str, chance: random.Random) -> Json:
+    """What a save takes; its bytes are honest, of something else, or cut and flipped."""
+    update = bytearray(chance.choice(_UPDATES)(chance.randrange(1, 1 << 32)))
+    if update and chance.random() < 0.5:
+        for _ in range(chance.choice((1, 1, 3))):
+            at = chance.randrange(len(update))
+            match chance.randrange(4):
+                case 0:
+                    update[at] ^= 1 << chance.randrange(8)
+                case 1:
+                    update[at] = chance.choice((0, 0x7F, 0x80, 0xFF))
+                case 2:
+                    update[at:at] = chance.randbytes(chance.choice((1, 9)))
+                case _:
+                    del update[at + 1 :]
+    told: Json = {"epoch": epoch, "update": b64encode(update).decode()}
+    if chance.random() < 0.3:
+        told["update"] = chance.choice((told["update"][:-1], f"{told['update']}=", "%%%", "AA-_"))
+    if chance.random() < 0.5:
+        vector = chance.choice((b"\0", b"\1\7\3", b"\xff", chance.randbytes(8)))
+        told["stateVector"] = b64encode(vector).decode()
+    return told
+
+
+def queries(operation: str, ids: list[str], chance: random.Random) -> list[tuple[str, str]]:
+    """What an operation is asked by its query."""
+    _, _, revision_id, *_ = ids
+    query = chance.choice((*_QUERIES, *JUNK))
+    match operation:
+        case "search":
+            where = [("workspaceId", ids[0])] * chance.randrange(2)
+            return [("q", query), *where]
+        case "searchWorkspace":
+            return [("q", query), *([("path", chance.choice(JUNK))] * chance.randrange(2))]
+        case "diffRevisions":
+            asked = [("by", chance.choice(("lines", "words"))), ("old", revision_id)]
+            return chance.sample(asked, chance.randrange(3))
+        case _:
+            return []

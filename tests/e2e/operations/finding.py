@@ -1,0 +1,111 @@
+"""Cases of links between notes, and of searching them."""
+
+import httpx
+
+from tests.e2e.operations.cases import leads
+from tests.e2e.operations.changesets import create, guarded
+from tests.e2e.operations.files import update
+from tests.e2e.operations.world import SYNC, Json, World, fresh_id
+
+# What one changeset rewrites at most beside its own files, and what one may have.
+MOST_NOTES, MOST_OPERATIONS = 1000, 500
+
+
+def linked(world: World) -> tuple[Json, Json]:
+    """A new note, and one that links to it and to nothing."""
+    target = world.note("# Target\n")
+    return target, world.note(f"[it]({target['path']}) and [[no such {fresh_id()}]]")
+
+
+@leads("getLinks", "200")
+def links_read(world: World) -> httpx.Response:
+    target, note = linked(world)
+    answer = world.ask("GET", f"{world.file(note)}/links", headers=world.reader.by_key)
+    outgoing = answer.json()["outgoing"]
+    assert [each["fileId"] for each in outgoing] == [target["fileId"], None]
+    back = world.ask("GET", f"{world.file(target)}/links")
+    world.contract.check("getLinks", back)
+    assert [each["fileId"] for each in back.json()["incoming"]] == [note["fileId"]]
+    return answer
+
+
+@leads("listUnresolvedLinks", "200")
+def unresolved_links_listed(world: World) -> httpx.Response:
+    _, note = linked(world)
+    answer = world.ask("GET", f"{world.base}/links/unresolved?limit=500")
+    assert note["fileId"] in [each["fileId"] for each in answer.json()["items"]]
+    return answer
+
+
+@leads("updateFile", "200")
+def note_moved_with_the_links_to_it(world: World) -> httpx.Response:
+    target, note = linked(world)
+    path = f"{fresh_id()}.md"
+    answer = update(world, target, path=path, rewriteLinks=True)
+    assert f"[it]({path})" in world.ask("GET", world.file(note)).json()["text"]
+    return answer
+
+
+@leads("pushChangeset", "200")
+def changeset_that_moves_a_note_with_the_links_to_it_pushed(world: World) -> httpx.Response:
+    target, note = linked(world)
+    move = guarded("update", target, path=f"{fresh_id()}.md", rewriteLinks=True)
+    answer = world.push(move)
+    changed = [each["fileId"] for each in answer.json()["changes"]]
+    assert changed == [target["fileId"], note["fileId"]]
+    return answer
+
+
+@leads("updateFile", "too_many_files")
+def note_moved_with_more_links_than_are_rewritten_at_once(world: World) -> httpx.Response:
+    made = world.ask("POST", "/api/workspaces", json={"name": "Linked"}).json()["id"]
+    base = f"/api/workspaces/{made}"
+    given = {"path": "target.md", "text": "target"}
+    target = world.ask("POST", f"{base}/files", json=given).json()
+    for start in range(0, MOST_NOTES + 1, MOST_OPERATIONS):
+        count = min(MOST_OPERATIONS, MOST_NOTES + 1 - start)
+        notes = [create(text="[it](target.md)") for _ in range(count)]
+        body = {"mutationId": fresh_id(), "operations": notes}
+        pushed = world.ask("POST", f"{base}/changesets", json=body, headers=SYNC)
+        assert pushed.status_code == 200, pushed.text
+    return world.ask(
+        "PUT",
+        f"{base}/files/{target['fileId']}",
+        json={"path": "moved.md", "rewriteLinks": True},
+        headers={"if-match": f'"{target["revision"]["id"]}"'},
+    )
+
+
+@leads("searchWorkspace", "200")
+def workspace_searched(world: World) -> httpx.Response:
+    word = f"word{fresh_id()[-12:]}"
+    note = world.note(f"Here is the {word}.")
+    answer = world.ask("GET", f"{world.base}/search", params={"q": word})
+    [found] = answer.json()["items"]
+    assert (found["fileId"], found["revisionId"]) == (note["fileId"], note["revision"]["id"])
+    return answer
+
+
+@leads("search", "200")
+def all_workspaces_searched(world: World) -> httpx.Response:
+    word = f"word{fresh_id()[-12:]}"
+    note = world.note(f"Here is the {word}.")
+    asked = {"q": word}
+    nothing = world.ask("GET", "/api/search", params=asked, headers=world.stranger.by_key)
+    assert nothing.json()["items"] == []
+    answer = world.ask("GET", "/api/search", params=asked)
+    assert [each["fileId"] for each in answer.json()["items"]] == [note["fileId"]]
+    return answer
+
+
+@leads("searchWorkspace", "not_found")
+def workspace_of_others_searched(world: World) -> httpx.Response:
+    asked = {"q": "word"}
+    headers = world.stranger.by_key
+    return world.ask("GET", f"{world.base}/search", params=asked, headers=headers)
+
+
+@leads("search", "not_found")
+def workspace_of_others_searched_by_its_id(world: World) -> httpx.Response:
+    asked = {"q": "word", "workspaceId": world.workspace}
+    return world.ask("GET", "/api/search", params=asked, headers=world.stranger.by_key)

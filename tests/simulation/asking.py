@@ -1,0 +1,71 @@
+"""How devices ask: one process or another, in whatever weather there is, and never for ever."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+import trio
+
+from octavo.actors.core import NotExecuted, OutcomeUnknown
+from octavo.actors.workspace_messages import NotKept
+from octavo.store import StoreUnavailable
+
+from .process import Process
+from .weather import Weather
+
+NEVER = 3600.0
+SECONDS = (0.1, 0.5, *[NEVER] * 12)
+"""A device gives up after so long."""
+PATIENCE = 10
+"""So often it looks for a process that runs."""
+
+R = TypeVar("R")
+
+
+class NothingDone(Exception):
+    """The device was told for certain that nothing was done."""
+
+
+class Unsettled(Exception):
+    """What came of it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The way from a device to the service.
+
+    Args:
+        pick: answers a process that runs, when there is one.
+        weather: loses connections.
+    """
+
+    pick: Callable[[Random], Process | None]
+    weather: Weather
+
+    async def ask(self, random: Random, ask: Callable[[Process, float], Awaitable[R]]) -> R:
+        """Ask a process; raises `NothingDone`, `Unsettled` and what else is said there."""
+        process = self.pick(random)
+        for _ in range(PATIENCE):
+            if process is None:
+                await trio.sleep(0.1)
+                process = self.pick(random)
+        if process is None:
+            raise NothingDone
+        patience, limit = (random.choice(SECONDS) for _ in range(2))
+        with (
+            process.connected(),
+            self.weather.cancellable(),
+            trio.move_on_after(patience),
+        ):
+            try:
+                return await ask(process, limit)
+            except NotExecuted as error:
+                raise NothingDone from error
+            except OutcomeUnknown as error:
+                raise Unsettled from error
+            except NotKept as error:
+                raise (Unsettled if error.error.outcome_unknown else NothingDone) from error
+            except StoreUnavailable as error:
+                raise NothingDone from error
+        raise Unsettled

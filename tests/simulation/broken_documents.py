@@ -1,0 +1,92 @@
+"""Services whose documents or indexes are broken on purpose, as of `broken`."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from octavo.actors import workspace
+from octavo.actors.workspace import Workspace
+from octavo.documents import Drafts, LiveDocument, Shelf
+from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.plan import Plan
+from octavo.store import Script
+from octavo.store.scripts import indexing
+from octavo.store.scripts.changesets import keep
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def keep_what_was_refused(patch: pytest.MonkeyPatch) -> None:
+    """What a refused changeset did to documents before it was refused stays there."""
+
+    @contextmanager
+    def attempt(self: Drafts) -> Iterator[None]:
+        yield
+
+    patch.setattr(Drafts, "attempt", attempt)
+
+
+def take_back_too_much(patch: pytest.MonkeyPatch) -> None:
+    """With a refused changeset goes what others of its batch did to the same document."""
+
+    def undo(self: Drafts, file_id: FileId, before: Any) -> None:  # noqa: ANN401
+        if before is None:
+            self._drafts.pop(file_id, None)
+            self._made.pop(file_id, None)
+        else:
+            live = LiveDocument(before.base, self._shelf.client)
+            self._drafts[file_id] = replace(before, live=live)
+
+    patch.setattr(Drafts, "_undo", undo)
+
+
+def keep_documents_that_others_changed(patch: pytest.MonkeyPatch) -> None:
+    """What another process wrote does not reach the documents in memory."""
+    refresh = Workspace._refresh
+
+    async def careless(self: Workspace) -> object:
+        shelf, self._shelf = self._shelf, Shelf(0)
+        try:
+            return await refresh(self)
+        finally:
+            self._shelf = shelf
+
+    patch.setattr(Workspace, "_refresh", careless)
+
+
+def keep_no_documents(patch: pytest.MonkeyPatch) -> None:
+    """The documents are left out of the commit."""
+
+    def keep_the_rest(
+        workspace_id: WorkspaceId,
+        planned_at: Position,
+        plans: Sequence[Plan],
+        now: int,
+        documents: Sequence[Any],
+    ) -> Script[None]:
+        return keep(workspace_id, planned_at, plans, now)
+
+    patch.setattr(workspace, "keep", keep_the_rest)
+
+
+def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:
+    """What is deleted is still found."""
+
+    async def forget(*given: object) -> None:
+        pass
+
+    patch.setattr(indexing, "forget", forget)
+
+
+_LOST = "was kept, and stands 0 times|reads|was refused: document_dependency_missing"
+BROKEN_DOCUMENTS: Mapping[Break, str] = {
+    keep_what_was_refused: "must be refused|was not kept, and stands|unrenderable_note|reads",
+    take_back_too_much: _LOST,
+    keep_documents_that_others_changed: _LOST,
+    keep_no_documents: "no history was shed|is of .*, the document of|" + _LOST,
+    leave_deleted_files_in_the_index: "the index (finds|has)",
+}
+"""What is broken, and what the first schedule that fails says."""

@@ -1,0 +1,83 @@
+"""What must hold of the notes that devices edited together, when everybody knows everything."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pycrdt import Doc, Text
+
+from octavo.documents import DocumentLimits
+from octavo.model.document import KeptDocument
+from octavo.model.identity import FileId
+from octavo.model.state_vector import read_state_vector
+from octavo.store import Store
+from octavo.store.scripts.files import WholeFile, whole_file
+
+from .device import Device
+from .kept import Kept
+from .ledger import NOTES, SHARED, Ledger
+
+
+async def faults_of_documents(
+    disk: Store, kept: Kept, ledger: Ledger, devices: Iterable[Device], limits: DocumentLimits
+) -> list[str]:
+    """Answer what is wrong with documents, texts and copies."""
+    found: list[str] = []
+    texts: dict[FileId, str] = {}
+    for file_id in NOTES:
+        whole = await disk.read(whole_file(SHARED, file_id))
+        assert whole is not None, "a note is gone"
+        assert whole.document is not None, "a note was purged"
+        texts[file_id] = whole.stored.text or ""
+        found += _faults_of_document(kept, whole, whole.document)
+        for device in devices:
+            found += _faults_of_replica(kept, device, file_id, whole, whole.document, limits)
+    return [*found, *_faults_of_marks(kept, ledger, texts)]
+
+
+def _faults_of_document(kept: Kept, whole: WholeFile, document: KeptDocument) -> Iterator[str]:
+    head, text = whole.stored.revision, whole.stored.text
+    if head != kept.heads[head.file_id] or text != kept.texts[head.content_id]:
+        yield f"{head.file_id}: is read as {whole.stored}"
+    doc: Doc[Text] = Doc()
+    written = doc.get("text", type=Text)
+    doc.apply_update(document.state)
+    if str(written) != text:
+        yield f"{head.file_id}: the document reads {str(written)!r}, the head {text!r}"
+    vector = read_state_vector(doc.get_state())
+    if vector != read_state_vector(document.vector):
+        yield f"{head.file_id}: the document has {vector}, and is kept with another state vector"
+
+
+def _faults_of_replica(
+    kept: Kept,
+    device: Device,
+    file_id: FileId,
+    whole: WholeFile,
+    document: KeptDocument,
+    limits: DocumentLimits,
+) -> Iterator[str]:
+    name = f"{file_id}, {device.name}"
+    replica = device.editor.replicas[file_id]
+    if replica.text != whole.stored.text:
+        yield f"{name}: the device reads {replica.text!r}, the head {whole.stored.text!r}"
+    if replica.epoch != document.epoch:
+        yield f"{name}: the device is of {replica.epoch}, the document of {document.epoch}"
+    # A generation is named for the revision that it began with.
+    began = {str(e.revision_id): e.position for e in kept.revisions if e.file_id == file_id}
+    positions = [began.get(epoch, -1) for epoch in replica.epochs]
+    if min(positions) < 0 or positions != sorted(set(positions)):
+        yield f"{name}: generations {replica.epochs} began at {positions}"
+    if limits == DocumentLimits() and positions != [1]:
+        yield f"{name}: generations {replica.epochs}, and no history was shed"
+
+
+def _faults_of_marks(kept: Kept, ledger: Ledger, texts: Mapping[FileId, str]) -> Iterator[str]:
+    accepted = [done for mutation, done in ledger.written.items() if mutation in kept.receipts]
+    added = {mark for done in accepted for mark in done.added}
+    dropped = {mark for done in accepted for mark in done.dropped}
+    everything = "".join(kept.texts.values())
+    for mark, file_id in ledger.marks.items():
+        times = texts[file_id].count(mark)
+        if mark in added - dropped and times != 1:
+            yield f"{file_id}: {mark} was kept, and stands {times} times in {texts[file_id]!r}"
+        if mark not in added and mark in everything:
+            yield f"{file_id}: {mark} was not kept, and stands in {everything!r}"

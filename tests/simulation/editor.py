@@ -1,0 +1,264 @@
+"""A device that edits notes as documents, offline for a while, and as texts now and then."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from random import Random
+
+import trio
+
+from octavo.actors.workspace_messages import Lacking
+from octavo.model.changeset import (
+    Create,
+    Delete,
+    Restore,
+    Save,
+    Update,
+)
+from octavo.model.content import note_text
+from octavo.model.identity import Epoch, FileId
+from octavo.model.receipt import Receipt
+from octavo.store.scripts.files import WholeFile, revision, revisions_of, whole_file
+from octavo.store.scripts.indexing import index_some
+
+from .asking import Asking, NothingDone, Unsettled
+from .ledger import NOTES, POISON, SHARED, Ledger, Written
+from .process import Violation
+from .replica import Replica
+from .sending import NOTHING, Sender, attempt
+
+TEXTS = ("# K\n[l](l.md), [[m]] ", "[[k]] and ![it](m.md) ", "[k](k.md#k), [[l|L]], [[none]] ")
+FEW = 3
+"""So many times a save may be refused when nobody else saves; a new generation takes one."""
+PATIENCE = 100
+"""So many times something is tried that works in the end."""
+
+
+class Editor:
+    """Does what its turns draw, to notes of `SHARED`.
+
+    Args:
+        name: of the device.
+        asking: its way to the service.
+        ledger: takes what it writes.
+        violated: told of what must not be.
+        learn: takes the receipts.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        asking: Asking,
+        ledger: Ledger,
+        violated: Violation,
+        learn: Callable[[Receipt], None],
+    ) -> None:
+        self._name = name
+        self._asking = asking
+        self._ledger = ledger
+        self._violated = violated
+        self._sender = Sender(name, asking, ledger, violated, learn)
+        self._clients = count((ord(name) << 16) + 1)
+        self.replicas: dict[FileId, Replica] = {}
+
+    async def turn(self, random: Random) -> None:
+        """Do one thing, as far as it is possible."""
+        file_id = random.choice([*NOTES])
+        drawn = random.random()
+        with suppress(NothingDone, Unsettled):
+            if drawn < 0.5:
+                await self._edit(file_id, random)
+            elif drawn < 0.58:
+                await self._save(random.sample([*NOTES], 2), random)
+            elif drawn < 0.62:
+                await self._spoil(file_id, random)
+            elif drawn < 0.74:
+                await self._write(file_id, random)
+            elif drawn < 0.82:
+                await self._turn_over(file_id, random)
+            elif drawn < 0.87:
+                await self._give_back(file_id, random)
+            elif drawn < 0.93:
+                await self._move(file_id, random)
+            elif drawn < 0.96:
+                await self._sender.repeat(random)
+            else:
+                await self._synchronize(file_id, random)
+                # As before a search.
+                take_in = index_some(SHARED)
+                await self._asking.ask(random, lambda process, _: process.store.write(take_in))
+
+    async def make(self, random: Random) -> None:
+        """Make the notes."""
+        made = [
+            Create(file_id, paths[0], note_text(text))
+            for (file_id, paths), text in zip(NOTES.items(), TEXTS, strict=True)
+        ]
+        await self._patiently(partial(self._sender.send, "make", made, NOTHING, random))
+
+    async def write_for_the_last_time(self, random: Random) -> None:
+        """Send a save, and what must be refused, while others do so."""
+        await attempt(partial(self._spoil, random.choice([*NOTES]), random))
+
+    async def revive(self, random: Random) -> None:
+        """Bring back what is deleted."""
+        for file_id in NOTES:
+            await self._patiently(partial(self._revive, file_id, random))
+
+    async def _revive(self, file_id: FileId, random: Random) -> None:
+        whole = await self._read(file_id, random)
+        if whole.stored.revision.state == "deleted":
+            # Where it stood another one may stand by now.
+            change = Restore(file_id, _tag(whole), f"at rest/{file_id}.md")
+            await self._sender.send("state", [change], NOTHING, random)
+
+    async def save_all(self, random: Random) -> None:
+        """Save what is left."""
+        for file_id, replica in self.replicas.items():
+            for _ in range(FEW):
+                if replica.is_ahead:
+                    await self._patiently(partial(self._save, [file_id], random))
+            if replica.is_ahead:
+                self._violated(f"{self._name} can't save {replica.text!r} of {file_id}")
+
+    async def take_all(self, random: Random) -> None:
+        """Take what is lacking."""
+        for file_id in NOTES:
+            await self._patiently(partial(self._synchronize, file_id, random))
+
+    async def _patiently(self, act: Callable[[], Awaitable[object]]) -> None:
+        for _ in range(PATIENCE):
+            try:
+                await act()
+            except (NothingDone, Unsettled):
+                # In quarantine, perhaps.
+                await trio.sleep(1)
+            else:
+                return
+        raise AssertionError(f"{SHARED} is out of reach for {self._name}")
+
+    # As documents
+
+    async def _edit(self, file_id: FileId, random: Random) -> None:
+        replica = await self._replica(file_id, random)
+        for _ in range(random.choice([1, 1, 3])):
+            if random.random() < 0.1:
+                replica.delete(self._ledger.marks_in(replica.text), random)
+            else:
+                replica.insert(self._ledger.mark(self._name, file_id), random)
+        if random.random() < 0.8:
+            await self._save([file_id], random)
+        if random.random() < 0.3:
+            await self._synchronize(file_id, random)
+
+    async def _save(self, file_ids: Sequence[FileId], random: Random) -> None:
+        replicas = [await self._replica(file_id, random) for file_id in file_ids]
+        saves = [
+            Save(file_id, each.epoch, each.update())
+            for file_id, each in zip(file_ids, replicas, strict=True)
+        ]
+        written = Written(
+            tuple(mark for each in replicas for mark in each.added),
+            tuple(mark for each in replicas for mark in each.dropped),
+        )
+        answer = await self._sender.send("save", saves, written, random)
+        if isinstance(answer, Receipt):
+            for replica in replicas:
+                replica.saved()
+        elif answer.code == "epoch_mismatch":
+            for file_id in file_ids:
+                await self._synchronize(file_id, random)
+
+    async def _spoil(self, file_id: FileId, random: Random) -> None:
+        """Send what must not be accepted, and a good save along with it."""
+        replica = await self._replica(file_id, random)
+        replica.insert(self._ledger.mark(self._name, file_id), random)
+        mark = self._ledger.mark(self._name, file_id)
+        kind = random.choice(["poison", "cut", "beside"])
+        update = replica.spoilt(next(self._clients), mark + POISON * (kind == "poison"))
+        saves = [Save(file_id, replica.epoch, update[:-1] if kind == "cut" else update)]
+        if kind == "beside":
+            other = random.choice([each for each in NOTES if each != file_id])
+            saves.append(Save(other, Epoch("of nobody"), update))
+        written = Written((mark, *replica.added), (*replica.dropped,))
+        # Both draw the same, and so come to one process.
+        seed = random.getrandbits(32)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(attempt, partial(self._save, [file_id], Random(seed)))
+            await attempt(partial(self._sender.send, "spoilt", saves, written, Random(seed)))
+
+    async def _synchronize(self, file_id: FileId, random: Random) -> None:
+        replica = await self._replica(file_id, random)
+        asked = Lacking(file_id, replica.epoch, replica.vector())
+        found = await self._asking.ask(
+            random, lambda process, limit: process.directory.ask(SHARED, asked, timeout=limit)
+        )
+        assert found is not None, "the note is gone"
+        if found.epoch != replica.epoch:
+            self._ledger.saw(["shed"])
+        replica.take(found, random)
+        if replica.added and found.epoch != asked.epoch:
+            self._ledger.saw(["carried over"])
+
+    async def _replica(self, file_id: FileId, random: Random) -> Replica:
+        if file_id not in self.replicas:
+            whole = await self._read(file_id, random)
+            assert whole.document is not None
+            self.replicas[file_id] = Replica(whole.document, next(self._clients))
+        return self.replicas[file_id]
+
+    # As texts
+
+    async def _write(self, file_id: FileId, random: Random) -> None:
+        """Write a text over the head, and again over the one that came before it."""
+        mark = self._ledger.mark(self._name, file_id)
+        for _ in range(3):
+            whole = await self._read(file_id, random)
+            text = whole.stored.text or ""
+            at = random.randint(0, len(text))
+            new = text[:at] + mark + text[at + random.choice([0, 0, 0, 2]) :]
+            update = Update(file_id, _tag(whole), note_text(new))
+            written = self._ledger.difference(text, new)
+            answer = await self._sender.send("text", [update], written, random)
+            if isinstance(answer, Receipt) or answer.code != "head_moved":
+                return
+
+    async def _turn_over(self, file_id: FileId, random: Random) -> None:
+        """Delete a live note, restore a deleted one."""
+        whole = await self._read(file_id, random)
+        live = whole.stored.revision.state == "live"
+        change = Delete(file_id, _tag(whole)) if live else Restore(file_id, _tag(whole))
+        await self._sender.send("state", [change], NOTHING, random)
+
+    async def _give_back(self, file_id: FileId, random: Random) -> None:
+        """Give a note an earlier text."""
+        whole = await self._read(file_id, random)
+        script = revisions_of(SHARED, file_id, whole.stored.revision.position, 5)
+        earlier = await self._asking.ask(random, lambda process, _: process.store.read(script))
+        chosen = random.choice([*earlier, whole.stored.revision]).revision_id
+        read = revision(SHARED, file_id, chosen)
+        stored = await self._asking.ask(random, lambda process, _: process.store.read(read))
+        assert stored is not None, "a revision is gone"
+        text = stored.text or ""
+        change = Restore(file_id, _tag(whole), content=note_text(text))
+        written = self._ledger.difference(whole.stored.text or "", text)
+        await self._sender.send("state", [change], written, random)
+
+    async def _move(self, file_id: FileId, random: Random) -> None:
+        whole = await self._read(file_id, random)
+        path = random.choice(NOTES[file_id])
+        move = Update(file_id, _tag(whole), path=path, rewrite_links=True)
+        answer = await self._sender.send("state", [move], NOTHING, random)
+        if isinstance(answer, Receipt) and len(answer.outcomes) > 1:
+            self._ledger.saw(["rewritten"])
+
+    async def _read(self, file_id: FileId, random: Random) -> WholeFile:
+        script = whole_file(SHARED, file_id)
+        whole = await self._asking.ask(random, lambda process, _: process.store.read(script))
+        assert whole is not None, "a note is gone"
+        return whole
+
+
+def _tag(whole: WholeFile) -> frozenset[str]:
+    return frozenset({whole.stored.revision.revision_id})

@@ -1,0 +1,101 @@
+"""What the indexes of links and words hold, against what indexing every head anew gives."""
+
+from collections.abc import Sequence
+
+from octavo.model.search import parse_query, tokens_of
+from octavo.model.search.tokens import name_tokens
+from octavo.store import Script, Store, Transaction
+from octavo.store.scripts.indexing import index_some
+from octavo.store.transaction import Matching
+
+from .kept import Kept
+
+_TABLES = {
+    "indexed": "workspace_id, file_id, path, title, links",
+    "worded": "workspace_id, file_id, content_id, path, title",
+    "places": "workspace_id, key, file_id, rank",
+    "links": "workspace_id, file_id, number, kind, embed, target, heading, first_key, second_key",
+}
+
+
+Rows = dict[str, list[tuple[object, ...]]]
+
+
+async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str]:
+    """Answer where the indexes are not in step with the heads; all are made anew thereby."""
+    await _catch_up(disk)
+    faults: list[str] = []
+    for workspace in workspaces:
+        found = await disk.read(_found(workspace))
+        for word, files in _holding(workspace).items():
+            if found[word] != files:
+                told = f"{found[word]} in place of {files}"
+                faults.append(f"{workspace.workspace_id}: the index finds {word} in {told}")
+    before = await disk.read(_rows)
+    await disk.write(_forget)
+    await _catch_up(disk)
+    for table, rows in (await disk.read(_rows)).items():
+        if before[table] != rows:
+            faults.append(f"the index has the {table} {before[table]} in place of {rows}")
+    return faults
+
+
+async def _catch_up(disk: Store) -> None:
+    while await disk.write(index_some()):
+        pass
+
+
+def _words(workspace: Kept) -> list[str]:
+    """Answer all words that were ever written, and each character of those without spaces."""
+    tokens = {token for text in workspace.texts.values() for token in tokens_of(text)}
+    whole = {token for token in tokens if token.isascii()}
+    return sorted(whole | {each for token in tokens - whole for each in token})
+
+
+def _holding(workspace: Kept) -> dict[str, list[str]]:
+    """Answer the live notes that hold each word."""
+    tokens = {
+        head.file_id: {*tokens_of(workspace.texts[head.content_id]), *name_tokens(head.path, "")}
+        for head in workspace.heads.values()
+        if head.state == "live"
+    }
+    parts = {
+        file_id: held | {each for token in held if not token.isascii() for each in token}
+        for file_id, held in tokens.items()
+    }
+    return {
+        word: sorted(file_id for file_id, held in parts.items() if word in held)
+        for word in _words(workspace)
+    }
+
+
+def _found(workspace: Kept) -> Script[dict[str, list[str]]]:
+    name, words = workspace.workspace_id, _words(workspace)
+
+    async def script(transaction: Transaction) -> dict[str, list[str]]:
+        found = {}
+        for word in words:
+            matching = Matching(parse_query(f'"{word}"').clauses, False, None, 100)
+            found[word] = sorted(await transaction.match_words(name, matching))
+        return found
+
+    return script
+
+
+async def _rows(transaction: Transaction) -> Rows:
+    rows: Rows = {}
+    for table, columns in _TABLES.items():
+        found = await transaction.fetch_all(f"SELECT {columns} FROM {table}")
+        rows[table] = sorted(map(tuple, found), key=str)
+    return rows
+
+
+async def _forget(transaction: Transaction) -> None:
+    """Take everything out of the indexes, as if all files had been there before them."""
+    for table in _TABLES:
+        await transaction.execute(f"DELETE FROM {table}")
+    await transaction.execute("INSERT INTO search (search) VALUES ('delete-all')")
+    await transaction.execute(
+        "INSERT INTO unindexed (workspace_id, file_id, position)"
+        " SELECT workspace_id, file_id, position FROM files WHERE state = 'live'"
+    )

@@ -1,0 +1,65 @@
+"""What devices wrote into the notes that they edit together, to be held against what is kept."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from octavo.model.identity import FileId, MutationId, WorkspaceId
+
+SHARED = WorkspaceId("x")
+"""The workspace of these notes, which no specification foretells."""
+NOTES: Mapping[FileId, tuple[str, ...]] = {
+    FileId("k"): ("k.md", "deep/k.md", "k k.md"),
+    FileId("l"): ("l.md", "deep/l.md", "k.md"),
+    FileId("m"): ("m.md", "deep/deeper/m.md"),
+}
+"""Where each of them may stand; one place twice."""
+POISON = "\N{SKULL AND CROSSBONES}"
+"""No note may have it in its text."""
+# A mark is one character: nothing can cut it in two, and it is a word by itself wherever it stands.
+_FIRST = {"a": 0xAC00, "b": 0xB400, "c": 0x20000}
+"""The marks of each device; the last one's take two places in UTF-16."""
+
+
+class Written(NamedTuple):
+    """The marks that a changeset brings, and those that it takes away."""
+
+    added: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Everything that was written.
+
+    Attributes:
+        marks: every mark, with the note that it was made for.
+        written: what each changeset does, by its mutation, whatever became of it.
+        sights: what is worth telling of the run.
+    """
+
+    marks: dict[str, FileId] = field(default_factory=dict)
+    written: dict[MutationId, Written] = field(default_factory=dict)
+    sights: dict[str, None] = field(default_factory=dict)
+    _made: dict[str, int] = field(default_factory=dict)
+
+    def mark(self, device: str, file_id: FileId) -> str:
+        """Make a mark, which nobody else makes."""
+        number = self._made[device] = self._made.get(device, 0) + 1
+        mark = chr(_FIRST[device] + number)
+        self.marks[mark] = file_id
+        return mark
+
+    def marks_in(self, text: str) -> dict[str, None]:
+        return {each: None for each in text if each in self.marks}
+
+    def difference(self, old: str, new: str) -> Written:
+        """Answer what becomes of the marks when a text is replaced."""
+        before, after = self.marks_in(old), self.marks_in(new)
+        return Written(
+            tuple(each for each in after if each not in before),
+            tuple(each for each in before if each not in after),
+        )
+
+    def saw(self, sights: Iterable[str]) -> None:
+        self.sights |= dict.fromkeys(sights)

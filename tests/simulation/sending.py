@@ -1,0 +1,116 @@
+"""The way of a device's changes: each under a name of its own, and sent until it is answered."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from random import Random
+
+import trio
+
+from octavo.actors.workspace_messages import NotAccepted, Push
+from octavo.model.changeset import Changeset, Operation, fingerprint
+from octavo.model.identity import MutationId
+from octavo.model.receipt import Receipt
+from octavo.model.refusal import Refusal
+
+from .asking import Asking, NothingDone, Unsettled
+from .disk import ANN
+from .ledger import SHARED, Ledger, Written
+from .process import Violation
+
+NOTHING = Written((), ())
+EXPECTED = {
+    "make": {"file_exists"},
+    "save": {"not_found", "epoch_mismatch"},
+    "spoilt": {"unrenderable_note", "document_malformed", "not_found", "epoch_mismatch"},
+    "text": {"not_found", "head_moved"},
+    "state": {"not_found", "head_moved", "file_live", "path_conflict"},
+}
+"""What each kind of change may be refused with."""
+
+
+class Sender:
+    """Sends changesets to `SHARED`, some of them again.
+
+    Args:
+        name: of the device.
+        asking: its way to the service.
+        ledger: takes what it sends.
+        violated: told of what must not be.
+        learn: takes the receipts.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        asking: Asking,
+        ledger: Ledger,
+        violated: Violation,
+        learn: Callable[[Receipt], None],
+    ) -> None:
+        self._name = name
+        self._asking = asking
+        self._ledger = ledger
+        self._violated = violated
+        self._learn = learn
+        self._mutations = count()
+        self._sent: list[tuple[str, Changeset]] = []
+
+    async def repeat(self, random: Random) -> None:
+        """Send what was sent before, whatever came of it."""
+        if self._sent:
+            await self._push(*random.choice(self._sent), random)
+
+    async def send(
+        self, kind: str, operations: Sequence[Operation], written: Written, random: Random
+    ) -> Receipt | Refusal:
+        """Send a changeset until it is known what came of it, or patience ends."""
+        mutation = MutationId(f"{self._name}x{next(self._mutations)}")
+        told = fingerprint(operations)
+        changeset = Changeset(mutation, told, ANN, tuple(operations))
+        self._ledger.written[mutation] = written
+        self._sent.append((kind, changeset))
+        if random.random() < 0.1:
+            await self._push_twice(kind, changeset, random)
+        for _ in range(random.choice([1, 3, 5])):
+            try:
+                answer = await self._push(kind, changeset, random)
+            except (NothingDone, Unsettled):
+                continue
+            if isinstance(answer, Receipt) and random.random() < 0.2:
+                again = await self._push(kind, changeset, random)
+                if again != answer:
+                    self._violated(f"{mutation} was answered {answer}, and then {again}")
+            return answer
+        raise Unsettled
+
+    async def _push_twice(self, kind: str, changeset: Changeset, random: Random) -> None:
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                own = Random(random.getrandbits(32))
+                nursery.start_soon(attempt, partial(self._push, kind, changeset, own))
+
+    async def _push(self, kind: str, changeset: Changeset, random: Random) -> Receipt | Refusal:
+        push = Push(changeset)
+        try:
+            receipt = await self._asking.ask(
+                random, lambda process, limit: process.directory.ask(SHARED, push, timeout=limit)
+            )
+        except NotAccepted as error:
+            refusal = error.refusal
+            if refusal.code not in EXPECTED[kind]:
+                self._violated(f"{changeset.mutation_id} was refused: {refusal.code}, {refusal}")
+            self._ledger.saw([refusal.code])
+            return refusal
+        if kind == "spoilt":
+            self._violated(f"{changeset.mutation_id} must be refused, and was accepted: {receipt}")
+        self._learn(receipt)
+        self._ledger.saw(each.outcome for each in receipt.outcomes)
+        return receipt
+
+
+async def attempt(act: Callable[[], Awaitable[object]]) -> None:
+    """Do something, if it can be done."""
+    with suppress(NothingDone, Unsettled):
+        await act()
