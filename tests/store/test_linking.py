@@ -13,7 +13,7 @@ from octavo.model.links import links_of, places_of, resolve
 from octavo.store import Store, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import linking
-from octavo.store.scripts.link_rows import MOST_LINKS, stored_key
+from octavo.store.scripts.link_rows import stored_key
 from octavo.store.sqlite import open_inline
 from tests.store.notebook import Notebook
 from tests.store.test_searching import on_sqlite
@@ -190,6 +190,17 @@ class Links:
         assert links is not None
         assert [each.heading_found for each in links] == [True, None]
 
+    async def test_headings_of_more_lines_than_are_looked_at_are_unknown(
+        self, vault: Notebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(linking, "MOST_HEADING_LINES", 3)
+        await vault.write("a", "# One\n# Two")
+        await vault.write("b", "# Three\n# Four")
+        await vault.write("c", "[[a#two]] [[b#three]]")
+        links = await vault.store.read_much(linking.outgoing_links(VAULT, FileId("c")))
+        assert links is not None
+        assert [each.heading_found for each in links] == [True, None]
+
     async def test_lists_are_paged(self, vault: Notebook) -> None:
         await vault.write("a", "")
         for number in range(3):
@@ -250,12 +261,33 @@ class Links:
         )
 
     async def test_hostile_links_are_kept_within_bounds(self, vault: Notebook) -> None:
-        long = "x" * 3000
-        text = f"[[{long}]] [[{long[:2000]}]] [[a#{long}]] [1](%00) [2](%ff) [[\ufeff]]"
-        text += " ".join(f"[[{number}]]" for number in range(MOST_LINKS))
+        long, marks = "x" * 3000, "a" + "\u0300\u0316" * 500
+        text = f"[[{long}]] [[{long[:2000]}]] [[a#{long}]] [1](%00) [2](%ff) [[\ufeff]] [[{marks}]]"
         await vault.write("a", text)
-        assert await vault.count("links") == MOST_LINKS
-        assert len(await unresolved(vault)) == MOST_LINKS - 1
+        assert await outgoing(vault, "a") == [
+            (long[:2000], None),
+            ("a", "a.md"),
+            ("\ufffd", None),
+            ("\ufeff", None),
+            (marks, None),
+        ]
+
+    @pytest.mark.parametrize(
+        "before",
+        [
+            pytest.param(" ".join(f"[[{number}]]" for number in range(2500)), id="many links"),
+            pytest.param("word " * 250_000, id="much text"),
+            pytest.param("[[other]]", id="another link"),
+        ],
+    )
+    async def test_last_link_of_a_note_is_followed_whatever_stands_before_it(
+        self, vault: Notebook, before: str
+    ) -> None:
+        await vault.write("a", "")
+        await vault.write("b", f"{before} [1](a.md#%00)")
+        assert await incoming(vault, "a") == [("b", "a.md")]
+        assert (await outgoing(vault, "b"))[-1] == ("a.md", "a.md")
+        assert await concerned(vault, "a") == ["b"]
 
     async def test_longest_paths_are_found(self, vault: Notebook) -> None:
         path = "/".join(["ü" * 120] * 4) + ".md"

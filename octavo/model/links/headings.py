@@ -2,14 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Container
 from html import unescape
 from typing import NamedTuple
 
 from octavo.model.links.blocks import leaves_of
 
 _CLOSING = re.compile(r"(?:^|[ \t])#++[ \t\r]*+$")
-_LINE = re.compile(r"[ \t\r]*+\n[ \t>]*+")
+# From the first space of some: looked for from each of them, it would be found in quadratic time.
+_LINE = re.compile(r"(?<![ \t\r])[ \t\r]*+\n[ \t>]*+")
 _LINK = re.compile(r"!?\[([^\[\]]*+)\](?:\([^()]*+\)|\[[^\[\]]*+\])")
 _WIKI = re.compile(r"!?\[\[([^\[\]|]++)(?:\|([^\[\]]++))?\]\]")
 _MARKS = re.compile(r"[*`~]++|\\(?=[!-/:-@\[-`{-~])|<[A-Za-z/][^<>]*+>")
@@ -59,12 +60,11 @@ def _plain(raw: str) -> str:
     return " ".join(unescape(_EMPHASIS.sub("", _MARKS.sub("", title))).split())
 
 
-def has_heading(headings: Iterable[Heading], fragment: str) -> bool:
-    """Answer whether a link with ``fragment`` finds its heading.
+def has_heading(anchors: Container[str], fragment: str) -> bool:
+    """Answer whether a link with ``fragment`` finds its heading among those with ``anchors``.
 
     A standard link names the anchor; a wiki link the text, below other headings perhaps:
     ``[[note#chapter#section]]``.
     """
     wanted = fragment.rpartition("#")[2].strip()
-    anchor = anchor_of(wanted)
-    return any(wanted == each.anchor or anchor == each.anchor for each in headings)
+    return wanted in anchors or anchor_of(wanted) in anchors

@@ -12,12 +12,19 @@ import unicodedata
 from collections.abc import Callable, Iterable
 
 from octavo.model.links.extraction import LinkKind
-from octavo.model.path import LONGEST_PATH, NOTE_SUFFIX, path_key
+from octavo.model.path import LONGEST_PATH, LONGEST_SEGMENT, NOTE_SUFFIX, path_key
+from octavo.model.stream_safe import stream_safe
 
 Find = Callable[[str], str | None]
 """Answers the path of the file that is meant by a key; None when there is none."""
 
+LONGEST_TARGET = 2 * LONGEST_PATH
+"""Characters of a link that may lead to a file: what is longer leads nowhere."""
+MOST_MARKS_OF_NAME = LONGEST_SEGMENT // 2 + 3
+"""On one letter: each takes two bytes at least, but for three that are composed with the letter.
 
+A target with more leads nowhere, and is not normalized: that would take quadratic time.
+"""
 RANK_DIGITS = 2
 """With which a `place_rank` begins; the path stands behind them."""
 
@@ -45,7 +52,9 @@ def keys_of_link(kind: LinkKind, target: str, at: str) -> tuple[str, ...]:
         target: what it gives; without one it has no keys, as it leads to its own note.
         at: path of the note that it stands in.
     """
-    if not target or len(target) > 4 * LONGEST_PATH or target.endswith("/"):
+    if not target or len(target) > LONGEST_TARGET or target.endswith("/"):
+        return ()
+    if stream_safe(target, MOST_MARKS_OF_NAME) != target:
         return ()
     folder = at.rpartition("/")[0]
     from_root = _key(target.lstrip("/"), "")

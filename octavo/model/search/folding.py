@@ -4,7 +4,19 @@ What is left are letters, digits and spaces. Marks that are vowels or tones of a
 voicing of Japanese kana, are kept: without them it is another word.
 """
 
+import re
 import unicodedata
+from bisect import bisect_right
+from itertools import accumulate
+
+from octavo.model.stream_safe import stream_safe
+
+MOST_CHARACTERS = 1 << 20
+"""Of a text, folded, are looked at; what stands behind them is not found."""
+
+# NFKC makes up to 18 characters of one, so a text is folded in pieces until there are enough. They
+# end before a character that composes with none before it, unless there is none for so long.
+_PIECE = re.compile(r".{1,65536}(?![^\x00-\x7f])|.{1,65536}", re.DOTALL)
 
 # Of the marks, those with a lower combining class (Unicode 3.11) spell: vowel signs have 0, nukta
 # 7, the voicing marks of kana 8, virama 9.
@@ -43,22 +55,36 @@ _ASCII = bytes(ord(_fold(chr(code)) or " ") if code < 128 else 0 for code in ran
 
 
 def folded(text: str) -> str:
-    """Answer ``text`` folded; what is no part of a word is a space."""
+    """Answer ``text`` folded, as far as `MOST_CHARACTERS`; takes linear time.
+
+    What is no part of a word is a space.
+    """
+    text = text[:MOST_CHARACTERS]
     if text.isascii():
         return text.encode().translate(_ASCII).decode()
-    return unicodedata.normalize("NFKC", text).translate(_FOLDS)
+    parts: list[str] = []
+    length = 0
+    for piece in _PIECE.finditer(stream_safe(text)):
+        part = unicodedata.normalize("NFKC", piece[0]).translate(_FOLDS)
+        parts.append(part)
+        length += len(part)
+        if length >= MOST_CHARACTERS:
+            break
+    return "".join(parts)[:MOST_CHARACTERS]
 
 
 def folded_in_place(text: str) -> tuple[str, list[int] | None]:
     """Answer ``text``, which is in NFC, folded, and where each character of that stands in it.
 
-    None: each stands where it stood.
+    None: each stands where it stood. What is behind `MOST_CHARACTERS` is left out.
     """
+    text = text[:MOST_CHARACTERS]
     if text.isascii():
         return folded(text), None
-    whole = text.translate(_FOLDS)
     pieces = [_FOLDS[ord(character)] for character in text]
     if all(len(piece) == 1 for piece in pieces):
-        return whole, None
+        return "".join(pieces), None
+    pieces = pieces[: bisect_right([*accumulate(map(len, pieces))], MOST_CHARACTERS)]
+    whole = "".join(pieces)
     places = [at for at, piece in enumerate(pieces) for _ in piece]
-    return whole, [*places, len(text)]
+    return whole, [*places, len(pieces)]

@@ -7,6 +7,7 @@ from itertools import islice
 from octavo.model.search.folding import folded_in_place
 from octavo.model.search.hits import finders_of
 from octavo.model.search.query import Query
+from octavo.model.stream_safe import stream_safe
 
 MOST_SNIPPETS = 3
 _BEFORE = 60
@@ -19,7 +20,8 @@ class Snippet:
     """A piece of a text on one line, and what to mark in it.
 
     Attributes:
-        text: the piece, in NFC, with single spaces; as it was written otherwise.
+        text: the piece, in NFC, with single spaces and no more marks on a letter than any writing
+            has; as it was written otherwise.
         marks: begin and end of each hit in ``text``, in characters (code points), in order.
     """
 
@@ -32,7 +34,7 @@ def snippets_of(text: str, query: Query) -> list[Snippet]:
 
     They come in the order of the text, and none overlaps another. Without hits there are none.
     """
-    text = unicodedata.normalize("NFC", text)
+    text = unicodedata.normalize("NFC", stream_safe(text))
     hits = _hits(text, query)
     windows: list[tuple[int, int]] = []
     rated = sorted(range(len(hits)), key=lambda at: (-_clauses_near(hits, at), hits[at][0]))

@@ -14,9 +14,6 @@ from octavo.model.search.folding import folded
 LONGEST_TOKEN = 64
 """Characters of a token that count; words are shorter, so what is cut is data."""
 
-MOST_CHARACTERS = 1 << 20
-"""Of a text, have tokens; what stands behind them is not found."""
-
 _EAST_ASIAN = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3041-\u30ff\u3105-\u312f"
     "\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
@@ -40,7 +37,7 @@ def name_tokens(path: str, title: str) -> list[str]:
 
 def tokens_of(text: str) -> list[str]:
     """Answer the tokens of ``text`` in order; takes linear time."""
-    whole = folded(text[:MOST_CHARACTERS])
+    whole = folded(text)
     if whole.isascii():
         tokens = whole.split()
         if max(map(len, tokens), default=0) > LONGEST_TOKEN:

@@ -9,13 +9,10 @@ from typing import NamedTuple
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import keys_of_link, links_of, place_rank
 from octavo.model.links.extraction import LinkKind
-from octavo.model.links.resolution import RANK_DIGITS
-from octavo.model.path import LONGEST_PATH
+from octavo.model.links.resolution import LONGEST_TARGET, RANK_DIGITS
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.transaction import Transaction, Value
 
-MOST_LINKS = 2000
-"""Different links of a note that are kept."""
 LONGEST_HEADING = 500
 # An index of PostgreSQL takes no more than 2,704 bytes for all columns of a row.
 _LONGEST_KEY = 200
@@ -62,15 +59,17 @@ def read_rank(rank: str) -> tuple[str, FileId]:
 
 
 def link_rows(text: str, path: str) -> list[LinkRow]:
-    """Answer the rows of the note at ``path``, in the order of its links."""
+    """Answer the rows of all links of the note at ``path``, in their order.
+
+    Those that are too long to lead anywhere, and would help nobody who mends links, are left out.
+    """
     kinds = {(each.kind, each.embed, each.target, each.heading): None for each in links_of(text)}
     rows: list[LinkRow] = []
     for kind, embed, target, heading in kinds:
-        # What is longer than any path leads nowhere, and is no help to anybody who mends links.
-        if len(target) <= 2 * LONGEST_PATH and "\0" not in target + heading:
-            rows.append(_row(kind, embed, target, heading[:LONGEST_HEADING], path))
-        if len(rows) == MOST_LINKS:
-            break
+        # PostgreSQL stores no NUL, and no path holds one.
+        if len(target) <= LONGEST_TARGET and "\0" not in target:
+            shown = heading[:LONGEST_HEADING].replace("\0", "\ufffd")
+            rows.append(_row(kind, embed, target, shown, path))
     return list(dict.fromkeys(rows))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from octavo.model.feed import page_end
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
-from octavo.model.links import Heading, has_heading, headings_of, keys_of_path
+from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
 from octavo.model.path import NOTE_SUFFIX
 from octavo.store.scripts.link_rows import read_rank, stored_key, stored_links
@@ -15,7 +15,9 @@ from octavo.store.scripts.naming import fetch_named
 from octavo.store.transaction import Row, Script, Transaction
 
 MOST_HEADING_BYTES = 2 * 1024 * 1024
-"""Of texts that are looked through for headings, for one answer."""
+"""Of texts that are read for their headings, for one answer."""
+MOST_HEADING_LINES = 20_000
+"""Of those texts, each of which may be a heading: looking at one takes ten microseconds or so."""
 
 _PATH = "SELECT path FROM files WHERE workspace_id = $1 AND file_id = $2 AND state = 'live'"
 _MEANT = """
@@ -137,7 +139,11 @@ async def _meant(
 
 
 def outgoing_links(workspace_id: WorkspaceId, file_id: FileId) -> Script[list[OutgoingLink] | None]:
-    """Answer the links of a live note, each once, in their order; None: there is no such file."""
+    """Answer the links of a live note, each once, in their order; None: there is no such file.
+
+    Headings are looked for in the first notes that have no more than `MOST_HEADING_BYTES` and
+    `MOST_HEADING_LINES` together.
+    """
 
     async def script(transaction: Transaction) -> list[OutgoingLink] | None:
         path = await _path_of(transaction, workspace_id, file_id)
@@ -170,7 +176,8 @@ def outgoing_links(workspace_id: WorkspaceId, file_id: FileId) -> Script[list[Ou
 
 async def _headings(
     transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
-) -> dict[FileId | None, list[Heading]]:
+) -> dict[FileId | None, frozenset[str]]:
+    """Answer the anchors of the headings of those notes that are looked through."""
     sizes = await fetch_named(transaction, _SIZES, workspace_id, file_ids)
     known = {row[0]: row[1] for row in sizes}
     wanted = []
@@ -180,8 +187,16 @@ async def _headings(
         if total > MOST_HEADING_BYTES:
             break
         wanted.append(file_id)
-    texts = await fetch_named(transaction, _TEXTS, workspace_id, wanted)
-    return {row[0]: headings_of(row[1]) for row in texts}
+    texts = {row[0]: row[1] for row in await fetch_named(transaction, _TEXTS, workspace_id, wanted)}
+    anchors: dict[FileId | None, frozenset[str]] = {}
+    lines = 0
+    for file_id in wanted:
+        text = texts.get(file_id, "")
+        lines += text.count("\n") + 1
+        if lines > MOST_HEADING_LINES:
+            break
+        anchors[file_id] = frozenset(each.anchor for each in headings_of(text))
+    return anchors
 
 
 def back_links(

@@ -13,7 +13,6 @@ from octavo.model.identity import ContentId, FileId, WorkspaceId
 from octavo.model.links import keys_of_path
 from octavo.model.revision import Revision
 from octavo.model.search import title_of
-from octavo.model.search.tokens import MOST_CHARACTERS
 from octavo.store.scripts.link_rows import (
     LinkRow,
     link_rows,
@@ -95,9 +94,7 @@ async def take_in(
     lacking = [content_id for content_id in wanted if content_id not in texts]
     read = {row[0]: row[1] for row in await fetch_named(transaction, _TEXTS, workspace_id, lacking)}
     found = {
-        work.head.file_id: (texts.get(work.head.content_id) or read.get(work.head.content_id, ""))[
-            :MOST_CHARACTERS
-        ]
+        work.head.file_id: texts.get(work.head.content_id) or read.get(work.head.content_id, "")
         for work in works
         if work.text_moved
     }

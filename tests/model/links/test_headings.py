@@ -38,4 +38,28 @@ def test_headings_have_anchors(text: str, headings: list[tuple[str, str]]) -> No
     ],
 )
 def test_fragment_finds_its_heading(fragment: str, found: bool) -> None:
-    assert has_heading(headings_of("# Top\n## One two"), fragment) is found
+    anchors = {each.anchor for each in headings_of("# Top\n## One two")}
+    assert has_heading(anchors, fragment) is found
+
+
+def test_spaces_in_a_heading_are_looked_at_once() -> None:
+    spaces = " " * 500_000
+    assert headings_of(f"One{spaces}two\n===")[0].text == "One two"
+
+
+class Counted:
+    """Anchors that can be asked for, and not gone through."""
+
+    def __init__(self, *anchors: str) -> None:
+        self._anchors = anchors
+        self.asked: list[object] = []
+
+    def __contains__(self, anchor: object) -> bool:
+        self.asked.append(anchor)
+        return anchor in self._anchors
+
+
+def test_heading_is_looked_up_among_any_number() -> None:
+    anchors = Counted("one-two")
+    assert has_heading(anchors, "One two")
+    assert anchors.asked == ["One two", "one-two"]

@@ -1,9 +1,14 @@
 """What a link leads to."""
 
+import unicodedata
+
 import pytest
 
-from octavo.model.links import places_of, resolve
+from octavo.model.links import keys_of_link, places_of, resolve
 from octavo.model.links.extraction import LinkKind
+from octavo.model.links.resolution import LONGEST_TARGET, MOST_MARKS_OF_NAME
+from octavo.model.path import LONGEST_SEGMENT, check_path
+from tests.model.normalizing import watch
 
 PLACES = places_of(
     [
@@ -62,3 +67,30 @@ PLACES = places_of(
 )
 def test_link_leads_to_a_file(kind: LinkKind, target: str, at: str, found: str | None) -> None:
     assert resolve(kind, target, at, PLACES.get) == found
+
+
+GRAVE, BELOW = "\u0300", "\u0316"
+
+
+@pytest.mark.parametrize("kind", ["standard", "wiki"])
+def test_letter_with_more_marks_than_any_name_holds_leads_nowhere(
+    kind: LinkKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = watch(monkeypatch, MOST_MARKS_OF_NAME)
+    piled = "a" + GRAVE * 1000 + BELOW * 1000
+    assert len(piled) <= LONGEST_TARGET
+    assert keys_of_link(kind, piled, "x.md") == ()
+    assert keys_of_link(kind, f"/b/{piled}", "x.md") == ()
+    assert keys_of_link(kind, "a" + GRAVE * 100, "x.md")
+    assert runs.longest == 100
+
+
+@pytest.mark.parametrize("letter", ["a", "\u1f82", "\u0390"])
+def test_name_with_as_many_marks_as_it_can_hold_is_found(letter: str) -> None:
+    marks = (LONGEST_SEGMENT - len(f"{letter}.md".encode())) // 2
+    path = f"{letter}{BELOW * (marks // 2)}{GRAVE * (marks - marks // 2)}.md"
+    path = unicodedata.normalize("NFC", path)
+    check_path(path)
+    spelled = unicodedata.normalize("NFD", path)
+    for target in (path, spelled, spelled.removesuffix(".md")):
+        assert resolve("standard", target, "x.md", places_of([path]).get) == path

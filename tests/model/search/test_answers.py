@@ -18,7 +18,10 @@ from octavo.model.search import (
 )
 from octavo.model.search.folding import folded
 from octavo.model.search.hits import Finder
+from octavo.model.stream_safe import MOST_MARKS
+from tests.model.normalizing import watch
 
+GRAVE, BELOW = "\u0300", "\u0316"
 FILLER = "Other words stand here, and go on for a while. " * 10
 
 
@@ -120,6 +123,15 @@ def test_snippet_shows_the_text_with_its_hits_marked(
     assert shown(text, query) == snippets
 
 
+def test_snippet_of_a_text_whose_marks_pile_up_is_found_without_bringing_them_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs = watch(monkeypatch, MOST_MARKS)
+    text = "red a" + GRAVE * 40_000 + BELOW * 40_000 + " tide"
+    assert shown(text, "red tide") == ["[red] à" + GRAVE * 29 + " [tide]"]
+    assert runs.longest == MOST_MARKS
+
+
 def test_snippets_are_short_apart_and_at_most_three() -> None:
     text = "  ".join(f"{FILLER}tide {number} {FILLER}" for number in range(6))
     found = snippets_of(text, parse_query("tide"))
@@ -173,7 +185,9 @@ def test_marks_stand_in_their_snippet(text: str, asked: str) -> None:
             ends = end
 
 
-@pytest.mark.parametrize("unit", ["a", "a ", "東", "é", "東a", "\n# ", " "])
+@pytest.mark.parametrize(
+    "unit", ["a", "a ", "東", "é", "東a", "\n# ", " ", "\u0300\u0316", "\ufdfa"]
+)
 def test_large_text_takes_linear_time(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     query = parse_query('"a a" a東 東京 a*')

@@ -1,11 +1,16 @@
 """The tokens of a text."""
 
+import unicodedata
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.search import tokens_of
-from octavo.model.search.folding import folded, folded_in_place
+from octavo.model.search.folding import MOST_CHARACTERS, folded, folded_in_place
+from octavo.model.stream_safe import MOST_MARKS
+from tests.model.normalizing import watch
 
 
 @pytest.mark.parametrize(
@@ -63,3 +68,55 @@ def test_each_character_of_a_folded_text_has_its_place(text: str) -> None:
         assert len(places) == len(whole) + 1
         assert places == sorted(places)
         assert all(at < len(text) for at in places[:-1])
+
+
+@pytest.mark.parametrize("count", [31, 40_000])
+def test_marks_that_pile_up_are_never_brought_in_order(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = watch(monkeypatch, MOST_MARKS)
+    assert tokens_of("Cafe" + "\u0300" * count + "\u0316" * count + "s b") == ["cafes", "b"]
+    assert runs.longest == MOST_MARKS
+
+
+LIGATURES = "\ufdfa" * 100_000
+"""NFKC makes eighteen characters of each."""
+
+
+def test_folded_text_is_as_long_as_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = folded(LIGATURES)
+    monkeypatch.setattr("octavo.model.search.folding.MOST_CHARACTERS", 2 * len(whole))
+    beyond = folded(LIGATURES)
+    assert len(whole) == MOST_CHARACTERS < len(beyond)
+    assert beyond.startswith(whole)
+
+
+def test_text_behind_what_is_looked_at_is_not_normalized(monkeypatch: pytest.MonkeyPatch) -> None:
+    normalized = 0
+    normalize = unicodedata.normalize
+
+    def counted(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+        nonlocal normalized
+        normalized += len(text)
+        return normalize(form, text)
+
+    monkeypatch.setattr(unicodedata, "normalize", counted)
+    tokens_of(LIGATURES * 10)
+    # Pieces hold 65,536 characters; eighteen times as many are more than enough.
+    assert normalized < 66_000
+
+
+def test_folding_in_place_ends_where_enough_is_folded() -> None:
+    whole, places = folded_in_place(f"a{LIGATURES}")
+    assert places is not None
+    assert MOST_CHARACTERS - 18 < len(whole) <= MOST_CHARACTERS
+    assert len(places) == len(whole) + 1
+    assert places[-2:] == [places[-1] - 1, places[-1]]
+    assert places[-1] == 1 + (MOST_CHARACTERS - 1) // 18
+
+
+@pytest.mark.parametrize("word", ["cafe\u0301", "か\u3099き\u3099", "\u1112\u1161\u11ab", "हिन्दी"])
+@pytest.mark.parametrize("ahead", range(65_530, 65_540))
+def test_word_where_a_piece_ends_is_folded_whole(ahead: int, word: str) -> None:
+    text = "x " + "東" * (ahead - 3) + " " + word
+    assert "".join(tokens_of(text)).endswith("東" + "".join(tokens_of(word)))
