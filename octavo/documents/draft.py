@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from octavo.documents.growth import Growth
 from octavo.documents.live import LiveDocument
 from octavo.model.document import KeptDocument
 from octavo.model.document_update import may_hold_pairs
 from octavo.model.edits import edits_between
 
 _BYTES_OF_AN_EDIT = 64
+_PIECES_OF_AN_EDIT = 3
 
 
 @dataclass(slots=True)
@@ -21,6 +23,7 @@ class Draft:
         written: whether edits of the server's own came behind these; then it can't be made again.
         merged: whether there were updates of devices.
         bound: bytes that its state has at most.
+        growth: what it takes to load.
         pairs: whether it may hold characters past U+FFFF.
         stored: None when it is not in the store.
     """
@@ -31,6 +34,7 @@ class Draft:
     bound: int
     pairs: bool
     stored: KeptDocument | None
+    growth: Growth
     since: tuple[bytes, ...] = ()
     written: bool = False
     merged: bool = False
@@ -44,8 +48,9 @@ class Draft:
         """What tells the state as it is now; that is dear when it changed."""
         return self.live.state if self.since or self.written else lambda: self.base.state
 
-    def went_on(self, text: str, update: bytes) -> None:
+    def went_on(self, text: str, update: bytes, pieces: int) -> None:
         """Take note that the update of a device was applied, and made ``text`` of it."""
+        self.growth = self.growth.grown(pieces)
         self.text, self.merged = text, True
         self.since += (update,)
         self.bound += len(update)
@@ -56,6 +61,7 @@ class Draft:
         edits = edits_between(self.text, text)
         self.live.edit(edits)
         self.text, self.written = text, True
+        self.growth = self.growth.grown(_PIECES_OF_AN_EDIT * len(edits))
         for edit in edits:
             inserted = edit.inserted.encode()
             self.bound += len(inserted) + _BYTES_OF_AN_EDIT

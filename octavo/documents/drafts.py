@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from octavo.documents.draft import Draft
+from octavo.documents.growth import Growth
 from octavo.documents.limits import DocumentLimits
 from octavo.documents.live import LiveDocument
 from octavo.documents.shelf import Kept, Shelf
@@ -71,7 +72,7 @@ class Drafts:
             if kept is None:
                 lacking.append(file_id)
             else:
-                self._put(file_id, kept.live, kept.stored, kept.stored)
+                self._put(file_id, kept.live, kept.stored, kept.stored, kept.growth)
         return lacking
 
     def bring(self, file_id: FileId, kept: KeptDocument) -> None:
@@ -150,7 +151,7 @@ class Drafts:
             return None
         content = note_text(text)
         self._check_text(text)
-        draft.went_on(text, update)
+        draft.went_on(text, update, checked.pieces)
         if draft.bound > self._limits.state:
             draft.bound = len(live.state())
             if draft.bound > self._limits.state:
@@ -205,13 +206,22 @@ class Drafts:
         for file_id, draft in self._drafts.items():
             stored = self._changed.get(file_id, draft.stored)
             if stored is not None:
-                self._shelf.put(self._id, file_id, Kept(draft.live, stored, len(draft.text)))
+                self._shelf.put(
+                    self._id, file_id, Kept(draft.live, stored, len(draft.text), draft.growth)
+                )
 
     def _put(
-        self, file_id: FileId, live: LiveDocument, base: KeptDocument, stored: KeptDocument | None
+        self,
+        file_id: FileId,
+        live: LiveDocument,
+        base: KeptDocument,
+        stored: KeptDocument | None,
+        growth: Growth | None = None,
     ) -> None:
-        pairs = may_hold_pairs(base.state)
-        self._drafts[file_id] = Draft(live, live.text, base, len(base.state), pairs, stored)
+        pairs, text, size = may_hold_pairs(base.state), live.text, len(base.state)
+        if growth is None:
+            growth = Growth.unknown(size, len(text))
+        self._drafts[file_id] = Draft(live, text, base, size, pairs, stored, growth)
 
     def _draft(self, file_id: FileId) -> Draft:
         if file_id not in self._drafts:
@@ -234,10 +244,11 @@ class Drafts:
             self._drafts[file_id] = before.made_again(self._shelf.client)
 
     def _shed(self, file_id: FileId, draft: Draft, content: NoteText, epoch_next: Epoch) -> None:
-        if not self._limits.outgrown(draft.bound, content.size):
-            return
-        draft.bound = len(draft.live.state())
-        if not self._limits.outgrown(draft.bound, content.size):
-            return
-        text = initial(ContentId(epoch_next), content.text)
-        self._put(file_id, LiveDocument(text, self._shelf.client), text, None)
+        if self._limits.outgrown(draft.bound, content.size):
+            draft.bound = len(draft.live.state())
+        dear = False
+        if draft.growth.doubtful:
+            draft.growth, dear = draft.growth.counted_anew(draft.live.state)
+        if dear or self._limits.outgrown(draft.bound, content.size):
+            text = initial(ContentId(epoch_next), content.text)
+            self._put(file_id, LiveDocument(text, self._shelf.client), text, None)

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from typing import NamedTuple
 
+from octavo.documents.growth import Growth
 from octavo.documents.live import LiveDocument
 from octavo.model.document import KeptDocument
 from octavo.model.identity import FileId, WorkspaceId
@@ -14,11 +15,17 @@ _TIMES = 24
 
 
 class Kept(NamedTuple):
-    """A live document as it is stored, too; ``size`` is that of its text, in characters."""
+    """A live document as it is stored, too.
+
+    Attributes:
+        size: of its text, in characters.
+        growth: what it takes to load.
+    """
 
     live: LiveDocument
     stored: KeptDocument
     size: int
+    growth: Growth
 
 
 class Shelf:

@@ -10,9 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from octavo.model.causal_order import check_order
-from octavo.model.refusal import DocumentUnsupported, InvalidContent
+from octavo.model.integration import STEPS_MOST, integration_steps, loading, steps_bound
+from octavo.model.refusal import DocumentTooLarge, DocumentUnsupported, InvalidContent
 from octavo.model.state_vector import StateVector
 from octavo.model.update_reading import UpdateReading
+
+STRUCTS_MOST = 50_000
+"""Structs in one update."""
+
+RANGES_MOST = 20_000
+"""Deleted ranges in one update."""
+
+# So few never take long, whatever the document; so it need not be looked at.
+_FEW = 5
+_FEWER = "Send fewer edits at once, or copy the text into a new note."
 
 
 class CheckedUpdate(NamedTuple):
@@ -22,11 +33,13 @@ class CheckedUpdate(NamedTuple):
         structs: how many structs stand in it, new or known.
         state_vector: what the document must have afterwards.
         changes: False when it surely brings nothing new: no new struct and no deletion.
+        pieces: by how many structs the document grows at most, with those that are cut apart.
     """
 
     structs: int
     state_vector: dict[int, int]
     changes: bool
+    pieces: int
 
 
 def may_hold_pairs(encoded: bytes) -> bool:
@@ -51,17 +64,24 @@ def check_update(
     ``state`` answers the whole document as one accepted update, ``pairs`` whether it may hold
     characters past U+FFFF (`may_hold_pairs`). Time and memory are linear in the update; the
     state is asked for only where ids alone do not decide: for an update that refers to a document
-    with such characters, and for one that inserts between a client's later and earlier text.
+    with such characters, for one that inserts between a client's later and earlier text, and for
+    one of many structs. That one may take time for each of `STEPS_MOST` steps.
 
     One thing is left to whoever applies it. A forged update can name a place that no device could
     mean, though both ends are there; the text is then another one once the document was stored and
     loaded, and the same in both libraries. So the text to go by is that of the loaded document.
 
     Raises `DocumentMalformed` for bytes that are no update, `DocumentUnsupported` for one that
-    writes more than text, `InvalidContent` for text that a note can't hold, and
-    `DocumentDependencyMissing` where it names what neither the document nor the update holds.
+    writes more than text, `InvalidContent` for text that a note can't hold,
+    `DocumentDependencyMissing` where it names what neither the document nor the update holds, and
+    `DocumentTooLarge` for more structs, ranges or steps than are taken at once.
     """
     reading = UpdateReading(update, have)
+    if reading.structs > STRUCTS_MOST or reading.ranges > RANGES_MOST:
+        raise DocumentTooLarge(
+            f"The update has {reading.structs} structs and {reading.ranges} deleted ranges: "
+            f"{STRUCTS_MOST} and {RANGES_MOST} are taken at most. {_FEWER}"
+        )
     if reading.waits:
         check_order(reading.waits, reading.end)
     document: UpdateReading | None = None
@@ -75,7 +95,22 @@ def check_update(
         _check_pairs({client: [have.get(client, 0)] for client in reading.pairs}, reading.pairs)
     if document is not None and reading.inverted:
         _check_inverted(reading, document)
-    return CheckedUpdate(reading.structs, reading.end, reading.changes)
+    if reading.new > _FEW:
+        _check_work(reading, update, state())
+    # Each names two places at most, and each place cuts one struct in two.
+    pieces = 3 * reading.new + 2 * reading.ranges
+    return CheckedUpdate(reading.structs, reading.end, reading.changes, pieces)
+
+
+def _check_work(reading: UpdateReading, update: bytes, state: bytes) -> None:
+    """Refuse what takes too long to be put in, or to be loaded once it is in."""
+    if steps_bound(reading.new, len(state) + len(update)) <= STEPS_MOST:
+        return
+    if integration_steps(state, update) > STEPS_MOST or loading(state, update).steps > STEPS_MOST:
+        raise DocumentTooLarge(
+            "The edits of the update stand with too many others at one place, or cut the text too "
+            f"often from behind: it takes more than {STEPS_MOST} steps to bring them in. {_FEWER}"
+        )
 
 
 def _check_pairs(cuts: Mapping[int, Sequence[int]], pairs: Mapping[int, Sequence[int]]) -> None:

@@ -54,6 +54,8 @@ class UpdateReading:
 
     Attributes:
         structs: how many structs there are.
+        new: how many of them bring something new.
+        ranges: how many ranges it deletes.
         end: the state vector of the document with the update.
         changes: whether there is a new struct or a deletion.
         cuts: the clocks before which an item is cut apart, by client.
@@ -68,7 +70,7 @@ class UpdateReading:
     """
 
     def __init__(self, update: bytes, have: StateVector) -> None:
-        self.structs = 0
+        self.structs = self.new = self.ranges = 0
         self.end = dict(have)
         self.changes = False
         self.cuts: defaultdict[int, list[int]] = defaultdict(list)
@@ -169,6 +171,7 @@ class UpdateReading:
             clock = after
             if clock > end:
                 end = clock
+                self.new += 1
         if end > known:
             self.changes = True
             self.end[client] = end
@@ -218,11 +221,18 @@ class UpdateReading:
             if client in seen:
                 raise DocumentMalformed(f"A client has two lists of deletions: {_RESEND}")
             seen.add(client)
+            self.ranges += count
             held, cuts = end.get(client, 0), self.cuts[client]
+            before = 0
             for _ in range(count):
                 clock, at = read_varint(update, at)
+                if clock < before:
+                    # The libraries sort them. In another order each costs pycrdt all the text.
+                    raise DocumentMalformed(
+                        f"The deletions of a client are not in order, or overlap: {_RESEND}"
+                    )
                 length, at = read_varint(update, at)
-                after = _after(clock, length)
+                before = after = _after(clock, length)
                 if after > held:
                     raise dependency_missing("a deletion of what was written", client, held)
                 cuts += clock, after

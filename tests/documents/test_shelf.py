@@ -1,6 +1,7 @@
 """The shelf: what was used last stays, within a bound of memory."""
 
 from octavo.documents import LiveDocument, Shelf
+from octavo.documents.growth import Growth
 from octavo.documents.shelf import Kept
 from octavo.model.identity import ContentId, FileId, WorkspaceId
 from octavo.model.initial_document import initial
@@ -10,7 +11,7 @@ VAULT = WorkspaceId("vault")
 
 def kept(text: str) -> Kept:
     document = initial(ContentId("c"), text)
-    return Kept(LiveDocument(document, 7), document, len(text))
+    return Kept(LiveDocument(document, 7), document, len(text), Growth(0, 0))
 
 
 def on_shelf(shelf: Shelf, *names: str) -> list[str]:

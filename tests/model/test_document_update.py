@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.document_update import CheckedUpdate
 from octavo.model.refusal import DocumentDependencyMissing, Refusal
 from octavo.model.state_vector import read_state_vector
 from tests.yjs.checking import decided
@@ -101,7 +100,7 @@ def needs(update: Update) -> dict[int, int]:
         (written(MOUSE, 0, text("typed")), 1, {}, False),
         (written(MOUSE, 0, skip(8), text("x", (MOUSE, 2), (MOUSE, 3))), 2, {MOUSE: 9}, True),
         (Update(deleted=[(MOUSE, [(0, 8)])]), 0, {}, True),
-        (Update(deleted=[(MOUSE, [(4, 2), (0, 8)])]), 0, {}, True),
+        (Update(deleted=[(MOUSE, [(0, 2), (2, 1), (5, 3)])]), 0, {}, True),
         (Update(deleted=[(MOUSE, [])]), 0, {}, False),
         (Update([Section(CAT, 0, [text("x")])], [(CAT, [(0, 1)])]), 1, {CAT: 1}, True),
         # The client that is named first waits for the other, which waits for nothing.
@@ -123,4 +122,5 @@ def needs(update: Update) -> dict[int, int]:
 def test_update_accepted_tells_what_it_does(
     update: Update, structs: int, vector: dict[int, int], changes: bool
 ) -> None:
-    assert decided(update.encoded(), HAVE, STATE) == CheckedUpdate(structs, HAVE | vector, changes)
+    told = decided(update.encoded(), HAVE, STATE)
+    assert told[:3] == (structs, HAVE | vector, changes)
