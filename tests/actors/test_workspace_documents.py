@@ -6,10 +6,11 @@ import pytest
 import trio
 
 from octavo.actors.workspace_messages import Lacking, NotAccepted, NotKept
-from octavo.documents import DocumentLimits
+from octavo.documents import DocumentLimits, growth
 from octavo.model.changeset import Save, Update
 from octavo.model.document import DocumentUpdate
 from octavo.model.identity import Epoch, FileId
+from octavo.model.integration import Loading
 from octavo.model.refusal import (
     DocumentTooLarge,
     DocumentUnsupported,
@@ -177,6 +178,31 @@ async def test_history_is_shed_and_the_text_stays() -> None:
         assert found.epoch == device.epoch
         take(late, found)
         assert late.text == device.text
+
+
+async def test_document_that_small_saves_made_dear_sheds_its_history(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(growth, "STEPS_MOST", 40)
+    counted: list[int] = []
+
+    def loading(state: bytes) -> Loading:
+        counted.append(len(state))
+        return Loading(steps=41 if len(counted) == 3 else 40, pieces=len(counted))
+
+    monkeypatch.setattr(growth, "loading", loading)
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        epochs = [device.epoch]
+        while len(counted) < 3:
+            device.insert(2, "x")
+            await rig.push(save_of(device))
+            take(device, await lacking(rig, device))
+            epochs.append(device.epoch)
+        assert len(set(epochs[:-1])) == 1
+        assert epochs[-1] != epochs[0]
+        assert device.text == await text_of(rig, "a") == "st" + "x" * (len(epochs) - 1) + "art"
 
 
 async def test_save_behind_one_that_shed_the_history_is_of_another_generation() -> None:
