@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from octavo import __version__
+from octavo.store.migrations import shipped
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.server import PATIENCE, Server, serving, start
 
@@ -39,10 +40,11 @@ def exchange(
         connection.close()
 
 
+NEWEST = len(shipped())
 REQUIRED = {
     "configuration": "The settings were read and checked.",
     "database": "The database answers.",
-    "migrations": "The schema has version 1, this program knows 1.",
+    "migrations": f"The schema has version {NEWEST}, this program knows {NEWEST}.",
     "blobs": "The data folder can be written to.",
 }
 

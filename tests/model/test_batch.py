@@ -1,5 +1,6 @@
 """Batches of changesets over one tree: each sees those before, and all can be taken back."""
 
+from contextlib import suppress
 from itertools import count, pairwise
 
 import pytest
@@ -7,8 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.batch import Batch, portions
-from octavo.model.changeset import Changeset, Delete, Operation, fingerprint, first_repeated
-from octavo.model.identity import FileId, MutationId, Position
+from octavo.model.changeset import (
+    Changeset,
+    Delete,
+    Operation,
+    Restore,
+    Save,
+    fingerprint,
+    first_repeated,
+)
+from octavo.model.content import note_text
+from octavo.model.identity import Epoch, FileId, MutationId, Position
 from octavo.model.path import path_key
 from octavo.model.refusal import PathConflict, Refusal
 from octavo.model.tree import Tree
@@ -16,8 +26,9 @@ from tests.model.making import AUTHOR, Vault
 
 FILES = ["a", "b", "c"]
 PATHS = ["a.md", "A.md", "b.md", "b.md/c.md", "d/e.md"]
+KINDS = ["create", "update", "move", "save", "spoilt", "delete", "restore", "give back", "purge"]
 STEP = st.tuples(
-    st.sampled_from(["create", "update", "move", "delete", "restore", "purge"]),
+    st.sampled_from(KINDS),
     st.sampled_from(FILES),
     st.sampled_from(PATHS),
 )
@@ -36,6 +47,12 @@ def operation(vault: Vault, step: tuple[str, str, str]) -> Operation:
             return vault.update(file, text=path)
         case "move":
             return vault.update(file, path=path)
+        case "save":
+            return Save(FileId(file), Epoch("e"), path.encode())
+        case "spoilt":
+            return Save(FileId(file), Epoch("e"), b"!" + path.encode())
+        case "give back":
+            return Restore(FileId(file), vault.tag(file), content=note_text(f"{path} as it was"))
         case "delete":
             return vault.delete(file)
         case "restore":
@@ -82,6 +99,23 @@ def test_batch_that_is_taken_back_leaves_the_tree_as_it_was(
     batch.take_back()
     assert vault.tree.heads == heads
     assert places(vault.tree) == taken
+
+
+@given(st.lists(st.lists(STEP, min_size=1, max_size=3), max_size=8))
+def test_documents_have_the_texts_of_the_heads_whatever_is_refused(
+    changesets: list[list[tuple[str, str, str]]],
+) -> None:
+    vault = Vault()
+    for steps in changesets:
+        operations = [operation(vault, step) for step in steps]
+        if first_repeated(operations) is None:
+            with suppress(Refusal):
+                vault.push(*operations)
+        for head in vault.tree.heads.values():
+            if head.state == "purged":
+                assert head.file_id not in vault.documents.texts
+            else:
+                assert note_text(vault.documents.texts[head.file_id]).digest == head.digest
 
 
 def test_later_changeset_sees_the_earlier_one() -> None:
