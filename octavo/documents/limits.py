@@ -13,8 +13,7 @@ class DocumentLimits(NamedTuple):
             begins without its history.
         history_free: bytes that a document may have in any case.
         history_most: bytes that a document may have beside its text, however long that is. A
-            document is loaded behind each batch of updates, and that holds up everybody: some
-            10 ms for each 100,000 bytes of history.
+            document is loaded behind each batch of updates, and that holds up everybody.
     """
 
     update: int = 2 * 1024 * 1024
