@@ -4,8 +4,9 @@ import logging
 
 import trio
 
+from octavo.model.identity import WorkspaceId
 from octavo.store import Store, StoreError
-from octavo.store.scripts.indexing import index_some
+from octavo.store.scripts.catching_up import index_some, waiting
 
 QUIET = 1.0
 """Seconds between a change and the taking in: what is saved often meanwhile is taken in once."""
@@ -25,28 +26,37 @@ class Indexer:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._changed: set[WorkspaceId] = set()
         self._wake = trio.Event()
 
-    def wake(self) -> None:
-        """Something was changed."""
+    def wake(self, workspace_id: WorkspaceId) -> None:
+        """Something was changed in the workspace."""
+        self._changed.add(workspace_id)
         self._wake.set()
 
     async def run(self) -> None:
         """Take in what there is, until cancelled; a step that is under way then is kept or not."""
+        next_look = trio.current_time()
         while True:
-            self._wake = trio.Event()
             try:
+                if trio.current_time() >= next_look:
+                    self._changed.update(await self._store.read_much(waiting()))
+                    next_look = trio.current_time() + LOOK_EVERY
                 await self._take_in_all()
             except StoreError as error:
                 _log.info("words are taken into the index later: %s", error)
                 await trio.sleep(QUIET)
-            with trio.move_on_after(LOOK_EVERY):
+            with trio.move_on_at(next_look):
                 await self._wake.wait()
             await trio.sleep(QUIET)
 
     async def _take_in_all(self) -> None:
-        more = True
-        while more:
-            began = trio.current_time()
-            more = await self._store.write(index_some())
-            await trio.sleep(max(SHORTEST_PAUSE, trio.current_time() - began))
+        self._wake = trio.Event()
+        left, self._changed = sorted(self._changed), set()
+        try:
+            while left:
+                began = trio.current_time()
+                left = await self._store.write(index_some(left))
+                await trio.sleep(max(SHORTEST_PAUSE, trio.current_time() - began))
+        finally:
+            self._changed.update(left)

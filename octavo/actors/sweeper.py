@@ -5,8 +5,8 @@ import logging
 import trio
 
 from octavo.store import Store, StoreError
-from octavo.store.scripts.indexing import erase_some
 from octavo.store.scripts.sweeping import sweep
+from octavo.store.scripts.wording import erase_some
 
 LOOK_EVERY = 600.0
 """Seconds between two looks for what another process left."""

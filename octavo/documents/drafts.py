@@ -72,7 +72,9 @@ class Drafts:
             if kept is None:
                 lacking.append(file_id)
             else:
-                self._put(file_id, kept.live, kept.stored, kept.stored, kept.growth)
+                live, stored, text, growth, pairs = kept
+                size = len(stored.state)
+                self._drafts[file_id] = Draft(live, text, stored, size, pairs, stored, growth)
         return lacking
 
     def bring(self, file_id: FileId, kept: KeptDocument) -> None:
@@ -207,7 +209,9 @@ class Drafts:
             stored = self._changed.get(file_id, draft.stored)
             if stored is not None:
                 self._shelf.put(
-                    self._id, file_id, Kept(draft.live, stored, len(draft.text), draft.growth)
+                    self._id,
+                    file_id,
+                    Kept(draft.live, stored, draft.text, draft.growth, draft.pairs),
                 )
 
     def _put(
@@ -216,11 +220,9 @@ class Drafts:
         live: LiveDocument,
         base: KeptDocument,
         stored: KeptDocument | None,
-        growth: Growth | None = None,
     ) -> None:
         pairs, text, size = may_hold_pairs(base.state), live.text, len(base.state)
-        if growth is None:
-            growth = Growth.unknown(size, len(text))
+        growth = Growth.unknown(size, len(text))
         self._drafts[file_id] = Draft(live, text, base, size, pairs, stored, growth)
 
     def _draft(self, file_id: FileId) -> Draft:

@@ -18,14 +18,16 @@ class Kept(NamedTuple):
     """A live document as it is stored, too.
 
     Attributes:
-        size: of its text, in characters.
+        text: that it has; to ask the live document for it is dear.
         growth: what it takes to load.
+        pairs: whether it may hold characters past U+FFFF.
     """
 
     live: LiveDocument
     stored: KeptDocument
-    size: int
+    text: str
     growth: Growth
+    pairs: bool
 
 
 class Shelf:
@@ -62,5 +64,5 @@ class Shelf:
 
 
 def _weight(kept: Kept) -> int:
-    state = len(kept.stored.state)
-    return _OWN + state + _TIMES * max(0, state - kept.size)
+    state, text = len(kept.stored.state), len(kept.text)
+    return _OWN + state + text + _TIMES * max(0, state - text)

@@ -10,11 +10,11 @@ What the allowance does not cover stays one stretch, replaced as a whole: coarse
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
-from rapidfuzz.distance import Indel
+from rapidfuzz.distance import Indel, Postfix, Prefix
 
 Unit = Literal["line", "word", "character"]
 
@@ -33,7 +33,6 @@ _LINE_WORK = 512
 _WORD_WORK = 384
 """Cells that cutting costs: for a line, and for each character that is cut into words."""
 _ROUNDS = 3
-_LONGEST_STEP = 1 << 20
 
 # A letter or sign of a script that sets no spaces, each a unit of its own.
 _IDEOGRAPHS = (
@@ -97,34 +96,12 @@ def stretches(old: str, new: str, within: Stretch, units: Sequence[Unit]) -> lis
 
 def common_prefix(old: str, new: str) -> int:
     """Answer how many characters both texts begin with."""
-    return _farthest(lambda low, high: old[low:high] == new[low:high], min(len(old), len(new)))
+    return int(Prefix.similarity(old, new))
 
 
 def common_suffix(old: str, new: str, prefix: int = 0) -> int:
     """Answer how many characters both texts end with, behind the first ``prefix`` of each."""
-    old_end, new_end = len(old), len(new)
-    return _farthest(
-        lambda low, high: (
-            old[old_end - high : old_end - low] == new[new_end - high : new_end - low]
-        ),
-        min(old_end, new_end) - prefix,
-    )
-
-
-def _farthest(same: Callable[[int, int], bool], most: int) -> int:
-    """Answer how far from 0 all is the same, comparing slices: a loop over characters is slow."""
-    low, step = 0, 256
-    while low < most and same(low, high := min(low + step, most)):
-        low, step = high, min(2 * step, _LONGEST_STEP)
-    if low == most:
-        return most
-    while high - low > 1:
-        middle = (low + high) // 2
-        if same(low, middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return int(Postfix.similarity(old[prefix:], new[prefix:]))
 
 
 def is_attached(character: str) -> bool:

@@ -57,14 +57,24 @@ def edits_between(old: str, new: str) -> list[Edit]:
     prefix = common_prefix(old, new)
     suffix = common_suffix(old, new, prefix)
     whole = Stretch(prefix, len(old) - suffix, prefix, len(new) - suffix)
-    cells = (whole.old_end - whole.old_start) * (whole.new_end - whole.new_start)
-    found = _apart(stretches(old, new, whole, _UNITS if cells > _SMALL else _UNITS[-1:]))
+    found = _stretches(old, new, whole)
     if not (old.isascii() and new.isascii()):
         found = _apart(_with_marks(old, new, found))
     found = _few(found)
     if old.isascii():
         return [Edit(each[0], each[1] - each[0], new[each[2] : each[3]]) for each in found]
     return _in_bytes(old, new, found)
+
+
+def _stretches(old: str, new: str, whole: Stretch) -> list[Stretch]:
+    before, after = whole.old_end - whole.old_start, whole.new_end - whole.new_start
+    if before == after == 0:
+        return []
+    if min(before, after) < KEPT:
+        # It begins and ends with what differs, so that too little stands between any two edits.
+        return [whole]
+    units = _UNITS if before * after > _SMALL else _UNITS[-1:]
+    return _apart(stretches(old, new, whole, units))
 
 
 def _few(found: list[Stretch]) -> list[Stretch]:

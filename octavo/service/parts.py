@@ -78,7 +78,7 @@ def add_parts(root: Supervisor, settings: Settings, engine: Engine) -> Parts:
 
     def announce(workspace_id: WorkspaceId, position: Position) -> None:
         hub.announce(workspace_id, position)
-        indexer.wake()
+        indexer.wake(workspace_id)
 
     async def index(worker: WorkerContext) -> None:
         await indexer.run()

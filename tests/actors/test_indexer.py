@@ -7,7 +7,7 @@ import trio
 
 from octavo.actors.indexer import LOOK_EVERY, QUIET, Indexer
 from octavo.model.identity import WorkspaceId
-from octavo.store.scripts.indexing import waiting
+from octavo.store.scripts.catching_up import waiting
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.actors.test_sweeper import Fickle
 from tests.actors.workspace_rig import VAULT, found_vault, note, serving
@@ -35,7 +35,7 @@ async def test_words_are_taken_in_soon_behind_a_change(
         await trio.sleep(QUIET / 2)
         await rig.push(*(note(f"n{n}", f"{n}.md", "x" * 20_000) for n in range(20)))
         assert await left(engine) == [VAULT]
-        indexer.wake()
+        indexer.wake(VAULT)
         await trio.sleep(QUIET / 2)
         assert await left(engine) == [VAULT]
         await trio.sleep(QUIET)
@@ -67,7 +67,7 @@ async def test_indexer_goes_on_behind_a_failure(
         indexer = Indexer(fickle)
         nursery.start_soon(indexer.run)
         await trio.sleep(QUIET / 2)
-        indexer.wake()
+        indexer.wake(VAULT)
         assert await left(engine) == [VAULT]
         await trio.sleep(3 * QUIET)
         assert await left(engine) == []

@@ -11,7 +11,7 @@ VAULT = WorkspaceId("vault")
 
 def kept(text: str) -> Kept:
     document = initial(ContentId("c"), text)
-    return Kept(LiveDocument(document, 7), document, len(text), Growth(0, 0))
+    return Kept(LiveDocument(document, 7), document, text, Growth(0, 0), pairs=False)
 
 
 def on_shelf(shelf: Shelf, *names: str) -> list[str]:
@@ -26,7 +26,7 @@ def on_shelf(shelf: Shelf, *names: str) -> list[str]:
 
 
 def test_document_that_was_used_longest_ago_makes_room() -> None:
-    shelf = Shelf(7, 3 * 12_000)
+    shelf = Shelf(7, 3 * 15_000)
     for name in "abc":
         shelf.put(VAULT, FileId(name), kept("x" * 5000))
     assert on_shelf(shelf, "a", "b", "c") == ["a", "b", "c"]
@@ -44,7 +44,7 @@ def test_document_is_taken_by_one_alone() -> None:
 
 
 def test_document_that_is_put_again_counts_once() -> None:
-    shelf = Shelf(7, 20_000)
+    shelf = Shelf(7, 30_000)
     for _ in range(10):
         shelf.put(VAULT, FileId("a"), kept("x" * 5000))
     shelf.put(VAULT, FileId("b"), kept("x" * 5000))

@@ -19,8 +19,8 @@ from octavo.model.changeset import (
 from octavo.model.content import note_text
 from octavo.model.identity import Epoch, FileId
 from octavo.model.receipt import Receipt
+from octavo.store.scripts.catching_up import index_some
 from octavo.store.scripts.files import WholeFile, revision, revisions_of, whole_file
-from octavo.store.scripts.indexing import index_some
 
 from .asking import Asking, NothingDone, Unsettled
 from .ledger import NOTES, POISON, SHARED, Ledger, Written
@@ -86,7 +86,7 @@ class Editor:
             else:
                 await self._synchronize(file_id, random)
                 # As before a search.
-                take_in = index_some(SHARED)
+                take_in = index_some([SHARED])
                 await self._asking.ask(random, lambda process, _: process.store.write(take_in))
 
     async def make(self, random: Random) -> None:

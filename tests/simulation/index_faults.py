@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from octavo.model.search import parse_query, tokens_of
 from octavo.model.search.tokens import name_tokens
 from octavo.store import Script, Store, Transaction
-from octavo.store.scripts.indexing import index_some
+from octavo.store.scripts.catching_up import index_some, waiting
 from octavo.store.transaction import Matching
 
 from .kept import Kept
@@ -41,8 +41,9 @@ async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str
 
 
 async def _catch_up(disk: Store) -> None:
-    while await disk.write(index_some()):
-        pass
+    left = await disk.read(waiting())
+    while left:
+        left = await disk.write(index_some(left))
 
 
 def _words(workspace: Kept) -> list[str]:
@@ -95,7 +96,4 @@ async def _forget(transaction: Transaction) -> None:
     for table in _TABLES:
         await transaction.execute(f"DELETE FROM {table}")
     await transaction.execute("INSERT INTO search (search) VALUES ('delete-all')")
-    await transaction.execute(
-        "INSERT INTO unindexed (workspace_id, file_id, position)"
-        " SELECT workspace_id, file_id, position FROM files WHERE state = 'live'"
-    )
+    await transaction.execute("DELETE FROM word_cursors")

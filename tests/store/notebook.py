@@ -20,7 +20,8 @@ from octavo.model.plan import Change
 from octavo.model.revision import Revision
 from octavo.model.search import parse_query, ranked
 from octavo.store import Script, Store, Transaction, Value
-from octavo.store.scripts.indexing import index_changes, index_some
+from octavo.store.scripts.catching_up import index_some, waiting
+from octavo.store.scripts.indexing import index_changes
 from octavo.store.scripts.rows import COLUMNS, COUNT, values_of
 from octavo.store.scripts.searching import candidates
 
@@ -116,8 +117,16 @@ class Notebook:
         """What keeps changes as one commit does, in their order."""
 
         async def script(transaction: Transaction) -> None:
+            await transaction.execute(
+                "UPDATE workspaces SET position = position + 1 WHERE id = $1", self.workspace_id
+            )
+            found = await transaction.fetch_one(
+                "SELECT position FROM workspaces WHERE id = $1", self.workspace_id
+            )
+            assert found is not None
             for change in changes:
-                row = (self.workspace_id, *values_of(change.head))
+                head = replace(change.head, position=Position(found[0]))
+                row = (self.workspace_id, *values_of(head))
                 await transaction.execute(
                     "DELETE FROM files WHERE workspace_id = $1 AND file_id = $2", *row[:2]
                 )
@@ -160,9 +169,13 @@ class Notebook:
     async def catch_up(self) -> int:
         """Have all words taken in; answer with how many steps."""
         steps = 1
-        while await self.store.write(index_some(self.workspace_id)):
+        while await self.store.write(index_some([self.workspace_id])):
             steps += 1
         return steps
+
+    async def is_waiting(self) -> bool:
+        """Whether there are words to be taken in."""
+        return bool(await self.store.read(waiting([self.workspace_id])))
 
     async def search(self, query: str, folder: str | None = None) -> list[str]:
         """The ids of the files that match, the best first."""

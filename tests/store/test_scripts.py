@@ -183,7 +183,7 @@ class Scripts:
     ) -> None:
         made = planned(Tree(), 0, "m", *creates(500))
         await store.write(keep(VAULT, Position(0), [made], 7))
-        assert store.statements == 9
+        assert store.statements == 8
         file_ids = [change.head.file_id for change in made.changes]
         revision_ids = [change.head.revision_id for change in made.changes]
         heads, revisions = await store.read_much(files.files(VAULT, file_ids, revision_ids, ROOMY))
@@ -200,7 +200,7 @@ class Scripts:
         tree = Tree()
         plans = [planned(tree, n, f"m{n}", each) for n, each in enumerate(creates(60))]
         await store.write(keep(VAULT, Position(0), plans, 7))
-        assert store.statements == 10
+        assert store.statements == 9
         names = [MutationId(f"m{n}") for n in range(60)]
         found = await store.read_much(receipts(VAULT, [*names, MutationId("none")]))
         assert store.statements == 2
@@ -301,9 +301,9 @@ class Scripts:
         steps = 0
         while await store.write(sweep()):
             steps += 1
-        # Three for the indexes, one for revisions and texts, one for each other table with rows,
-        # and the last.
-        assert steps == 6
+        # One for the links, one for revisions and texts, one for each other table with rows, and
+        # the last.
+        assert steps == 5
         for table in ("contents", "files", "revisions", "receipts", "members"):
             assert await rows_of(store, table) == {other}
         assert await rows_of(store, "deleted_workspaces", "id") == set()

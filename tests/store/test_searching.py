@@ -6,7 +6,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
-import trio
 
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.search import MOST_TOKENS, parse_query
@@ -14,14 +13,6 @@ from octavo.store import Store, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.postgres import search as postgres_search
 from octavo.store.postgres.search import MOST_POSITIONS, PIECE, pieces_of
-from octavo.store.scripts.indexing import (
-    SLICE_BYTES,
-    erase_later,
-    erase_some,
-    forget_some,
-    index_some,
-    waiting,
-)
 from octavo.store.scripts.searching import MOST_FOUND, candidates, workspaces_of
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.connection import connect
@@ -246,109 +237,6 @@ class Searches:
         await vault.keep(*made)
         assert (await vault.search("tide"))[0] == "old"
 
-    async def test_files_from_before_become_found_step_by_step(self, vault: Notebook) -> None:
-        vault.indexed = False
-        for number in range(450):
-            change = vault.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]] red")
-            await vault.keep(change)
-        await vault.execute(
-            "INSERT INTO unindexed (workspace_id, file_id, position)"
-            " SELECT workspace_id, file_id, 0 FROM files UNION SELECT 'gone', 'x', 0"
-        )
-        vault.indexed = True
-        await vault.write("f001", "blue")
-        await vault.delete("f002")
-        steps = 1
-        while await vault.store.write(index_some()):
-            steps += 1
-        assert steps == 5
-        assert await vault.count("unindexed") == 0
-        assert len(await vault.search("red")) == 448
-        assert await vault.search("blue") == ["f001"]
-        assert (await vault.count("indexed"), await vault.count("worded")) == (449, 449)
-        assert await vault.count("links") == 448
-
-    async def test_commits_leave_word_and_one_note_is_taken_in_once(self, vault: Notebook) -> None:
-        other = await Notebook(vault.store, OTHER).open()
-        for number in range(3):
-            await vault.write("a", f"red {number}")
-        await vault.write("b", "red")
-        assert (await vault.count("unindexed"), await vault.count("worded")) == (2, 0)
-        assert await vault.store.read(waiting([VAULT, OTHER])) == [VAULT]
-        assert await other.catch_up() == await vault.catch_up() == 1
-        assert (await vault.count("unindexed"), await vault.count("worded")) == (0, 2)
-        assert await vault.store.read(waiting([VAULT, OTHER])) == []
-        assert await vault.search("red 2") == ["a"]
-
-    async def test_note_saved_while_it_is_taken_in_is_found_as_it_is(self, vault: Notebook) -> None:
-        async def save() -> None:
-            for number in range(15):
-                await vault.write("a", f"red{number}", f"p{number}.md")
-
-        async def take_in() -> None:
-            for _ in range(15):
-                await vault.catch_up()
-
-        async with trio.open_nursery() as nursery:
-            for call in (save, take_in, take_in):
-                nursery.start_soon(call)
-        assert await vault.search("red14 p14") == ["a"]
-        for number in range(14):
-            assert await vault.search(f'"red{number}"') == []
-        assert (await vault.count("worded"), await vault.count("unindexed")) == (1, 0)
-
-    async def test_little_text_is_taken_in_at_once(self, vault: Notebook) -> None:
-        for number in range(5):
-            await vault.write(f"f{number}", "red " * (SLICE_BYTES // 8))
-        assert await vault.catch_up() == 3
-
-    async def test_words_of_a_purged_note_go_with_its_commit(self, vault: Notebook) -> None:
-        await vault.write("a", "red")
-        await vault.catch_up()
-        await vault.delete("a")
-        assert await vault.count("worded") == 1
-        await vault.purge("a")
-        assert await vault.count("worded") == 0
-        assert await vault.search("red") == []
-
-    async def test_words_that_are_to_be_erased_are_erased_step_by_step(
-        self, vault: Notebook
-    ) -> None:
-        assert not await vault.store.write(erase_some())
-        for number in range(40):
-            await vault.write(f"f{number}", f"tide w{number} " * 50)
-        await vault.catch_up()
-        await vault.delete("f7")
-        await vault.catch_up()
-        await vault.store.write(erase_later)
-        while await vault.store.write(erase_some()):
-            await vault.write("more", "tide")
-        assert not await vault.store.write(erase_some())
-        assert await vault.search("w7") == []
-        assert await vault.search("w8 tide") == ["f8"]
-        assert len(await vault.search("tide")) >= 39
-
-    async def test_deleted_workspace_is_forgotten_slice_by_slice(self, vault: Notebook) -> None:
-        other = await Notebook(vault.store, OTHER).open()
-        for notebook in (vault, other):
-            for number in range(25):
-                await notebook.write(f"f{number}", "red [[f1]]")
-            await notebook.catch_up()
-            await notebook.write("late", "red")
-
-        async def forget(transaction: Transaction) -> bool:
-            return await forget_some(transaction, VAULT)
-
-        steps = 0
-        while await vault.store.write(forget):
-            steps += 1
-        # Two for the words, one for the links, one for the note that waits.
-        assert steps == 4
-        for table in ("indexed", "places", "links", "unindexed", "worded"):
-            assert await vault.count(table) == 0
-            assert await other.count(table) > 0
-        assert len(await other.search("red")) == 26
-
 
 @asynccontextmanager
 async def on_sqlite() -> AsyncIterator[Store]:
@@ -363,27 +251,6 @@ class TestSearchingOnSqlite(Searches):
     @pytest.fixture
     def opened(self) -> Opened:
         return on_sqlite
-
-    async def test_words_that_were_erased_stand_nowhere_in_the_index(self, vault: Notebook) -> None:
-        async def held(transaction: Transaction) -> bool:
-            rows = await transaction.fetch_all("SELECT block FROM search_data")
-            return any(b"secret" in row[0] for row in rows)
-
-        for number in range(40):
-            await vault.write(f"f{number}", f"secretary{'' if number == 7 else number} " * 50)
-            await vault.catch_up()
-        await vault.write("f7", "xsecretx")
-        await vault.catch_up()
-        await vault.delete("f7")
-        for number in range(40):
-            if number != 7:
-                await vault.write(f"f{number}", "tide")
-        await vault.catch_up()
-        assert await vault.store.read(held)
-        await vault.store.write(erase_later)
-        while await vault.store.write(erase_some()):
-            await vault.write("more", "tide")
-        assert not await vault.store.read(held)
 
     async def test_search_takes_no_more_steps_for_what_other_workspaces_hold(
         self, tmp_path: Path

@@ -19,7 +19,7 @@ from octavo.http.problems import InvalidRequest, NotFound
 from octavo.model.identity import WorkspaceId
 from octavo.model.search import InvalidQuery, Query, Ranked, parse_query, ranked, snippets_of
 from octavo.store import Store, StoreUnavailable
-from octavo.store.scripts.indexing import index_some, waiting
+from octavo.store.scripts.catching_up import index_some, waiting
 from octavo.store.scripts.searching import Found, candidates, workspaces_of
 
 CATCH_UP_SECONDS = 5.0
@@ -165,9 +165,9 @@ async def catch_up(store: Store, workspaces: Sequence[WorkspaceId]) -> bool:
     """
     with trio.move_on_after(CATCH_UP_SECONDS):
         try:
-            for workspace_id in await store.read(waiting(workspaces)):
-                while await store.write(index_some(workspace_id)):
-                    pass
+            left = await store.read(waiting(workspaces))
+            while left:
+                left = await store.write(index_some(left))
         except StoreUnavailable:
             # It takes no changes, as a full disk does; what was taken in can be searched.
             return False

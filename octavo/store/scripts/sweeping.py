@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from octavo.model.feed import page_end
 from octavo.model.identity import WorkspaceId
-from octavo.store.scripts.indexing import erase_later, forget_some
+from octavo.store.scripts.indexing import forget_some
+from octavo.store.scripts.wording import erase_later
 from octavo.store.transaction import Row, Script, Transaction
 
 MOST_ROWS = 500

@@ -12,7 +12,7 @@ from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.revision import Revision
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.taking_in import each_row, stored_title
-from octavo.store.transaction import IndexedNote, Transaction, Value
+from octavo.store.transaction import IndexedNote, Script, Transaction, Value
 
 _WORDED = """
     SELECT file_id, number, content_id, path, title FROM worded
@@ -106,3 +106,25 @@ async def _drop(
 
 def _row(workspace_id: WorkspaceId, head: Revision, number: int, title: str) -> tuple[Value, ...]:
     return workspace_id, head.file_id, number, head.content_id, head.path, title
+
+
+async def erase_later(transaction: Transaction) -> None:
+    """Have `erase_some` overwrite the words of notes that were taken out, as of those purged."""
+    await transaction.execute("UPDATE erasing SET state = 1 WHERE state <> 1")
+
+
+def erase_some() -> Script[bool]:
+    """Overwrite some of the words that were asked to be erased; answer whether there may be more.
+
+    An index marks what is taken out of it, and keeps it until it is next put in order there.
+    """
+
+    async def script(transaction: Transaction) -> bool:
+        found = await transaction.fetch_one("SELECT state FROM erasing")
+        if found is None or not found[0]:
+            return False
+        more = await transaction.merge_words(begin=found[0] == 1)
+        await transaction.execute("UPDATE erasing SET state = $1", 2 if more else 0)
+        return more
+
+    return script

@@ -1,0 +1,196 @@
+"""Words are taken in behind the commits: step by step, each note once, and out when purged."""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+import trio
+
+from octavo.model.identity import WorkspaceId
+from octavo.store import Store, Transaction
+from octavo.store.postgres import open_postgres
+from octavo.store.scripts.catching_up import SLICE_BYTES, index_some, waiting
+from octavo.store.scripts.indexing import forget_some
+from octavo.store.scripts.wording import erase_later, erase_some
+from octavo.store.sqlite import open_inline
+from tests.store.notebook import Notebook
+
+Opened = Callable[[], AbstractAsyncContextManager[Store]]
+VAULT = WorkspaceId("vault")
+OTHER = WorkspaceId("other")
+
+
+class CatchingUp:
+    """What holds on every engine; derived classes give the fixture ``opened``."""
+
+    @pytest.fixture
+    async def vault(self, opened: Opened) -> AsyncIterator[Notebook]:
+        async with opened() as store:
+            yield await Notebook(store, VAULT).open()
+
+    async def test_files_from_before_become_found_step_by_step(self, vault: Notebook) -> None:
+        vault.indexed = False
+        for number in range(450):
+            change = vault.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]] red")
+            await vault.keep(change)
+        vault.indexed = True
+        await vault.write("f001", "blue")
+        await vault.delete("f002")
+        assert await vault.catch_up() == 5
+        assert not await vault.is_waiting()
+        assert len(await vault.search("red")) == 448
+        assert await vault.search("blue") == ["f001"]
+        assert (await vault.count("indexed"), await vault.count("worded")) == (449, 449)
+        assert await vault.count("links") == 448
+
+    async def test_note_that_was_saved_often_is_taken_in_once(self, vault: Notebook) -> None:
+        other = await Notebook(vault.store, OTHER).open()
+        for number in range(3):
+            await vault.write("a", f"red {number}")
+        await vault.write("b", "red")
+        assert await vault.count("worded") == 0
+        assert await vault.store.read(waiting([VAULT, OTHER])) == [VAULT]
+        assert await vault.store.read(waiting()) == [VAULT]
+        assert await other.catch_up() == await vault.catch_up() == 1
+        assert await vault.count("worded") == 2
+        assert await vault.store.read(waiting([VAULT, OTHER])) == []
+        assert await vault.store.read(waiting()) == []
+        assert await vault.search("red 2") == ["a"]
+
+    async def test_note_saved_while_it_is_taken_in_is_found_as_it_is(self, vault: Notebook) -> None:
+        async def save() -> None:
+            for number in range(15):
+                await vault.write("a", f"red{number}", f"p{number}.md")
+
+        async def take_in() -> None:
+            for _ in range(15):
+                await vault.catch_up()
+
+        async with trio.open_nursery() as nursery:
+            for call in (save, take_in, take_in):
+                nursery.start_soon(call)
+        assert await vault.search("red14 p14") == ["a"]
+        for number in range(14):
+            assert await vault.search(f'"red{number}"') == []
+        assert (await vault.count("worded"), await vault.is_waiting()) == (1, False)
+
+    async def test_one_commit_of_many_files_is_taken_in_step_by_step(self, vault: Notebook) -> None:
+        made = [
+            vault.change(f"f{number:03}", "created", path=f"{number}.md", text="red")
+            for number in range(250)
+        ]
+        await vault.keep(*made)
+        assert len(await vault.store.write(index_some([VAULT]))) == 1
+        assert await vault.count("worded") == 100
+        await vault.write("f005", "blue")
+        assert await vault.catch_up() == 2
+        assert len(await vault.search("red")) == 249
+        assert await vault.search("blue") == ["f005"]
+
+    async def test_workspaces_are_taken_in_together_within_the_bounds_of_a_step(
+        self, vault: Notebook
+    ) -> None:
+        names = [WorkspaceId(f"w{number}") for number in range(5)]
+        for name in names:
+            notebook = await Notebook(vault.store, name).open()
+            for number in range(30):
+                await notebook.write(f"f{number}", "red")
+        asked = [WorkspaceId("nowhere"), VAULT, *names]
+        assert await vault.store.write(index_some(asked)) == names[3:]
+        assert await vault.store.write(index_some(names[3:])) == []
+        assert await vault.store.read(waiting()) == []
+
+    async def test_little_text_is_taken_in_at_once(self, vault: Notebook) -> None:
+        for number in range(5):
+            await vault.write(f"f{number}", "red " * (SLICE_BYTES // 8))
+        assert await vault.catch_up() == 3
+
+    async def test_words_of_a_purged_note_go_with_its_commit(self, vault: Notebook) -> None:
+        await vault.write("a", "red")
+        await vault.catch_up()
+        await vault.delete("a")
+        assert await vault.count("worded") == 1
+        await vault.purge("a")
+        assert await vault.count("worded") == 0
+        assert await vault.search("red") == []
+
+    async def test_words_that_are_to_be_erased_are_erased_step_by_step(
+        self, vault: Notebook
+    ) -> None:
+        assert not await vault.store.write(erase_some())
+        for number in range(40):
+            await vault.write(f"f{number}", f"tide w{number} " * 50)
+        await vault.catch_up()
+        await vault.delete("f7")
+        await vault.catch_up()
+        await vault.store.write(erase_later)
+        while await vault.store.write(erase_some()):
+            await vault.write("more", "tide")
+        assert not await vault.store.write(erase_some())
+        assert await vault.search("w7") == []
+        assert await vault.search("w8 tide") == ["f8"]
+        assert len(await vault.search("tide")) >= 39
+
+    async def test_deleted_workspace_is_forgotten_slice_by_slice(self, vault: Notebook) -> None:
+        other = await Notebook(vault.store, OTHER).open()
+        for notebook in (vault, other):
+            for number in range(25):
+                await notebook.write(f"f{number}", "red [[f1]]")
+            await notebook.catch_up()
+            await notebook.write("late", "red")
+
+        async def forget(transaction: Transaction) -> bool:
+            return await forget_some(transaction, VAULT)
+
+        steps = 0
+        while await vault.store.write(forget):
+            steps += 1
+        # Two for the words, one for the links, one for the cursor.
+        assert steps == 4
+        for table in ("indexed", "places", "links", "word_cursors", "worded"):
+            assert await vault.count(table) == 0
+            assert await other.count(table) > 0
+        assert len(await other.search("red")) == 26
+
+
+@asynccontextmanager
+async def on_sqlite() -> AsyncIterator[Store]:
+    store = open_inline()
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+class TestCatchingUpOnSqlite(CatchingUp):
+    @pytest.fixture
+    def opened(self) -> Opened:
+        return on_sqlite
+
+    async def test_words_that_were_erased_stand_nowhere_in_the_index(self, vault: Notebook) -> None:
+        async def held(transaction: Transaction) -> bool:
+            rows = await transaction.fetch_all("SELECT block FROM search_data")
+            return any(b"secret" in row[0] for row in rows)
+
+        for number in range(40):
+            await vault.write(f"f{number}", f"secretary{'' if number == 7 else number} " * 50)
+            await vault.catch_up()
+        await vault.write("f7", "xsecretx")
+        await vault.catch_up()
+        await vault.delete("f7")
+        for number in range(40):
+            if number != 7:
+                await vault.write(f"f{number}", "tide")
+        await vault.catch_up()
+        assert await vault.store.read(held)
+        await vault.store.write(erase_later)
+        while await vault.store.write(erase_some()):
+            await vault.write("more", "tide")
+        assert not await vault.store.read(held)
+
+
+class TestCatchingUpOnPostgres(CatchingUp):
+    @pytest.fixture
+    def opened(self, postgres_url: str) -> Opened:
+        return lambda: open_postgres(postgres_url, random=random.Random(3).random)
