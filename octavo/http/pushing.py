@@ -15,7 +15,7 @@ from octavo.http.problems import InvalidRequest
 from octavo.model.changeset import Changeset, Operation, fingerprint
 from octavo.model.document import DocumentUpdate
 from octavo.model.etag import parse_entity_tags
-from octavo.model.identity import Epoch, FileId, MutationId, WorkspaceId
+from octavo.model.identity import Digest, Epoch, FileId, MutationId, WorkspaceId
 from octavo.model.initial_document import NOTHING
 from octavo.model.receipt import Receipt
 
@@ -54,9 +54,14 @@ class Pushing(NamedTuple):
         """
         workspace = WorkspaceId(workspace_id)
         caller = await self.access.require(call, workspace, "write")
+        if mutation_id is MISSING:
+            # Nobody can send another change under a name that nobody else knows.
+            name, told = self.new_id(), Digest("")
+        else:
+            name, told = mutation_id, fingerprint(operations if asked is None else asked)
         changeset = Changeset(
-            MutationId(self.new_id() if mutation_id is MISSING else mutation_id),
-            fingerprint(operations if asked is None else asked),
+            MutationId(name),
+            told,
             caller.account_id,
             operations,
             repeatable=mutation_id is not MISSING,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from octavo.store.transaction import Row, Transaction, Value
 
 # An engine prepares a statement once for each number of names, so there are few numbers.
-_SIZES = (1, 10, 100)
+_SIZES = (1, 3, 10, 30, 100)
 
 
 async def fetch_named(
