@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from octavo.documents.growth import Growth
 from octavo.documents.live import LiveDocument
 from octavo.model.document import KeptDocument
-from octavo.model.document_update import may_hold_pairs
+from octavo.model.document_update import CheckedUpdate, Pairs, pairs_at_sight
 from octavo.model.edits import edits_between
 
 _BYTES_OF_AN_EDIT = 64
@@ -24,7 +24,7 @@ class Draft:
         merged: whether there were updates of devices.
         bound: bytes that its state has at most.
         growth: what it takes to load.
-        pairs: whether it may hold characters past U+FFFF.
+        pairs: of surrogates that it holds, and may have held; None: not known.
         stored: None when it is not in the store.
     """
 
@@ -32,7 +32,7 @@ class Draft:
     text: str
     base: KeptDocument
     bound: int
-    pairs: bool
+    pairs: Pairs | None
     stored: KeptDocument | None
     growth: Growth
     since: tuple[bytes, ...] = ()
@@ -48,13 +48,13 @@ class Draft:
         """What tells the state as it is now; that is dear when it changed."""
         return self.live.state if self.since or self.written else lambda: self.base.state
 
-    def went_on(self, text: str, update: bytes, pieces: int) -> None:
+    def went_on(self, text: str, update: bytes, checked: CheckedUpdate) -> None:
         """Take note that the update of a device was applied, and made ``text`` of it."""
-        self.growth = self.growth.grown(pieces)
+        self.growth = self.growth.grown(checked.pieces)
+        self.pairs = checked.pairs
         self.text, self.merged = text, True
         self.since += (update,)
         self.bound += len(update)
-        self.pairs = self.pairs or may_hold_pairs(update)
 
     def write(self, text: str) -> None:
         """Turn the text into ``text`` by the smallest edits."""
@@ -65,7 +65,9 @@ class Draft:
         for edit in edits:
             inserted = edit.inserted.encode()
             self.bound += len(inserted) + _BYTES_OF_AN_EDIT
-            self.pairs = self.pairs or may_hold_pairs(inserted)
+            if pairs_at_sight(inserted) is None:
+                # Which clocks they got, only the state tells.
+                self.pairs = None
 
     def made_again(self, client: int) -> "Draft":
         """Answer the same, made from its base; it must not be `written`."""

@@ -11,7 +11,7 @@ from octavo.documents.live import LiveDocument
 from octavo.documents.shelf import Kept, Shelf
 from octavo.model.content import NoteText, note_text
 from octavo.model.document import DocumentUpdate, KeptDocument
-from octavo.model.document_update import check_update, may_hold_pairs
+from octavo.model.document_update import check_update, pairs_at_sight
 from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
 from octavo.model.initial_document import initial
 from octavo.model.refusal import (
@@ -153,7 +153,7 @@ class Drafts:
             return None
         content = note_text(text)
         self._check_text(text)
-        draft.went_on(text, update, checked.pieces)
+        draft.went_on(text, update, checked)
         if draft.bound > self._limits.state:
             draft.bound = len(live.state())
             if draft.bound > self._limits.state:
@@ -221,7 +221,7 @@ class Drafts:
         base: KeptDocument,
         stored: KeptDocument | None,
     ) -> None:
-        pairs, text, size = may_hold_pairs(base.state), live.text, len(base.state)
+        pairs, text, size = pairs_at_sight(base.state), live.text, len(base.state)
         growth = Growth.unknown(size, len(text))
         self._drafts[file_id] = Draft(live, text, base, size, pairs, stored, growth)
 

@@ -6,10 +6,12 @@ from typing import NamedTuple
 from octavo.documents.growth import Growth
 from octavo.documents.live import LiveDocument
 from octavo.model.document import KeptDocument
+from octavo.model.document_update import Pairs
 from octavo.model.identity import FileId, WorkspaceId
 
 MOST_BYTES = 64 * 1024 * 1024
 _OWN = 4096
+_PAIR = 96
 _TIMES = 24
 """What is in a state beside the text, the items, takes so many times the memory, about."""
 
@@ -20,14 +22,14 @@ class Kept(NamedTuple):
     Attributes:
         text: that it has; to ask the live document for it is dear.
         growth: what it takes to load.
-        pairs: whether it may hold characters past U+FFFF.
+        pairs: of surrogates that it holds, and may have held; None: not known.
     """
 
     live: LiveDocument
     stored: KeptDocument
     text: str
     growth: Growth
-    pairs: bool
+    pairs: Pairs | None
 
 
 class Shelf:
@@ -65,4 +67,5 @@ class Shelf:
 
 def _weight(kept: Kept) -> int:
     state, text = len(kept.stored.state), len(kept.text)
-    return _OWN + state + text + _TIMES * max(0, state - text)
+    pairs = 0 if kept.pairs is None else sum(map(len, kept.pairs.values()))
+    return _OWN + state + text + _TIMES * max(0, state - text) + _PAIR * pairs

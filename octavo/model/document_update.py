@@ -21,9 +21,16 @@ STRUCTS_MOST = 50_000
 RANGES_MOST = 20_000
 """Deleted ranges in one update."""
 
+_LEADS = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
+
 # So few never take long, whatever the document; so it need not be looked at.
 _FEW = 5
 _FEWER = "Send fewer edits at once, or copy the text into a new note."
+
+
+Pairs = Mapping[int, frozenset[int]]
+"""The clocks of the second halves of surrogate pairs, which UTF-16 codes characters past U+FFFF as,
+by client."""
 
 
 class CheckedUpdate(NamedTuple):
@@ -34,38 +41,36 @@ class CheckedUpdate(NamedTuple):
         state_vector: what the document must have afterwards.
         changes: False when it surely brings nothing new: no new struct and no deletion.
         pieces: by how many structs the document grows at most, with those that are cut apart.
+        pairs: what the document holds afterwards, and may have held before; None: not known.
     """
 
     structs: int
     state_vector: dict[int, int]
     changes: bool
     pieces: int
+    pairs: Pairs | None
 
 
-def may_hold_pairs(encoded: bytes) -> bool:
-    """Answer whether an update, or a state, may hold characters past U+FFFF; False is certain.
+def pairs_at_sight(encoded: bytes) -> Pairs | None:
+    """Answer that a text in UTF-8, or the state of a document, holds no pair; None: it may.
 
-    UTF-16 codes them as surrogate pairs. In UTF-8 they begin with one of these; numbers do, too.
+    Characters past U+FFFF begin with one of these bytes; numbers in a state do, too.
     """
-    return (
-        b"\xf0" in encoded
-        or b"\xf1" in encoded
-        or b"\xf2" in encoded
-        or b"\xf3" in encoded
-        or b"\xf4" in encoded
-    )
+    if any(lead in encoded for lead in _LEADS):
+        return None
+    return {}
 
 
 def check_update(
-    update: bytes, have: StateVector, state: Callable[[], bytes], *, pairs: bool
+    update: bytes, have: StateVector, state: Callable[[], bytes], *, pairs: Pairs | None
 ) -> CheckedUpdate:
     """Decide whether ``update`` may be applied to the document whose state vector is ``have``.
 
-    ``state`` answers the whole document as one accepted update, ``pairs`` whether it may hold
-    characters past U+FFFF (`may_hold_pairs`). Time and memory are linear in the update; the
-    state is asked for only where ids alone do not decide: for an update that refers to a document
-    with such characters, for one that inserts between a client's later and earlier text, and for
-    one of many structs. That one may take time for each of `STEPS_MOST` steps.
+    ``state`` answers the whole document as one accepted update, ``pairs`` are those that it holds,
+    and may have held; None: not known. Time and memory are linear in the update; the state is
+    asked for only where ids alone do not decide: for an update that names a place in a document
+    whose pairs are not known, for one that inserts between a client's later and earlier text, and
+    for one of many structs. That one may take time for each of `STEPS_MOST` steps.
 
     One thing is left to whoever applies it. A forged update can name a place that no device could
     mean, though both ends are there; the text is then another one once the document was stored and
@@ -85,21 +90,33 @@ def check_update(
     if reading.waits:
         check_order(reading.waits, reading.end)
     document: UpdateReading | None = None
-    if reading.inverted or (reading.cuts and pairs):
+    if reading.inverted or (reading.cuts and pairs is None):
         document = UpdateReading(state(), {})
-    if document is not None:
-        _check_pairs(reading.cuts, document.pairs)
+        if pairs is None:
+            pairs = _frozen(document.pairs)
+    if pairs:
+        _check_pairs(reading.cuts, pairs)
     if reading.pairs:
-        _check_pairs(reading.cuts, reading.pairs)
+        brought = _frozen(reading.pairs)
+        _check_pairs(reading.cuts, brought)
         # What the document has of a client may end within a pair that the update holds whole.
-        _check_pairs({client: [have.get(client, 0)] for client in reading.pairs}, reading.pairs)
+        _check_pairs({client: [have.get(client, 0)] for client in brought}, brought)
+        if pairs is not None:
+            pairs = {
+                **pairs,
+                **{each: halves | pairs.get(each, frozenset()) for each, halves in brought.items()},
+            }
     if document is not None and reading.inverted:
         _check_inverted(reading, document)
     if reading.new > _FEW:
         _check_work(reading, update, state())
     # Each names two places at most, and each place cuts one struct in two.
     pieces = 3 * reading.new + 2 * reading.ranges
-    return CheckedUpdate(reading.structs, reading.end, reading.changes, pieces)
+    return CheckedUpdate(reading.structs, reading.end, reading.changes, pieces, pairs)
+
+
+def _frozen(pairs: Mapping[int, Sequence[int]]) -> Pairs:
+    return {client: frozenset(halves) for client, halves in pairs.items()}
 
 
 def _check_work(reading: UpdateReading, update: bytes, state: bytes) -> None:
@@ -113,10 +130,10 @@ def _check_work(reading: UpdateReading, update: bytes, state: bytes) -> None:
         )
 
 
-def _check_pairs(cuts: Mapping[int, Sequence[int]], pairs: Mapping[int, Sequence[int]]) -> None:
+def _check_pairs(cuts: Mapping[int, Sequence[int]], pairs: Pairs) -> None:
     """Refuse a cut through a surrogate pair: Yjs makes two U+FFFD of it, pycrdt miscounts."""
     for client, halves in pairs.items():
-        if client in cuts and not set(halves).isdisjoint(cuts[client]):
+        if client in cuts and not halves.isdisjoint(cuts[client]):
             raise InvalidContent(
                 f"The update cuts a character of client {client} in half, one that UTF-16 codes "
                 "as a pair: insert and delete whole characters."

@@ -9,9 +9,10 @@ from octavo.model.initial_document import initial
 VAULT = WorkspaceId("vault")
 
 
-def kept(text: str) -> Kept:
+def kept(text: str, pairs: int = 0) -> Kept:
     document = initial(ContentId("c"), text)
-    return Kept(LiveDocument(document, 7), document, text, Growth(0, 0), pairs=False)
+    halves = {7: frozenset(range(pairs))}
+    return Kept(LiveDocument(document, 7), document, text, Growth(0, 0), halves)
 
 
 def on_shelf(shelf: Shelf, *names: str) -> list[str]:
@@ -55,3 +56,12 @@ def test_document_that_is_larger_than_the_shelf_is_not_kept() -> None:
     shelf = Shelf(7, 10_000)
     shelf.put(VAULT, FileId("a"), kept("x" * 20_000))
     assert on_shelf(shelf, "a") == []
+
+
+def test_what_is_known_of_a_document_beside_its_text_takes_room_too() -> None:
+    shelf = Shelf(7, 30_000)
+    for name in "ab":
+        shelf.put(VAULT, FileId(name), kept("x" * 1000, pairs=80))
+    assert on_shelf(shelf, "a", "b") == ["a", "b"]
+    shelf.put(VAULT, FileId("c"), kept("x" * 1000, pairs=200))
+    assert on_shelf(shelf, "a", "b", "c") == ["c"]

@@ -1,11 +1,14 @@
 import random
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.refusal import DocumentDependencyMissing, Refusal
+from octavo.model.document_update import Pairs, check_update
+from octavo.model.refusal import DocumentDependencyMissing, InvalidContent, Refusal
 from octavo.model.state_vector import read_state_vector
+from octavo.model.update_reading import UpdateReading
 from tests.yjs.checking import decided
 from tests.yjs.devices import PycrdtDevice, Saved, check, history
 from tests.yjs.wire import Section, Update, deleted, parsed, skip, text, written
@@ -50,6 +53,31 @@ def test_document_after_an_update_is_itself_an_accepted_update(saves: list[Saved
         after = PycrdtDevice(9, saved.state, saved.update)
         whole = decided(after.diff(b"\0"), {}, EMPTY)
         assert whole.state_vector == read_state_vector(after.state_vector())
+
+
+@given(histories)
+def test_pairs_carried_along_are_all_that_the_document_holds(saves: list[Saved]) -> None:
+    carried: Pairs | None = {}
+    for saved in saves:
+        held = UpdateReading(saved.state, {}).pairs
+        assert carried is not None
+        assert all(carried[client].issuperset(halves) for client, halves in held.items())
+        carried = check_update(
+            saved.update, saved.have, partial(bytes, saved.state), pairs=carried
+        ).pairs
+
+
+def test_pair_that_is_known_of_is_not_cut_and_the_document_not_read() -> None:
+    within = written(CAT, 0, text("x", origin=(MOUSE, 1))).encoded()
+    behind = written(CAT, 0, text("x", origin=(MOUSE, 2))).encoded()
+    pairs = {MOUSE: frozenset({2})}
+    assert check_update(behind, {MOUSE: 3}, unread, pairs=pairs).pairs == pairs
+    with pytest.raises(InvalidContent):
+        check_update(within, {MOUSE: 3}, unread, pairs=pairs)
+
+
+def unread() -> bytes:
+    raise AssertionError("the document was read")
 
 
 @given(histories)
