@@ -11,7 +11,7 @@ from typing import NamedTuple
 from octavo.actors.documenting import Documenting
 from octavo.actors.sorting import Sorted, Waiting, plan_all
 from octavo.actors.workspace_messages import Lacking
-from octavo.documents import Diverged, Drafts
+from octavo.documents import Drafts
 from octavo.model.batch import Batch
 from octavo.model.changeset import Changeset, content_of, size_of, writes_document
 from octavo.model.document import DocumentUpdate, KeptDocument
@@ -88,15 +88,7 @@ class Planner:
             _bring(drafts, stored)
             batch = Batch(known.tree, known.position, now, self._new_id, drafts)
             found = plan_all(batch, waiting, relink)
-            try:
-                return Planned(batch, found, drafts.changed(), drafts)
-            except Diverged:
-                # One of the updates is to be refused: which, shows when each is looked at.
-                batch.take_back()
-                careful = drafts.careful()
-                batch = Batch(known.tree, known.position, now, self._new_id, careful)
-                found = plan_all(batch, waiting, relink)
-                return Planned(batch, found, careful.changed(), careful)
+            return Planned(batch, found, drafts.changed(), drafts)
 
         much = _size_of(drafts, stored) + sum(map(size_of, written)) > LITTLE
         return await self._documents.offload(work) if much or texts else work()

@@ -5,9 +5,13 @@ from dataclasses import dataclass, replace
 
 from octavo.documents.growth import Growth
 from octavo.documents.live import LiveDocument
+from octavo.documents.shelf import Kept
 from octavo.model.document import KeptDocument
-from octavo.model.document_update import CheckedUpdate, Pairs, pairs_at_sight
+from octavo.model.document_facts import DocumentFacts, facts_at_sight
+from octavo.model.document_update import CheckedUpdate
 from octavo.model.edits import edits_between
+from octavo.model.identity import ContentId, Epoch
+from octavo.model.initial_document import initial
 
 _BYTES_OF_AN_EDIT = 64
 _PIECES_OF_AN_EDIT = 3
@@ -19,25 +23,46 @@ class Draft:
 
     Attributes:
         base: a document with which it can be made again.
+        bound: bytes that its state has at most.
+        facts: what is known of it beside its state vector.
+        growth: what it takes to load.
+        foreign: whether there may be updates of devices in it.
+        stored: None when it is not in the store.
         since: the updates that make it from the base.
         written: whether edits of the server's own came behind these; then it can't be made again.
-        merged: whether there were updates of devices.
-        bound: bytes that its state has at most.
-        growth: what it takes to load.
-        pairs: of surrogates that it holds, and may have held; None: not known.
-        stored: None when it is not in the store.
+        epoch_next: for the generation that may have to follow it.
     """
 
     live: LiveDocument
     text: str
     base: KeptDocument
     bound: int
-    pairs: Pairs | None
-    stored: KeptDocument | None
+    facts: DocumentFacts
     growth: Growth
+    foreign: bool
+    stored: KeptDocument | None
     since: tuple[bytes, ...] = ()
     written: bool = False
-    merged: bool = False
+    epoch_next: Epoch | None = None
+
+    @classmethod
+    def loaded(cls, stored: KeptDocument, client: int) -> "Draft":
+        """Answer a document as the store has it, with edits of the server being of ``client``."""
+        live = LiveDocument(stored, client)
+        text, size = live.text, len(stored.state)
+        foreign = initial(ContentId(stored.epoch), text) != stored
+        facts, growth = facts_at_sight(stored.state), Growth.unknown(size, len(text))
+        return cls(live, text, stored, size, facts, growth, foreign, stored)
+
+    @classmethod
+    def taken(cls, kept: Kept) -> "Draft":
+        """Answer a document that was on the shelf."""
+        live, stored, text, facts, growth, foreign = kept
+        return cls(live, text, stored, len(stored.state), facts, growth, foreign, stored)
+
+    def kept(self, stored: KeptDocument) -> Kept:
+        """Answer what goes onto the shelf, once the document is in the store as it is."""
+        return Kept(self.live, stored, self.text, self.facts, self.growth, self.foreign)
 
     def rebase(self) -> None:
         """Have it made again as it is now."""
@@ -48,26 +73,34 @@ class Draft:
         """What tells the state as it is now; that is dear when it changed."""
         return self.live.state if self.since or self.written else lambda: self.base.state
 
-    def went_on(self, text: str, update: bytes, checked: CheckedUpdate) -> None:
+    def went_on(self, text: str, update: bytes, checked: CheckedUpdate, epoch_next: Epoch) -> None:
         """Take note that the update of a device was applied, and made ``text`` of it."""
         self.growth = self.growth.grown(checked.pieces)
-        self.pairs = checked.pairs
-        self.text, self.merged = text, True
+        self.facts = checked.facts
+        self.text, self.foreign, self.epoch_next = text, True, epoch_next
         self.since += (update,)
         self.bound += len(update)
 
-    def write(self, text: str) -> None:
+    def write(self, text: str, epoch_next: Epoch) -> None:
         """Turn the text into ``text`` by the smallest edits."""
         edits = edits_between(self.text, text)
         self.live.edit(edits)
-        self.text, self.written = text, True
+        self.text, self.written, self.epoch_next = text, True, epoch_next
         self.growth = self.growth.grown(_PIECES_OF_AN_EDIT * len(edits))
         for edit in edits:
             inserted = edit.inserted.encode()
             self.bound += len(inserted) + _BYTES_OF_AN_EDIT
-            if pairs_at_sight(inserted) is None:
-                # Which clocks they got, only the state tells.
-                self.pairs = None
+            self.facts = self.facts.inserted(inserted)
+
+    def begin_anew(self, client: int) -> None:
+        """Begin the generation ``epoch_next``, with the same text and no history."""
+        if self.epoch_next is None:
+            raise ValueError("the document was not changed")
+        base = initial(ContentId(self.epoch_next), self.text)
+        begun = Draft.loaded(base, client)
+        self.live, self.base, self.bound = begun.live, base, begun.bound
+        self.facts, self.growth, self.foreign = begun.facts, begun.growth, begun.foreign
+        self.stored, self.since, self.written = None, (), False
 
     def made_again(self, client: int) -> "Draft":
         """Answer the same, made from its base; it must not be `written`."""

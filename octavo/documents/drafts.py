@@ -5,29 +5,23 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from octavo.documents.draft import Draft
-from octavo.documents.growth import Growth
 from octavo.documents.limits import DocumentLimits
 from octavo.documents.live import LiveDocument
-from octavo.documents.shelf import Kept, Shelf
+from octavo.documents.shelf import Shelf
 from octavo.model.content import NoteText, note_text
 from octavo.model.document import DocumentUpdate, KeptDocument
-from octavo.model.document_update import check_update, pairs_at_sight
+from octavo.model.document_update import check_update
 from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
 from octavo.model.initial_document import initial
 from octavo.model.refusal import (
     DocumentMalformed,
     DocumentTooLarge,
-    DocumentUnsupported,
     EpochMismatch,
     Refusal,
 )
 
 CheckText = Callable[[str], None]
 """Raises a `Refusal` for a text that no note may have."""
-
-
-class Diverged(Exception):
-    """A document has another text once it is stored: an update forged it. Plan `careful` now."""
 
 
 class Drafts:
@@ -38,7 +32,6 @@ class Drafts:
         shelf: where live documents are kept between batches.
         limits: what documents may grow to.
         check_text: judges the text behind an update.
-        careful: look behind each update whether the document has the same text once it is stored.
     """
 
     def __init__(
@@ -47,14 +40,11 @@ class Drafts:
         shelf: Shelf,
         limits: DocumentLimits,
         check_text: CheckText,
-        *,
-        careful: bool = False,
     ) -> None:
         self._id = workspace_id
         self._shelf = shelf
         self._limits = limits
         self._check_text = check_text
-        self._careful = careful
         self._drafts: dict[FileId, Draft] = {}
         self._made: dict[FileId, tuple[ContentId, str]] = {}
         # As they were before the changeset that is planned now; None for what was not touched.
@@ -72,22 +62,12 @@ class Drafts:
             if kept is None:
                 lacking.append(file_id)
             else:
-                live, stored, text, growth, pairs = kept
-                size = len(stored.state)
-                self._drafts[file_id] = Draft(live, text, stored, size, pairs, stored, growth)
+                self._drafts[file_id] = Draft.taken(kept)
         return lacking
 
     def bring(self, file_id: FileId, kept: KeptDocument) -> None:
         """Bring a document as the store has it, or the `initial` one of a note without."""
-        self._put(file_id, LiveDocument(kept, self._shelf.client), kept, kept)
-
-    def careful(self) -> "Drafts":
-        """Answer drafts that are careful, with the same documents as the store has them."""
-        drafts = Drafts(self._id, self._shelf, self._limits, self._check_text, careful=True)
-        for file_id, draft in self._drafts.items():
-            if draft.stored is not None:
-                drafts.bring(file_id, draft.stored)
-        return drafts
+        self._drafts[file_id] = Draft.loaded(kept, self._shelf.client)
 
     @property
     def weight(self) -> int:
@@ -141,7 +121,7 @@ class Drafts:
                 f"The update has {len(update)} bytes: {self._limits.update} are taken at most."
             )
         vector = live.vector()
-        checked = check_update(update, vector, draft.state, pairs=draft.pairs)
+        checked = check_update(update, vector, draft.state, draft.facts)
         if not checked.changes:
             return None
         self._remember(file_id)
@@ -153,7 +133,7 @@ class Drafts:
             return None
         content = note_text(text)
         self._check_text(text)
-        draft.went_on(text, update, checked)
+        draft.went_on(text, update, checked, epoch_next)
         if draft.bound > self._limits.state:
             draft.bound = len(live.state())
             if draft.bound > self._limits.state:
@@ -161,20 +141,15 @@ class Drafts:
                     f"The document would have {draft.bound} bytes: {self._limits.state} are taken"
                     " at most. Copy the text into a new note."
                 )
-        if self._careful and LiveDocument(live.kept(), self._shelf.client).text != text:
-            raise DocumentUnsupported(
-                "The update names places that no editor names: the text would be another one once"
-                " the document is stored. Encode the document anew."
-            )
-        self._shed(file_id, draft, content, epoch_next)
+        self._shed(draft, content)
         return content
 
     def write(self, file_id: FileId, content: NoteText, epoch_next: Epoch) -> None:
         """As of `octavo.model.document.Documents`."""
         draft = self._draft(file_id)
         self._remember(file_id)
-        draft.write(content.text)
-        self._shed(file_id, draft, content, epoch_next)
+        draft.write(content.text, epoch_next)
+        self._shed(draft, content)
 
     def purged(self, file_id: FileId) -> None:
         """As of `octavo.model.document.Documents`."""
@@ -185,17 +160,16 @@ class Drafts:
     def changed(self) -> list[tuple[FileId, KeptDocument]]:
         """Answer the documents that the store does not have as they are now.
 
-        Raises `Diverged` when one would have another text once it is loaded from there: pycrdt
-        and Yjs do that alike for an update that was forged to name places which no editor names.
+        One that would have another text once it is loaded from there begins a new generation with
+        the text that it has: devices forged it, with updates that name places which no editor
+        names. Who holds it has one text or the other then, by how the updates came.
         """
         for file_id, draft in self._drafts.items():
             if draft.since or draft.written:
                 kept = draft.live.kept()
-                if draft.merged:
-                    # Loaded anew it takes less memory, too.
-                    draft.live = LiveDocument(kept, self._shelf.client)
-                    if draft.live.text != draft.text:
-                        raise Diverged
+                if draft.foreign and LiveDocument(kept, self._shelf.client).text != draft.text:
+                    draft.begin_anew(self._shelf.client)
+                    kept = draft.base
                 self._changed[file_id] = kept
             elif draft.stored is not draft.base:
                 self._changed[file_id] = draft.base
@@ -208,27 +182,12 @@ class Drafts:
         for file_id, draft in self._drafts.items():
             stored = self._changed.get(file_id, draft.stored)
             if stored is not None:
-                self._shelf.put(
-                    self._id,
-                    file_id,
-                    Kept(draft.live, stored, draft.text, draft.growth, draft.pairs),
-                )
-
-    def _put(
-        self,
-        file_id: FileId,
-        live: LiveDocument,
-        base: KeptDocument,
-        stored: KeptDocument | None,
-    ) -> None:
-        pairs, text, size = pairs_at_sight(base.state), live.text, len(base.state)
-        growth = Growth.unknown(size, len(text))
-        self._drafts[file_id] = Draft(live, text, base, size, pairs, stored, growth)
+                self._shelf.put(self._id, file_id, draft.kept(stored))
 
     def _draft(self, file_id: FileId) -> Draft:
         if file_id not in self._drafts:
             kept = initial(*self._made[file_id])
-            self._put(file_id, LiveDocument(kept, self._shelf.client), kept, kept)
+            self._drafts[file_id] = Draft.loaded(kept, self._shelf.client)
         return self._drafts[file_id]
 
     def _remember(self, file_id: FileId) -> None:
@@ -245,12 +204,11 @@ class Drafts:
         else:
             self._drafts[file_id] = before.made_again(self._shelf.client)
 
-    def _shed(self, file_id: FileId, draft: Draft, content: NoteText, epoch_next: Epoch) -> None:
+    def _shed(self, draft: Draft, content: NoteText) -> None:
         if self._limits.outgrown(draft.bound, content.size):
             draft.bound = len(draft.live.state())
         dear = False
         if draft.growth.doubtful:
             draft.growth, dear = draft.growth.counted_anew(draft.live.state)
         if dear or self._limits.outgrown(draft.bound, content.size):
-            text = initial(ContentId(epoch_next), content.text)
-            self._put(file_id, LiveDocument(text, self._shelf.client), text, None)
+            draft.begin_anew(self._shelf.client)

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from octavo.documents.growth import Growth
 from octavo.documents.live import LiveDocument
 from octavo.model.document import KeptDocument
-from octavo.model.document_update import Pairs
+from octavo.model.document_facts import DocumentFacts
 from octavo.model.identity import FileId, WorkspaceId
 
 MOST_BYTES = 64 * 1024 * 1024
 _OWN = 4096
-_PAIR = 96
+_FACT = 160
 _TIMES = 24
 """What is in a state beside the text, the items, takes so many times the memory, about."""
 
@@ -21,15 +21,17 @@ class Kept(NamedTuple):
 
     Attributes:
         text: that it has; to ask the live document for it is dear.
+        facts: what is known of it beside its state vector.
         growth: what it takes to load.
-        pairs: of surrogates that it holds, and may have held; None: not known.
+        foreign: whether there may be updates of devices in it.
     """
 
     live: LiveDocument
     stored: KeptDocument
     text: str
+    facts: DocumentFacts
     growth: Growth
-    pairs: Pairs | None
+    foreign: bool
 
 
 class Shelf:
@@ -67,5 +69,4 @@ class Shelf:
 
 def _weight(kept: Kept) -> int:
     state, text = len(kept.stored.state), len(kept.text)
-    pairs = 0 if kept.pairs is None else sum(map(len, kept.pairs.values()))
-    return _OWN + state + text + _TIMES * max(0, state - text) + _PAIR * pairs
+    return _OWN + state + text + _TIMES * max(0, state - text) + _FACT * kept.facts.held

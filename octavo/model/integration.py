@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from octavo.model.structs import Id, Struct, new_structs
+from octavo.model.document_facts import Range
+from octavo.model.structs import Id, Struct, brought_by
 
 STEPS_MOST = 2_000_000
 """Steps that one update may take, and loading a document: each is about 0.1 µs of pycrdt."""
@@ -22,8 +23,13 @@ STEPS_MOST = 2_000_000
 _UNITS_A_STEP = 40
 """Code units that are stepped over, to where a text is cut, in the time of a step."""
 
+_COPIED_A_STEP = 3_000
+"""Code units behind a cut, to the end of the uncut text, that are copied in the time of a step."""
+
 _JOINED_A_STEP = 60
 """Structs of a run times its code units, for each step that making one of them takes."""
+
+_WORK_OF_A_STEP = _UNITS_A_STEP * _COPIED_A_STEP
 
 # The fewest bytes that a struct takes which others have to step over.
 _BYTES_OF_A_STRUCT = 6
@@ -38,13 +44,16 @@ class Loading(NamedTuple):
     pieces: int
 
 
-def steps_bound(structs: int, size: int) -> int:
-    """Answer how many steps it takes at most, and mostly far fewer, to put in ``structs``.
+def steps_bound(structs: int, ranges: int, size: int) -> int:
+    """Answer how many steps it takes at most, and mostly far fewer, to bring in an update.
 
-    The document has ``size`` bytes with them.
+    It has so many new ``structs``, and so many ``ranges`` that were not deleted before. The
+    document has ``size`` bytes with them.
     """
-    # Each steps over what stands there, and cuts two texts.
-    return structs * size // _BYTES_OF_A_STRUCT + 2 * structs * size // _UNITS_A_STEP
+    # Each struct steps over what stands there, and cuts two texts.
+    steps = structs * size // _BYTES_OF_A_STRUCT + 2 * structs * size // _UNITS_A_STEP
+    # The ranges come in order, so that what stands before their cuts is stepped over once.
+    return steps + (size // _UNITS_A_STEP if ranges else 0) + 2 * ranges * size // _COPIED_A_STEP
 
 
 def integration_steps(state: bytes, update: bytes, most: int = STEPS_MOST) -> int:
@@ -53,40 +62,50 @@ def integration_steps(state: bytes, update: bytes, most: int = STEPS_MOST) -> in
     Both must have been accepted. A number past ``most`` is answered as soon as it is reached, also
     when ``state`` alone takes so many. Takes time for each struct of both and for each step.
     """
-    before, new = new_structs((state, update))
-    integration = _Integration([*before, *new], most)
-    integration.put(before)
+    before, new = brought_by((state, update))
+    integration = _Integration([*before.structs, *new.structs], new.ranges, most)
+    integration.put(before.structs)
     if integration.steps <= most:
         integration.steps = 0
-        integration.put(new)
+        integration.put(new.structs)
+        integration.delete(new.ranges)
     return integration.steps
 
 
 def loading(*updates: bytes, most: int = STEPS_MOST) -> Loading:
     """Answer what it takes to load the document that ``updates`` make, as `integration_steps`."""
-    structs = [*chain.from_iterable(new_structs(updates))]
+    brought = brought_by(updates)
+    structs = [*chain.from_iterable(each.structs for each in brought)]
     structs.sort(key=lambda struct: (-struct.client, struct.clock))
-    integration = _Integration(structs, most)
+    ranges = [*chain.from_iterable(each.ranges for each in brought)]
+    integration = _Integration(structs, ranges, most)
     integration.put(structs)
+    integration.mark(ranges)
     return Loading(integration.steps + integration.joining(), integration.pieces)
 
 
 class _Integration:
-    """A document as a list of pieces: structs, cut wherever one of them names a place."""
+    """A document as a list of pieces: structs, cut wherever one or a deletion names a place."""
 
-    def __init__(self, structs: Sequence[Struct], most: int) -> None:
+    def __init__(self, structs: Sequence[Struct], ranges: Sequence[Range], most: int) -> None:
         cuts: defaultdict[int, set[int]] = defaultdict(set)
+        # Where the texts begin as they are cut now, and those that are none any more.
         self._cut: defaultdict[int, list[int]] = defaultdict(list)
+        self._deleted: set[Id] = set()
         for struct in structs:
             cuts[struct.client].update((struct.clock, struct.end))
             self._cut[struct.client].append(struct.clock)
+            if not struct.text:
+                self._deleted.add((struct.client, struct.clock))
             if struct.origin is not None:
                 cuts[struct.origin[0]].add(struct.origin[1] + 1)
             if struct.right is not None:
                 cuts[struct.right[0]].add(struct.right[1])
+        for client, start, end in ranges:
+            cuts[client].update((start, end))
         self.steps = 0
         self._most = most
-        self._units = 0
+        self._work = 0
         self._cuts = {client: sorted(places) for client, places in cuts.items()}
         self._held: defaultdict[int, int] = defaultdict(int)
         self._starts: dict[Id, int] = {}
@@ -128,6 +147,22 @@ class _Integration:
                 if self.steps > self._most:
                     return
 
+    def delete(self, ranges: Sequence[Range]) -> None:
+        """Take away what is there of ``ranges``."""
+        for client, start, end in ranges:
+            self._cut_at(client, start)
+            self._cut_at(client, end)
+            if self.steps > self._most:
+                return
+        self.mark(ranges)
+
+    def mark(self, ranges: Sequence[Range]) -> None:
+        """Take note that ``ranges`` are deleted, and that no text is to be cut for it."""
+        for client, start, end in ranges:
+            cuts = self._cuts[client]
+            for clock in cuts[bisect_left(cuts, start) : bisect_left(cuts, end)]:
+                self._deleted.add((client, clock))
+
     def joining(self) -> int:
         """Answer the steps for making one of neighbours that continue each other."""
         steps = count = units = 0
@@ -147,9 +182,13 @@ class _Integration:
             and self._origins[at] == before
             and self._clients[before] == self._clients[at]
             and self._rights[before] == self._rights[at]
-            and self._structs[before].text
-            and self._structs[at].text
+            and self._is_text(before)
+            and self._is_text(at)
         )
+
+    def _is_text(self, number: int) -> bool:
+        piece = self._structs[number]
+        return piece.text and (piece.client, piece.clock) not in self._deleted
 
     def _missing(self, struct: Struct) -> int | None:
         for named in (struct.origin, struct.right):
@@ -160,12 +199,16 @@ class _Integration:
     def _cut_at(self, client: int, clock: int) -> None:
         cut = self._cut[client]
         at = bisect_left(cut, clock)
-        if clock < self._held[client] and at and (at == len(cut) or cut[at] != clock):
+        held = self._held[client]
+        if clock < held and at and (at == len(cut) or cut[at] != clock):
+            start, end = cut[at - 1], held if at == len(cut) else min(held, cut[at])
             cut.insert(at, clock)
-            self._units += clock - cut[at - 1]
-            if self._units >= _UNITS_A_STEP:
-                self.steps += self._units // _UNITS_A_STEP
-                self._units %= _UNITS_A_STEP
+            if (client, start) in self._deleted:
+                self._deleted.add((client, clock))
+                return
+            self._work += (clock - start) * _COPIED_A_STEP + (end - clock) * _UNITS_A_STEP
+            self.steps += self._work // _WORK_OF_A_STEP
+            self._work %= _WORK_OF_A_STEP
 
     def _pieces_of(self, struct: Struct) -> Iterator[Struct]:
         cuts, clock = self._cuts[struct.client], struct.clock

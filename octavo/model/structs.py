@@ -1,8 +1,9 @@
 """The structs of a Yjs update that was accepted: what each writes, and between what."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from octavo.model.document_facts import Range
 from octavo.model.varint import read_varint
 
 DELETED, STRING, SKIP = 1, 4, 10
@@ -23,17 +24,25 @@ class Struct(NamedTuple):
     text: bool
 
 
-def new_structs(updates: Sequence[bytes]) -> list[list[Struct]]:
+class Brought(NamedTuple):
+    """What an update brings: its structs, and the ranges that it deletes, in their order."""
+
+    structs: list[Struct]
+    ranges: list[Range]
+
+
+def brought_by(updates: Sequence[bytes]) -> list[Brought]:
     """Answer what each of ``updates`` brings that those before it did not, in their order.
 
     Each must have been accepted, with the ones before it. The highest client comes first, as it
-    does where the libraries put them in.
+    does where the libraries put structs in. All ranges of an update are answered.
     """
     held: dict[int, int] = {}
-    found: list[list[Struct]] = []
+    found: list[Brought] = []
     for update in updates:
         fresh: list[Struct] = []
-        for struct in _structs(update):
+        structs, at = _structs(update)
+        for struct in structs:
             client, clock = struct.client, held.get(struct.client, 0)
             if struct.end <= clock:
                 continue
@@ -45,11 +54,12 @@ def new_structs(updates: Sequence[bytes]) -> list[list[Struct]]:
             )
             held[client] = struct.end
         fresh.sort(key=lambda struct: -struct.client)
-        found.append(fresh)
+        found.append(Brought(fresh, _ranges(update, at)))
     return found
 
 
-def _structs(update: bytes) -> Iterator[Struct]:
+def _structs(update: bytes) -> tuple[list[Struct], int]:
+    found: list[Struct] = []
     sections, at = read_varint(update, 0)
     for _ in range(sections):
         count, at = read_varint(update, at)
@@ -77,8 +87,22 @@ def _structs(update: bytes) -> Iterator[Struct]:
                 at += length
                 if not text.isascii():
                     length = len(text.decode().encode("utf-16-le")) // 2
-            yield Struct(client, clock, clock + length, origin, right, kind == STRING)
+            found.append(Struct(client, clock, clock + length, origin, right, kind == STRING))
             clock += length
+    return found, at
+
+
+def _ranges(update: bytes, at: int) -> list[Range]:
+    found: list[Range] = []
+    sections, at = read_varint(update, at)
+    for _ in range(sections):
+        client, at = read_varint(update, at)
+        count, at = read_varint(update, at)
+        for _ in range(count):
+            clock, at = read_varint(update, at)
+            length, at = read_varint(update, at)
+            found.append((client, clock, clock + length))
+    return found
 
 
 def _id(update: bytes, at: int) -> tuple[Id, int]:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from octavo.model.causal_order import Wait, dependency_missing
+from octavo.model.document_facts import Range
 from octavo.model.initial_document import ROOT
 from octavo.model.refusal import (
     DocumentDependencyMissing,
@@ -55,7 +56,7 @@ class UpdateReading:
     Attributes:
         structs: how many structs there are.
         new: how many of them bring something new.
-        ranges: how many ranges it deletes.
+        ranges: what it deletes.
         end: the state vector of the document with the update.
         changes: whether there is a new struct or a deletion.
         cuts: the clocks before which an item is cut apart, by client.
@@ -70,7 +71,8 @@ class UpdateReading:
     """
 
     def __init__(self, update: bytes, have: StateVector) -> None:
-        self.structs = self.new = self.ranges = 0
+        self.structs = self.new = 0
+        self.ranges: set[Range] = set()
         self.end = dict(have)
         self.changes = False
         self.cuts: defaultdict[int, list[int]] = defaultdict(list)
@@ -221,7 +223,6 @@ class UpdateReading:
             if client in seen:
                 raise DocumentMalformed(f"A client has two lists of deletions: {_RESEND}")
             seen.add(client)
-            self.ranges += count
             held, cuts = end.get(client, 0), self.cuts[client]
             before = 0
             for _ in range(count):
@@ -236,6 +237,7 @@ class UpdateReading:
                 if after > held:
                     raise dependency_missing("a deletion of what was written", client, held)
                 cuts += clock, after
+                self.ranges.add((client, clock, after))
                 self.changes = True
         return at
 

@@ -3,6 +3,7 @@
 from octavo.documents import LiveDocument, Shelf
 from octavo.documents.growth import Growth
 from octavo.documents.shelf import Kept
+from octavo.model.document_facts import DocumentFacts
 from octavo.model.identity import ContentId, FileId, WorkspaceId
 from octavo.model.initial_document import initial
 
@@ -11,8 +12,8 @@ VAULT = WorkspaceId("vault")
 
 def kept(text: str, pairs: int = 0) -> Kept:
     document = initial(ContentId("c"), text)
-    halves = {7: frozenset(range(pairs))}
-    return Kept(LiveDocument(document, 7), document, text, Growth(0, 0), halves)
+    facts = DocumentFacts({7: frozenset(range(pairs))})
+    return Kept(LiveDocument(document, 7), document, text, facts, Growth(0, 0), foreign=False)
 
 
 def on_shelf(shelf: Shelf, *names: str) -> list[str]:
@@ -61,7 +62,7 @@ def test_document_that_is_larger_than_the_shelf_is_not_kept() -> None:
 def test_what_is_known_of_a_document_beside_its_text_takes_room_too() -> None:
     shelf = Shelf(7, 30_000)
     for name in "ab":
-        shelf.put(VAULT, FileId(name), kept("x" * 1000, pairs=80))
+        shelf.put(VAULT, FileId(name), kept("x" * 1000, pairs=40))
     assert on_shelf(shelf, "a", "b") == ["a", "b"]
-    shelf.put(VAULT, FileId("c"), kept("x" * 1000, pairs=200))
+    shelf.put(VAULT, FileId("c"), kept("x" * 1000, pairs=120))
     assert on_shelf(shelf, "a", "b", "c") == ["c"]

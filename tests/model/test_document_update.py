@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.document_update import Pairs, check_update
+from octavo.model.document_facts import DocumentFacts, facts_at_sight
+from octavo.model.document_update import check_update
 from octavo.model.refusal import DocumentDependencyMissing, InvalidContent, Refusal
 from octavo.model.state_vector import read_state_vector
 from octavo.model.update_reading import UpdateReading
@@ -56,24 +57,27 @@ def test_document_after_an_update_is_itself_an_accepted_update(saves: list[Saved
 
 
 @given(histories)
-def test_pairs_carried_along_are_all_that_the_document_holds(saves: list[Saved]) -> None:
-    carried: Pairs | None = {}
+def test_facts_carried_along_hold_all_that_the_document_holds(saves: list[Saved]) -> None:
+    facts = facts_at_sight(EMPTY)
     for saved in saves:
-        held = UpdateReading(saved.state, {}).pairs
-        assert carried is not None
-        assert all(carried[client].issuperset(halves) for client, halves in held.items())
-        carried = check_update(
-            saved.update, saved.have, partial(bytes, saved.state), pairs=carried
-        ).pairs
+        held = UpdateReading(saved.state, {})
+        assert facts.pairs is not None
+        assert facts.ranges is not None
+        for client, halves in held.pairs.items():
+            assert facts.pairs[client].issuperset(halves)
+        covered = {(client, clock) for client, *ends in facts.ranges for clock in range(*ends)}
+        for client, *ends in held.ranges:
+            assert covered.issuperset((client, clock) for clock in range(*ends))
+        facts = check_update(saved.update, saved.have, partial(bytes, saved.state), facts).facts
 
 
 def test_pair_that_is_known_of_is_not_cut_and_the_document_not_read() -> None:
     within = written(CAT, 0, text("x", origin=(MOUSE, 1))).encoded()
     behind = written(CAT, 0, text("x", origin=(MOUSE, 2))).encoded()
-    pairs = {MOUSE: frozenset({2})}
-    assert check_update(behind, {MOUSE: 3}, unread, pairs=pairs).pairs == pairs
+    facts = DocumentFacts({MOUSE: frozenset({2})})
+    assert check_update(behind, {MOUSE: 3}, unread, facts).facts == facts
     with pytest.raises(InvalidContent):
-        check_update(within, {MOUSE: 3}, unread, pairs=pairs)
+        check_update(within, {MOUSE: 3}, unread, facts)
 
 
 def unread() -> bytes:

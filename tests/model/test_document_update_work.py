@@ -8,7 +8,7 @@ from octavo.model.integration import STEPS_MOST, integration_steps, loading
 from octavo.model.refusal import DocumentTooLarge
 from octavo.model.state_vector import read_state_vector
 from tests.yjs.checking import decided
-from tests.yjs.wire import Id, Section, Struct, Update, text, written
+from tests.yjs.wire import Id, Section, Struct, Update, deleted, text, written
 
 EMPTY = b"\0\0"
 MOUSE, CAT, OWL = 5, 6, 7
@@ -134,6 +134,28 @@ def test_update_of_more_ranges_than_the_most_is_refused_and_of_the_most_is_not()
     assert decided(deletions(RANGES_MOST), have, EMPTY).changes
     with pytest.raises(DocumentTooLarge, match="20001 deleted ranges"):
         decided(deletions(RANGES_MOST + 1), have, EMPTY)
+
+
+def test_deletions_that_cut_a_long_text_too_often_are_refused_until_they_are_known() -> None:
+    length = 2_000_000
+    state = written(MOUSE, 0, text("a" * length)).encoded()
+    with pytest.raises(DocumentTooLarge, match=r"cut the text too\soften"):
+        decided(deletions(RANGES_MOST), {MOUSE: length}, state)
+    assert decided(deletions(1_000), {MOUSE: length}, state).pieces == 2_000
+    doc: Doc[Text] = Doc()
+    doc.apply_update(state)
+    doc.apply_update(deletions(RANGES_MOST))
+    again = decided(deletions(RANGES_MOST), {MOUSE: length}, doc.get_update())
+    assert again.pieces == 0
+
+
+def test_what_was_deleted_is_no_text_to_cut() -> None:
+    gone = [deleted(1_000_000), text("b" * 1_000)]
+    state = Update([Section(MOUSE, 0, gone)], [(MOUSE, [(0, 1_000_000)])]).encoded()
+    update = Update(deleted=[(MOUSE, [(2 * at, 1) for at in range(5_000)])]).encoded()
+    assert integration_steps(state, update) == 0
+    cut = Update(deleted=[(MOUSE, [(1_000_000 + 2 * at, 1) for at in range(500)])]).encoded()
+    assert 0 < integration_steps(state, cut) < 1_000
 
 
 def test_steps_are_those_of_one_client_after_the_other() -> None:
