@@ -90,7 +90,7 @@ class Draft:
         for edit in edits:
             inserted = edit.inserted.encode()
             self.bound += len(inserted) + _BYTES_OF_AN_EDIT
-            self.facts = self.facts.inserted(inserted)
+            self.facts = self.facts.written(inserted)
 
     def begin_anew(self, client: int) -> None:
         """Begin the generation ``epoch_next``, with the same text and no history."""

@@ -3,13 +3,16 @@
 To read it from the state takes time for each struct there, and nearly no update changes any of it.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple, TypeAlias
 
 Pairs: TypeAlias = Mapping[int, frozenset[int]]
 """The clocks of the second halves of surrogate pairs, by client.
 
 UTF-16 codes characters past U+FFFF as such pairs."""
+
+Breaks: TypeAlias = Mapping[int, Sequence[int]]
+"""The clocks at which an item stands elsewhere than after its predecessor, by client, in order."""
 
 Range: TypeAlias = tuple[int, int, int]
 """A client, the first clock that was deleted, and the one behind the last."""
@@ -26,32 +29,38 @@ class DocumentFacts(NamedTuple):
     Attributes:
         pairs: those of its text.
         ranges: what was deleted, as the updates that brought it told.
+        breaks: those of its items.
     """
 
     pairs: Pairs | None = None
     ranges: frozenset[Range] | None = None
+    breaks: Breaks | None = None
 
     @property
     def held(self) -> int:
-        """How many halves and ranges are known, each of which takes memory."""
-        pairs = 0 if self.pairs is None else sum(map(len, self.pairs.values()))
-        return pairs + (0 if self.ranges is None else len(self.ranges))
+        """How many single things are known, each of which takes memory."""
+        ranges = 0 if self.ranges is None else len(self.ranges)
+        each = (*(self.pairs or {}).values(), *(self.breaks or {}).values())
+        return ranges + sum(map(len, each))
 
-    def joined(self, pairs: Pairs, ranges: Set[Range]) -> "DocumentFacts":
+    def joined(self, pairs: Pairs, ranges: Set[Range], breaks: Breaks) -> "DocumentFacts":
         """Answer them after an update that brings these."""
-        held, deleted = self
+        held, deleted, broken = self
         if pairs and held is not None:
-            # A client's new text comes behind what it wrote before.
             held = {**held, **{each: held.get(each, frozenset()) | pairs[each] for each in pairs}}
         if deleted is not None and not deleted.issuperset(ranges):
             deleted |= ranges
             # What was told of one place again and again, each time a bit more, is told once again.
             deleted = None if len(deleted) > _MOST_RANGES else deleted
-        return DocumentFacts(held, deleted)
+        if broken is not None:
+            # A client's new items come behind those that it had.
+            new = {each: (*broken.get(each, ()), *breaks[each]) for each in breaks if breaks[each]}
+            broken = {**broken, **new} if new else broken
+        return DocumentFacts(held, deleted, broken)
 
-    def inserted(self, text: bytes) -> "DocumentFacts":
+    def written(self, text: bytes) -> "DocumentFacts":
         """Answer them after an insertion of UTF-8, whose clocks nobody told."""
-        return self if _no_pairs(text) else self._replace(pairs=None)
+        return DocumentFacts(self.pairs if _no_pairs(text) else None, self.ranges, None)
 
 
 def facts_at_sight(state: bytes) -> DocumentFacts:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from octavo.model.causal_order import check_order
-from octavo.model.document_facts import DocumentFacts, Pairs, Range
+from octavo.model.document_facts import Breaks, DocumentFacts, Pairs, Range
 from octavo.model.integration import STEPS_MOST, integration_steps, loading, steps_bound
 from octavo.model.refusal import DocumentTooLarge, DocumentUnsupported, InvalidContent
 from octavo.model.state_vector import StateVector
@@ -77,7 +77,7 @@ def check_update(
         check_order(reading.waits, reading.end)
     document = _Document(state, facts)
     if reading.inverted:
-        _check_inverted(reading, document.reading())
+        _check_inverted(reading, document.breaks())
     brought = {client: frozenset(halves) for client, halves in reading.pairs.items()}
     _check_pairs(reading.cuts, brought)
     # What the document has of a client may end within a pair that the update holds whole.
@@ -88,7 +88,7 @@ def check_update(
     _check_work(reading, ranges, update, document)
     # Each names two places at most, and each place cuts one struct in two.
     pieces = 3 * reading.new + 2 * ranges
-    facts = document.facts.joined(brought, reading.ranges)
+    facts = document.facts.joined(brought, reading.ranges, reading.breaks)
     return CheckedUpdate(reading.structs, reading.end, reading.changes, pieces, facts)
 
 
@@ -104,13 +104,18 @@ class _Document:
         if self._reading is None:
             self._reading = reading = UpdateReading(self.state(), {})
             pairs = {client: frozenset(halves) for client, halves in reading.pairs.items()}
-            self.facts = DocumentFacts(pairs, frozenset(reading.ranges))
+            self.facts = DocumentFacts(pairs, frozenset(reading.ranges), reading.breaks)
         return self._reading
 
     def pairs(self) -> Pairs:
         if self.facts.pairs is None:
             self.reading()
         return self.facts.pairs or {}
+
+    def breaks(self) -> Breaks:
+        if self.facts.breaks is None:
+            self.reading()
+        return self.facts.breaks or {}
 
     def lacking(self, ranges: Set[Range]) -> int:
         """Answer how many of ``ranges`` are not known to be deleted; an update repeats the rest."""
@@ -143,14 +148,14 @@ def _check_pairs(cuts: Mapping[int, Sequence[int]], pairs: Pairs) -> None:
             )
 
 
-def _check_inverted(reading: UpdateReading, document: UpdateReading) -> None:
+def _check_inverted(reading: UpdateReading, document: Breaks) -> None:
     """Refuse an item whose right origin surely stands at or before its origin.
 
     It does when each clock between the two follows its predecessor. No editor writes that; Yjs and
     pycrdt put it in different places, by how they happen to have cut their items.
     """
     for client, origin, right in reading.inverted:
-        for breaks in (document.breaks.get(client, ()), reading.breaks.get(client, ())):
+        for breaks in (document.get(client, ()), reading.breaks.get(client, ())):
             at = bisect_right(breaks, right)
             if at < len(breaks) and breaks[at] <= origin:
                 break

@@ -2,7 +2,7 @@ import random
 from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from octavo.model.document_facts import DocumentFacts, facts_at_sight
@@ -61,6 +61,7 @@ def test_facts_carried_along_hold_all_that_the_document_holds(saves: list[Saved]
     facts = facts_at_sight(EMPTY)
     for saved in saves:
         held = UpdateReading(saved.state, {})
+        event("breaks are known" if facts.breaks is not None else "breaks are not known")
         assert facts.pairs is not None
         assert facts.ranges is not None
         for client, halves in held.pairs.items():
@@ -68,6 +69,8 @@ def test_facts_carried_along_hold_all_that_the_document_holds(saves: list[Saved]
         covered = {(client, clock) for client, *ends in facts.ranges for clock in range(*ends)}
         for client, *ends in held.ranges:
             assert covered.issuperset((client, clock) for clock in range(*ends))
+        if facts.breaks is not None:
+            assert {each: [*facts.breaks.get(each, ())] for each in held.breaks} == held.breaks
         facts = check_update(saved.update, saved.have, partial(bytes, saved.state), facts).facts
 
 
