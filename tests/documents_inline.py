@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from octavo.actors.documenting import Documenting
-from octavo.documents import DocumentLimits, Shelf
+from octavo.documents import Shelf
+from octavo.model.document_limits import DocumentLimits
 
 CLIENT = 0x0C7A40
 LIMITS = DocumentLimits()

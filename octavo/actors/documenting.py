@@ -6,7 +6,8 @@ from typing import Protocol, TypeVar
 
 import trio
 
-from octavo.documents import DocumentLimits, Drafts, Shelf
+from octavo.documents import Drafts, Shelf
+from octavo.model.document_limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
 
 T = TypeVar("T")

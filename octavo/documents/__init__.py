@@ -5,8 +5,7 @@ kept in memory. Nothing here waits or reads a store.
 """
 
 from octavo.documents.drafts import Drafts
-from octavo.documents.limits import DocumentLimits
 from octavo.documents.live import LiveDocument
 from octavo.documents.shelf import Shelf
 
-__all__ = ["DocumentLimits", "Drafts", "LiveDocument", "Shelf"]
+__all__ = ["Drafts", "LiveDocument", "Shelf"]

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from octavo.documents.growth import Growth
 from octavo.documents.live import LiveDocument
 from octavo.documents.shelf import Kept
 from octavo.model.document import KeptDocument
 from octavo.model.document_facts import DocumentFacts, facts_at_sight
+from octavo.model.document_growth import Growth
 from octavo.model.document_update import CheckedUpdate
 from octavo.model.edits import edits_between
 from octavo.model.identity import ContentId, Epoch

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from octavo.documents.draft import Draft
-from octavo.documents.limits import DocumentLimits
 from octavo.documents.live import LiveDocument
 from octavo.documents.shelf import Shelf
 from octavo.model.content import NoteText, note_text
 from octavo.model.document import DocumentUpdate, KeptDocument
+from octavo.model.document_limits import DocumentLimits
 from octavo.model.document_update import check_update
 from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
 from octavo.model.initial_document import initial

@@ -3,10 +3,10 @@
 from collections import OrderedDict
 from typing import NamedTuple
 
-from octavo.documents.growth import Growth
 from octavo.documents.live import LiveDocument
 from octavo.model.document import KeptDocument
 from octavo.model.document_facts import DocumentFacts
+from octavo.model.document_growth import Growth
 from octavo.model.identity import FileId, WorkspaceId
 
 MOST_BYTES = 64 * 1024 * 1024

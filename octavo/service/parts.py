@@ -17,10 +17,11 @@ from octavo.actors.notices import NoticeHub
 from octavo.actors.storage import GroupCommit, storage
 from octavo.actors.sweeper import Sweeper
 from octavo.actors.workspaces import workspaces
-from octavo.documents import DocumentLimits, Shelf
+from octavo.documents import Shelf
 from octavo.http.access import Access
 from octavo.http.pushing import Workspaces
 from octavo.model.attempts import Rate
+from octavo.model.document_limits import DocumentLimits
 from octavo.model.identity import Position, WorkspaceId
 from octavo.model.initial_document import client_of
 from octavo.model.retention import Retention

@@ -6,9 +6,10 @@ import pytest
 import trio
 
 from octavo.actors.workspace_messages import Lacking, NotKept
-from octavo.documents import DocumentLimits, growth
+from octavo.model import document_growth
 from octavo.model.changeset import Save, Update
 from octavo.model.document import DocumentUpdate
+from octavo.model.document_limits import DocumentLimits
 from octavo.model.identity import Epoch, FileId
 from octavo.model.integration import Loading
 from octavo.model.refusal import (
@@ -183,14 +184,14 @@ async def test_history_is_shed_and_the_text_stays() -> None:
 async def test_document_that_small_saves_made_dear_sheds_its_history(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(growth, "STEPS_MOST", 40)
+    monkeypatch.setattr(document_growth, "STEPS_MOST", 40)
     counted: list[int] = []
 
     def loading(state: bytes) -> Loading:
         counted.append(len(state))
         return Loading(steps=41 if len(counted) == 3 else 40, pieces=len(counted))
 
-    monkeypatch.setattr(growth, "loading", loading)
+    monkeypatch.setattr(document_growth, "loading", loading)
     async with serving() as rig:
         await rig.push(note("a", "a.md", "start"))
         device = await device_of(rig)
@@ -273,6 +274,7 @@ async def test_update_that_would_read_otherwise_once_stored_begins_a_new_generat
             nursery.start_soon(rig.push, forged)
             nursery.start_soon(rig.push, honest)
         found = await text_of(rig, "a")
+        assert found is not None
         assert sorted(found) == sorted("axyb honest!")
         again = await device_of(rig)
         assert again.epoch != device.epoch

@@ -1,9 +1,9 @@
 """The shelf: what was used last stays, within a bound of memory."""
 
 from octavo.documents import LiveDocument, Shelf
-from octavo.documents.growth import Growth
 from octavo.documents.shelf import Kept
 from octavo.model.document_facts import DocumentFacts
+from octavo.model.document_growth import Growth
 from octavo.model.identity import ContentId, FileId, WorkspaceId
 from octavo.model.initial_document import initial
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pycrdt import Doc, Text
 
-from octavo.documents import DocumentLimits
 from octavo.model.document import KeptDocument
+from octavo.model.document_limits import DocumentLimits
 from octavo.model.identity import FileId
 from octavo.model.state_vector import read_state_vector
 from octavo.store import Store

@@ -21,7 +21,7 @@ from octavo.actors.core import (
 from octavo.actors.notices import NoticeHub
 from octavo.actors.storage import GroupCommit, storage
 from octavo.actors.workspaces import workspaces
-from octavo.documents import DocumentLimits
+from octavo.model.document_limits import DocumentLimits
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.initial_document import client_of
 from octavo.model.refusal import UnrenderableNote

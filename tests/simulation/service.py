@@ -14,7 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 from octavo.actors.core import NotExecuted
 from octavo.actors.testing import History, current_schedule, scenario_random
 from octavo.actors.workspace_messages import HeadOf
-from octavo.documents import DocumentLimits
+from octavo.model.document_limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
 
 from .asking import Asking

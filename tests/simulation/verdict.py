@@ -12,7 +12,7 @@ from octavo.actors.testing import (
     check_linearizable,
     check_order,
 )
-from octavo.documents import DocumentLimits
+from octavo.model.document_limits import DocumentLimits
 from octavo.model.identity import RevisionId, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts.sweeping import sweep

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.documents import DocumentLimits
+from octavo.model.document_limits import DocumentLimits
 
 LIMITS = DocumentLimits(history=4, history_free=1000, history_most=10_000)
 

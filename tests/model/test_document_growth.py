@@ -1,6 +1,6 @@
 """When it is counted how dear a document is to load, and what comes of it."""
 
-from octavo.documents.growth import Growth
+from octavo.model.document_growth import Growth
 from octavo.model.identity import ContentId
 from octavo.model.initial_document import initial
 from octavo.model.integration import STEPS_MOST
