@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from octavo.actors.documenting import Documenting
+from octavo.actors.link_index import catch_up_links
 from octavo.actors.sorting import Sorted, Waiting, plan_all
 from octavo.actors.workspace_messages import Lacking
 from octavo.documents import Drafts
@@ -19,7 +20,7 @@ from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.refusal import Refusal
 from octavo.model.relinking import moves, relinked
 from octavo.model.tree import Tree
-from octavo.store import Store
+from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.changesets import PositionMoved, WorkspaceGone
 from octavo.store.scripts.documents import documents_of
 from octavo.store.scripts.relinking import notes_to_relink
@@ -135,6 +136,10 @@ class Planner:
         moving = moves([each for sender in waiting for each in sender.push.changeset.operations])
         if not moving:
             return {}
+        if not await catch_up_links(self._store, self._id):
+            raise StoreUnavailable(
+                "The links of the workspace are still being taken into their index: try again soon."
+            )
         found = await self._store.read_much(notes_to_relink(self._id, moving))
         if found is None:
             raise WorkspaceGone

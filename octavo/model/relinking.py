@@ -43,7 +43,7 @@ def relinked(
         texts: of the live notes whose links may have to change, moved ones among them.
     """
     were_at = {each.file_id: each.path for each in heads.values() if each.state == "live"}
-    come_to = _places_after(were_at, changeset.operations)
+    come_to = _places_after(heads, were_at, changeset.operations)
     moving = moves(changeset.operations)
     moved = {were_at[each]: come_to[each] for each in moving if each in were_at}
     before, after = places_of(were_at.values()), places_of(come_to.values())
@@ -79,7 +79,9 @@ def _tells_text(operation: Operation | None) -> bool:
 
 
 def _places_after(
-    were_at: Mapping[FileId, str], operations: Sequence[Operation]
+    heads: Mapping[FileId, Revision],
+    were_at: Mapping[FileId, str],
+    operations: Sequence[Operation],
 ) -> dict[FileId, str]:
     places = dict(were_at)
     for operation in operations:
@@ -90,7 +92,9 @@ def _places_after(
                 places[file_id] = path
             case Delete(file_id, _) | Purge(file_id):
                 places.pop(file_id, None)
+            case Restore(file_id) if file_id in heads and heads[file_id].state == "deleted":
+                # No link led there, but one may now: by its name to this file before another.
+                places[file_id] = heads[file_id].path
             case Update() | Restore() | Save():
-                # One that is restored where it stood was no place to link to.
                 pass
     return places

@@ -10,7 +10,14 @@ import trio
 from octavo.model.identity import WorkspaceId
 from octavo.store import Store, Transaction
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts.catching_up import SLICE_BYTES, index_some, waiting
+from octavo.store.scripts.catching_up import (
+    LINKS_BYTES,
+    SLICE_BYTES,
+    index_some,
+    link_some,
+    links_behind,
+    waiting,
+)
 from octavo.store.scripts.indexing import forget_some
 from octavo.store.scripts.wording import erase_later, erase_some
 from octavo.store.sqlite import open_inline
@@ -19,6 +26,16 @@ from tests.store.notebook import Notebook
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
 VAULT = WorkspaceId("vault")
 OTHER = WorkspaceId("other")
+
+
+async def link_all(notebook: Notebook) -> int:
+    """Have the links taken in of files that lack them; answer with how many steps."""
+    behind = await notebook.store.read(links_behind(notebook.workspace_id))
+    steps = 0
+    while behind is not None:
+        behind = await notebook.store.write(link_some(notebook.workspace_id, behind))
+        steps += 1
+    return steps
 
 
 class CatchingUp:
@@ -43,6 +60,51 @@ class CatchingUp:
         assert await vault.search("blue") == ["f001"]
         assert (await vault.count("indexed"), await vault.count("worded")) == (449, 449)
         assert await vault.count("links") == 448
+
+    async def test_links_of_files_from_before_are_taken_in_first_where_they_are_needed(
+        self, vault: Notebook
+    ) -> None:
+        vault.indexed = False
+        for number in range(250):
+            change = vault.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]]")
+            await vault.keep(change)
+        vault.indexed = True
+        await vault.write("f001", "[[2]] [[3]]")
+        await vault.delete("f002")
+        assert await link_all(vault) == 3
+        assert (await vault.count("indexed"), await vault.count("worded")) == (249, 0)
+        assert await vault.count("links") == 250
+        assert await vault.is_waiting()
+        assert await link_all(vault) == 0
+        await vault.catch_up()
+        assert (await vault.count("links"), await vault.count("worded")) == (250, 249)
+
+    async def test_links_that_came_with_the_words_are_not_taken_in_again(
+        self, vault: Notebook
+    ) -> None:
+        vault.indexed = False
+        made = [
+            vault.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]]")
+            for number in range(250)
+        ]
+        await vault.keep(*made)
+        vault.indexed = True
+        await vault.store.write(index_some([VAULT]))
+        assert await vault.count("indexed") == 100
+        assert await link_all(vault) == 2
+        assert await vault.count("indexed") == 250
+
+    async def test_links_of_little_text_are_taken_in_at_once(self, vault: Notebook) -> None:
+        vault.indexed = False
+        for number in range(5):
+            await vault.write(f"f{number}", "red " * (LINKS_BYTES // 8))
+        vault.indexed = True
+        assert await link_all(vault) == 3
+
+    async def test_workspace_that_is_gone_has_no_links_to_be_taken_in(
+        self, vault: Notebook
+    ) -> None:
+        assert await vault.store.read(links_behind(OTHER)) is None
 
     async def test_note_that_was_saved_often_is_taken_in_once(self, vault: Notebook) -> None:
         other = await Notebook(vault.store, OTHER).open()

@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from octavo.actors.housekeeper import EVERY, Housekeeper
-from octavo.model.changeset import Changeset, Create, Operation, Purge, Update, fingerprint
+from octavo.model.changeset import Changeset, Create, Delete, Operation, Purge, Update, fingerprint
 from octavo.model.content import note_text
 from octavo.model.identity import FileId, MutationId, Position, RevisionId
 from octavo.model.plan import plan
@@ -20,10 +20,12 @@ from octavo.model.tree import Tree
 from octavo.store import Store
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import thinning
+from octavo.store.scripts.catching_up import index_some
 from octavo.store.scripts.changesets import keep
 from octavo.store.scripts.expiring import expire_receipts, expire_sessions
 from octavo.store.scripts.files import revision, revisions_of
 from octavo.store.scripts.sweeping import sweep
+from octavo.store.scripts.wording import erase_some
 from octavo.store.scripts.workspaces import delete
 from octavo.store.transaction import Transaction, Value
 from tests.actors.workspace_rig import ANN, VAULT, found_vault
@@ -88,6 +90,12 @@ class History:
             return number
 
         return await self.store.read(script)
+
+    async def catch_up(self) -> None:
+        """Have all words taken in."""
+        left = [VAULT]
+        while left:
+            left = await self.store.write(index_some(left))
 
     async def execute(self, sql: str, *arguments: Value) -> None:
         async def script(transaction: Transaction) -> None:
@@ -187,6 +195,21 @@ class Housekeeping:
         await history.keeper(Retention(0, 0, 1)).round()
         assert await history.left("a") == [made[1], last]
 
+    async def test_text_whose_words_are_in_the_index_stays_until_those_of_a_later_one_are(
+        self, history: History
+    ) -> None:
+        made = await history.note("a", 30 * DAY + 3, 30 * DAY + 2)
+        await history.catch_up()
+        head = history.tree.heads[FileId("a")]
+        late = Update(head.file_id, frozenset({head.revision_id}), note_text("late"))
+        made.append((await history.change(late, 30 * DAY + 1)).revision_id)
+        keeper = history.keeper(Retention(0, 0, 1))
+        await keeper.round()
+        assert await history.left("a") == made[1:]
+        await history.catch_up()
+        await keeper.round()
+        assert await history.left("a") == made[2:]
+
     async def test_every_file_has_its_turn(
         self, history: History, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -234,6 +257,29 @@ class TestSqlite(Housekeeping):
     @pytest.fixture
     def opened(self) -> Opened:
         return on_sqlite
+
+    async def test_words_of_a_thinned_and_purged_note_stand_nowhere_in_the_index(
+        self, history: History
+    ) -> None:
+        async def held(transaction: Transaction) -> bool:
+            rows = await transaction.fetch_all("SELECT block FROM search_data")
+            return any(b"secret" in row[0] for row in rows)
+
+        made = Create(FileId("a"), "a.md", note_text("xsecretx"))
+        head = await history.change(made, 30 * DAY + 2)
+        await history.catch_up()
+        late = Update(head.file_id, frozenset({head.revision_id}), note_text("late"))
+        head = await history.change(late, 30 * DAY + 1)
+        await history.keeper(Retention(0, 0, 1)).round()
+        await history.catch_up()
+        await history.change(Delete(head.file_id, frozenset({head.revision_id})), 2)
+        await history.change(Purge(head.file_id), 1)
+        while await history.store.write(sweep()):
+            pass
+        assert await history.store.read(held)
+        while await history.store.write(erase_some()):
+            pass
+        assert not await history.store.read(held)
 
     async def test_rounds_go_on(self, history: History, autojump_clock: MockClock) -> None:
         made = await history.note("a", 30 * DAY + 2, 30 * DAY + 1)

@@ -1,7 +1,9 @@
 """Links between files: where those of a note lead, what leads to it, and which lead nowhere."""
 
+from contextlib import suppress
 from typing import Literal
 
+from octavo.actors.link_index import catch_up_links
 from octavo.http.access import Access
 from octavo.http.call import Call
 from octavo.http.contract_model import ContractModel
@@ -12,7 +14,7 @@ from octavo.http.operations.workspaces import WorkspacePath
 from octavo.http.paging import PageQuery, cursor, read_cursor
 from octavo.http.problems import InvalidRequest, NotFound
 from octavo.model.identity import FileId, WorkspaceId
-from octavo.store import Store
+from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.linking import (
     FoundLink,
     OutgoingLink,
@@ -101,6 +103,7 @@ class LinkOperations:
         workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
         await self._access.require(call, workspace_id, "read")
         after = _after(query.after)
+        await self._catch_up(workspace_id)
         outgoing: list[OutgoingLink] | None = []
         if query.after is None:
             outgoing = await self._store.read_much(outgoing_links(workspace_id, file_id))
@@ -127,8 +130,15 @@ class LinkOperations:
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
         script = unresolved_links(workspace_id, _after(query.after), query.limit + 1)
+        await self._catch_up(workspace_id)
         page, following = _page(await self._store.read_much(script), query.limit)
         return LinkList(items=page, next=following)
+
+    async def _catch_up(self, workspace_id: WorkspaceId) -> None:
+        """Have the index know all links, if that can be had in time: what there is, is answered."""
+        # It may take no changes, as a full disk does, and be read all the same.
+        with suppress(StoreUnavailable):
+            await catch_up_links(self._store, workspace_id)
 
 
 def _after(given: str | None) -> tuple[str, int]:

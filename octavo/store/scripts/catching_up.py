@@ -4,6 +4,9 @@ Taking words in costs more than ten times what keeping a text does. So a commit 
 whoever has time, and to a search, which does it first: a note that is saved often is taken in
 seldom. Changes stand in the strict order of their positions, so that one cursor for a workspace
 tells what is left.
+
+Links are taken in with the commits. What lacks them are files from before there was an index, and
+these stand behind the cursor, too; whoever needs all links has them taken in first, without words.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import NamedTuple
 
 from octavo.model.feed import page_end
 from octavo.model.identity import FileId, WorkspaceId
+from octavo.model.revision import Revision
 from octavo.store.scripts.indexing import index_links
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.rows import COLUMNS, COUNT, revision_of
@@ -21,6 +25,8 @@ from octavo.store.transaction import Script, Transaction
 
 SLICE_BYTES = 64 * 1024
 """Of texts whose words are taken in at once, but for a single longer one: others wait behind it."""
+LINKS_BYTES = 512 * 1024
+"""Of texts whose links are taken in at once, likewise."""
 _MOST_FILES = 100
 
 _WAITING = """
@@ -35,10 +41,11 @@ _CURSOR = """
     WHERE workspaces.id = $1
 """
 _NEXT = """
-    SELECT position, file_id, size FROM files
+    SELECT position, file_id, size, state FROM files
     WHERE workspace_id = $1 AND position >= $2 AND (position, file_id) > ($2, $3)
     ORDER BY position, file_id LIMIT $4
 """
+_LINKED = "SELECT file_id FROM indexed WHERE workspace_id = $1 AND file_id IN ($names)"
 _HEADS = f"""
     SELECT {COLUMNS} FROM files WHERE workspace_id = $1 AND state = 'live' AND file_id IN ($names)
 """
@@ -50,6 +57,13 @@ _MOVE_CURSOR = """
 """
 _FIRST = 1
 """The position of the first change of a workspace."""
+
+
+class Place(NamedTuple):
+    """A file, in the order in which they are taken in."""
+
+    position: int
+    file_id: str
 
 
 class _Taken(NamedTuple):
@@ -105,9 +119,55 @@ async def _take_some(
     end = page_end(sizes, most_files, most_bytes)
     taken = [each for each in sizes if end is None or each[0] <= end]
     file_ids = [FileId(file_id) for (_, file_id), _ in taken]
-    rows = await fetch_named(transaction, _HEADS, workspace_id, file_ids)
-    live = {head.file_id: head for head in (revision_of(row[:COUNT]) for row in rows)}
+    live = await _live(transaction, workspace_id, file_ids)
     await index_links(transaction, workspace_id, live.values(), {}, set())
     await take_in_words(transaction, workspace_id, file_ids, live)
     await transaction.execute(_MOVE_CURSOR, workspace_id, *(end or (position + 1, "")))
     return _Taken(len(taken), sum(size for _, size in taken), more=end is not None)
+
+
+def links_behind(workspace_id: WorkspaceId) -> Script[Place | None]:
+    """Answer behind which place files are that the index of links lacks; None: it has them all."""
+
+    async def script(transaction: Transaction) -> Place | None:
+        cursor = await transaction.fetch_one(_CURSOR, workspace_id, _FIRST)
+        if cursor is None or cursor[0] < cursor[1]:
+            return None
+        behind: Place | None = Place(*cursor[1:])
+        # By names, as no join of two tables is safe while one of them fills: PostgreSQL plans it
+        # for the few rows that there were, and keeps to that.
+        while behind is not None:
+            found = await transaction.fetch_all(_NEXT, workspace_id, *behind, _MOST_FILES)
+            live = [row[1] for row in found if row[3] == "live"]
+            if len(await fetch_named(transaction, _LINKED, workspace_id, live)) < len(live):
+                return behind
+            behind = Place(*found[-1][:2]) if len(found) == _MOST_FILES else None
+        return None
+
+    return script
+
+
+def link_some(workspace_id: WorkspaceId, behind: Place) -> Script[Place | None]:
+    """Take in the links of some files, where the index lacks them; answer where to go on.
+
+    None when there are no more. Two who do it at once do no harm, nor does a change of such a file
+    meanwhile.
+    """
+
+    async def script(transaction: Transaction) -> Place | None:
+        found = await transaction.fetch_all(_NEXT, workspace_id, *behind, _MOST_FILES + 1)
+        sizes = [(Place(*row[:2]), row[2]) for row in found]
+        end = page_end(sizes, _MOST_FILES, LINKS_BYTES)
+        file_ids = [FileId(each.file_id) for each, _ in sizes if end is None or each <= end]
+        live = await _live(transaction, workspace_id, file_ids)
+        await index_links(transaction, workspace_id, live.values(), {}, set())
+        return end
+
+    return script
+
+
+async def _live(
+    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+) -> dict[FileId, Revision]:
+    rows = await fetch_named(transaction, _HEADS, workspace_id, file_ids)
+    return {head.file_id: head for head in (revision_of(row[:COUNT]) for row in rows)}

@@ -53,10 +53,13 @@ _WINDOW = """
 _NEWER = """
     SELECT COUNT(*) FROM revisions WHERE workspace_id = $1 AND file_id = $2 AND position > $3
 """
-# The texts that later revisions have from earlier ones.
+# The texts that later revisions have from earlier ones, and the one whose words were taken in: from
+# that they are made again to take them out, and what is lost before stays in the index for good.
 _NEEDED = """
-    SELECT DISTINCT content_id FROM revisions
+    SELECT content_id FROM revisions
     WHERE workspace_id = $1 AND file_id = $2 AND position > $3 AND content_id <> revision_id
+    UNION
+    SELECT content_id FROM worded WHERE workspace_id = $1 AND file_id = $2
 """
 
 
@@ -80,7 +83,8 @@ def thin(place: Place, after: Position, retention: Retention, now: int) -> Scrip
     """Remove revisions of a file behind a position that need not be kept.
 
     Answers the position to go on behind, None behind the last. What a device may still ask about
-    by its mutation stays until the receipt is gone.
+    by its mutation stays until the receipt is gone, and a text whose words the index has until it
+    has those of a later one.
     """
 
     async def script(transaction: Transaction) -> Position | None:

@@ -201,6 +201,11 @@ class Front:
 
         await self.store.write(script)
 
+    async def forget_indexes(self) -> None:
+        """Have all files be as from before there were indexes of links and words."""
+        for table in ("indexed", "places", "links", "worded", "word_cursors"):
+            await self.execute(f"DELETE FROM {table}")
+
     async def member(self, name: str, role: str) -> None:
         """An account; a member of the workspace when it has a role there."""
         await self.execute(

@@ -8,6 +8,7 @@ from octavo.http.contract import contract_of
 from octavo.http.operation import Security
 from octavo.http.operations.links import LinkOperations
 from octavo.http.possible import possible_problems
+from octavo.store import StoreFull
 from tests.http.vault.front import NOBODYS, Client, Front, Json, refusal
 
 READ = {200, 400, 401, 403, 404, 423, 500, 503}
@@ -104,6 +105,29 @@ async def test_links_that_lead_nowhere_come_in_pages(front: Front, reader: Clien
     await two.delete()
     items = await reader.pages(f"{front.place}/links/unresolved", 100)
     assert [each["target"] for each in items] == ["two", "three"]
+
+
+async def test_links_from_before_there_was_an_index_are_told(front: Front, reader: Client) -> None:
+    one = await front.note("one.md", "[[two]]")
+    await front.note("two.md", "[[one]]")
+    await front.forget_indexes()
+    told = (await reader.get(f"{one.place}/links")).json()
+    assert [each["path"] for each in told["outgoing"] + told["incoming"]] == ["two.md", "two.md"]
+    await front.forget_indexes()
+    await front.note("three.md", "[[none]] [[one]]")
+    items = await reader.pages(f"{front.place}/links/unresolved", 100)
+    assert [each["target"] for each in items] == ["none"]
+
+
+async def test_links_are_told_while_the_index_takes_nothing_in(
+    front: Front, reader: Client
+) -> None:
+    one = await front.note("one.md", "[[two]]")
+    await front.forget_indexes()
+    await front.note("two.md", "[[one]]")
+    front.store.fail = StoreFull("no room")
+    told = (await reader.get(f"{one.place}/links")).json()
+    assert (told["outgoing"], [each["path"] for each in told["incoming"]]) == ([], ["two.md"])
 
 
 @pytest.mark.parametrize("state", ["deleted", "purged", "unknown"])

@@ -1,5 +1,8 @@
 """Links that follow the files they lead to, in the changeset that moves these."""
 
+import pytest
+
+from octavo.actors import link_index
 from tests.http.vault.front import NOBODYS, Front, Note, refusal
 
 
@@ -90,6 +93,41 @@ async def test_move_that_is_sent_again_has_one_effect_and_one_answer(front: Fron
     assert await text_of(links) == "[it](theme.md)"
     without = {**move(target, "theme.md"), "rewriteLinks": False}
     assert refusal(await front.push(without, mutation=NOBODYS)) == (409, "mutation_reused")
+
+
+async def test_links_from_before_there_was_an_index_follow_as_well(front: Front) -> None:
+    target = await front.note("topic.md")
+    links = [await front.note(f"{n}.md", "[it](topic.md)") for n in range(120)]
+    await front.forget_indexes()
+    assert (await target.update(path="theme.md", rewriteLinks=True)).status == 200
+    assert {await text_of(each) for each in links} == {"[it](theme.md)"}
+
+
+async def test_move_is_refused_for_now_when_the_links_are_not_known_in_time(
+    front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = await front.note("topic.md")
+    links = await front.note("a.md", "[it](topic.md)")
+    await front.forget_indexes()
+    with monkeypatch.context() as patch:
+        patch.setattr(link_index, "CATCH_UP_SECONDS", 0.0)
+        answer = await target.update(path="theme.md", rewriteLinks=True)
+    assert refusal(answer) == (503, "storage_unavailable")
+    assert answer.header("retry-after") == "1"
+    assert (await target.read()).json()["path"] == "topic.md"
+    assert await text_of(links) == "[it](topic.md)"
+    assert (await target.update(path="theme.md", rewriteLinks=True)).status == 200
+    assert await text_of(links) == "[it](theme.md)"
+
+
+async def test_link_does_not_lead_to_a_file_that_is_restored_beside_the_move(front: Front) -> None:
+    restored = await front.note("x.md", "old")
+    await restored.delete()
+    target = await front.note("a/y.md")
+    links = await front.note("n.md", "[[y]]")
+    back = {"op": "restore", "fileId": restored.id, "ifMatch": restored.revision}
+    assert (await front.push(back, move(target, "b/x.md"))).status == 200
+    assert await text_of(links) == "[[b/x]]"
 
 
 async def test_link_of_a_note_to_itself_is_no_back_link(front: Front) -> None:
