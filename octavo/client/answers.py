@@ -108,6 +108,7 @@ class NoteSave(FileChange):
 
     epoch: Epoch
     update: Base64
+    state_vector: Base64
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MappingProxyType
 
 import trio
@@ -9,6 +10,7 @@ import trio
 from octavo.client.answers import Entry
 from octavo.client.errors import (
     ConnectionFailed,
+    NotFound,
     ProblemError,
     RateLimited,
     SnapshotCut,
@@ -21,6 +23,7 @@ from octavo.model.identity import FileId, Position, RevisionId
 
 _NOWHERE = Position(-1)
 _PASSING = (ConnectionFailed, RateLimited, Unavailable)
+_PURGED = 410
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,9 @@ class Mirror:
         self._workspace = workspace
         self._poll_every = poll_every
         self._notes: dict[FileId, Note] = {}
+        # A change of the newest changeset in the copy: as long as the server has it, the workspace
+        # goes on from the copy. None: not known, or there is no changeset.
+        self._newest: Entry | None = None
         self._pulling = trio.Lock()
         self._waiting = trio.lowlevel.ParkingLot()
 
@@ -72,25 +78,19 @@ class Mirror:
     async def pull(self) -> None:
         """Bring the copy up to the newest position, at once or not at all. Raises `ClientError`.
 
-        A copy that is ahead of the workspace, as after a restored backup, is taken anew.
+        A copy that holds changes which the server does not have any more is taken anew, as after
+        a restored backup, whatever position the workspace has reached since; its `position` may
+        become a lower one.
         """
         async with self._pulling:
-            changed: list[Entry] = []
-            position = self.position
-            try:
-                async for page in self._workspace.feed(position):
-                    changed += page.entries
-                    position = page.next
-            except ProblemError as problem:
-                if not _is_ahead(problem):
-                    raise
+            if not await self._caught_up():
                 await self._copy()
-                return
-            self._apply(changed)
-            self._arrive(position)
 
     async def wait_for(self, position: Position) -> None:
-        """Wait until the copy holds all changes up to ``position``; it takes a `run` elsewhere."""
+        """Wait until the copy holds all changes up to ``position``; it takes a `run` elsewhere.
+
+        Behind a restored backup that is the change which takes this position then.
+        """
         while self.position < position:
             await self._waiting.park()
 
@@ -112,6 +112,7 @@ class Mirror:
         if self.position == _NOWHERE:
             await self.start()
         task_status.started()
+        told = _NOWHERE
         async with self._workspace.notices() as notices:
             while True:
                 notice: Changed | Gone | None = None
@@ -121,8 +122,11 @@ class Mirror:
                     raise WorkspaceGone(f"nothing is told of the workspace: {notice.reason}")
                 if notice is not None and heard is not None:
                     heard(notice)
-                if notice is None or notice.position > self.position:
+                # A stream that was opened again tells where the workspace is, and that is not
+                # further on: it may be another one now, out of a backup.
+                if notice is None or notice.position > self.position or notice.position <= told:
                     await self._follow()
+                told = told if notice is None else notice.position
 
     async def _follow(self) -> None:
         retrying, chance = self._workspace.calling.retrying, self._workspace.calling.chance
@@ -136,6 +140,36 @@ class Mirror:
                 await trio.sleep(retrying.wait(failures, chance, asked))
             else:
                 return
+
+    async def _caught_up(self) -> bool:
+        """Bring the copy up to the newest position; False when the workspace is not that of it."""
+        changed: list[Entry] = []
+        # Without a mark, what stands at the position of the copy is wanted, too.
+        position = self.position
+        if self._newest is None and position > 0:
+            position = Position(position - 1)
+        try:
+            async for page in self._workspace.feed(position):
+                changed += page.entries
+                position = page.next
+        except ProblemError as problem:
+            if not _is_ahead(problem):
+                raise
+            return False
+        # Asked behind the feed, the answer holds for the feed, too: what is lost stays lost.
+        if self._newest is not None and not await self._is_there(self._newest):
+            return False
+        self._apply(changed)
+        self._arrive(position, changed)
+        return True
+
+    async def _is_there(self, entry: Entry) -> bool:
+        """Whether the server has a change, or had it before the file was purged."""
+        try:
+            await self._workspace.revision(entry.file_id, entry.revision_id)
+        except NotFound as problem:
+            return problem.status == _PURGED
+        return True
 
     async def _copy(self) -> None:
         retrying, chance = self._workspace.calling.retrying, self._workspace.calling.chance
@@ -153,9 +187,13 @@ class Mirror:
             else:
                 break
         self._notes.clear()
+        self._newest = None
         self._apply(notes)
         assert snapshot.position is not None
-        self._arrive(snapshot.position)
+        self._arrive(snapshot.position, notes)
+        if self._newest is None:
+            # What was changed last is deleted; only the feed tells.
+            await self._caught_up()
 
     def _apply(self, entries: Iterable[Entry]) -> None:
         for each in entries:
@@ -164,7 +202,10 @@ class Mirror:
             else:
                 self._notes.pop(each.file_id, None)
 
-    def _arrive(self, position: Position) -> None:
+    def _arrive(self, position: Position, entries: Iterable[Entry]) -> None:
+        """Be at ``position``, by ``entries``; the smallest of the newest changes costs least."""
+        newest = [each for each in entries if each.position == position]
+        self._newest = min(newest, key=attrgetter("size"), default=self._newest)
         self.position = position
         self._waiting.unpark_all()
 

@@ -6,9 +6,9 @@ from typing import NamedTuple, Self
 
 import trio
 
-from octavo.client.answers import File, NoteSave
-from octavo.client.errors import ClientError, EpochMismatch, UnexpectedAnswer
-from octavo.client.three_way import merged
+from octavo.client.answers import File, NoteSave, Revision
+from octavo.client.errors import ClientError, EpochMismatch, ProblemError, UnexpectedAnswer
+from octavo.client.three_way import merged, shared
 from octavo.client.workspace import Workspace
 from octavo.documents.live import LiveDocument
 from octavo.model.document import KeptDocument
@@ -16,10 +16,16 @@ from octavo.model.edits import Edit, edits_between
 from octavo.model.identity import Epoch, FileId, MutationId
 from octavo.model.initial_document import NOTHING
 from octavo.model.refusal import Refusal
+from octavo.model.state_vector import read_state_vector
+from octavo.model.structs import brought_by
 
 _CLIENT_BITS = 53
 """Of a Yjs client, as many as a number of JavaScript holds exactly."""
 _READER = 0
+_MENDED = frozenset(("epoch_mismatch", "document_dependency_missing"))
+"""What a look at the server's document may mend."""
+_ROUNDS = 4
+"""Of one save. A server that lost something takes two, and each new generation one."""
 
 
 class _Save(NamedTuple):
@@ -50,12 +56,15 @@ class NoteDocument:
         if file.document is None:
             raise ValueError("read the file with its document")
         self.file_id: FileId = file.id
-        self.path = file.path
-        self.revision_id = file.head.id
         self._workspace = workspace
         self._saving = trio.Lock()
+        self._hear(file.path, file.head)
+        # The server does not seem to have all that it was known to have.
+        self._doubted = False
         # Sent, and not known what came of it.
         self._sent: _Save | None = None
+        self._known: LiveDocument
+        self._live: LiveDocument
         self._load(_kept(file))
 
     @classmethod
@@ -81,8 +90,7 @@ class NoteDocument:
     @property
     def unsaved(self) -> bool:
         """Whether there are edits that the server is not known to have."""
-        live, known = self._live, self._known
-        return live.vector() != known.vector() or live.text != known.text
+        return self._doubted or _differ(self._live, self._known)
 
     def insert(self, at: int, text: str) -> None:
         """Put ``text`` before the character ``at``. Raises IndexError behind the end."""
@@ -107,33 +115,45 @@ class NoteDocument:
 
         The server may have begun a new generation of the document, which sheds its history. Then
         the difference between the text that it was last known to have and the text here is done
-        to the new document (`merged`). That keeps every character that was put in or taken away
-        here; not kept is which character another device meant: where others edited the same
-        place meanwhile, both versions may stand there, and what another device still holds
-        unsaved is merged by its own difference.
+        to the new document (`merged`): what was put in here stands there once, and what was taken
+        away here is gone. Which of several equal characters was meant is not kept. Where others
+        edited the same place meanwhile, both versions may stand there. The document gets it by
+        `replace`, so that a few characters between two edits may be new ones, which another
+        device that took them away without a save takes away no more.
+
+        A server that was given back an older backup lacks what was saved since. A save sends
+        that again, from whatever device has it. When the backup has an earlier generation, the
+        document gets the lines and words of both texts: nothing that stands here or there is
+        lost, and what was taken away since the backup is back. `UnexpectedAnswer` is raised when
+        the server goes on to lack what it took.
         """
         async with self._saving:
-            while True:
+            problem: ProblemError | None = None
+            if self._doubted:
+                await self._look()
+            for _ in range(_ROUNDS):
                 repeated = self._sent is not None
                 sent = self._sent = self._sent or self._next()
                 try:
                     saved = await self._workspace.save(
                         self.file_id, sent.epoch, sent.update, sent.vector, sent.mutation_id
                     )
-                except EpochMismatch:
-                    self._sent = None
-                    self._carry_over(await self._workspace.file(self.file_id, document=True))
-                    if self.epoch == sent.epoch:
-                        raise
-                    continue
                 except ClientError as error:
                     if not error.outcome_unknown:
                         self._sent = None
-                    raise
-                self._sent = None
+                    if not isinstance(error, ProblemError) or error.code not in _MENDED:
+                        raise
+                    problem = error
+                    await self._look()
+                    if isinstance(error, EpochMismatch) and self.epoch == sent.epoch:
+                        raise
+                    continue
+                self._sent = problem = None
                 self._take(sent, saved)
-                if not (repeated and self.unsaved):
+                lost = self._doubted and await self._look()
+                if not (lost or (repeated and self.unsaved)):
                     return saved
+            raise problem or UnexpectedAnswer("the server goes on to lack what it took")
 
     def _edit(self, start: int, end: int, inserted: str) -> None:
         text = self._live.text
@@ -149,31 +169,69 @@ class NoteDocument:
         return _Save(mutation_id, live.epoch, update, live.vector_bytes())
 
     def _take(self, sent: _Save, saved: NoteSave) -> None:
-        self.path, self.revision_id = saved.path, saved.revision.id
+        self._hear(saved.path, saved.revision)
         with _understood():
             self._known.apply(sent.update)
             if saved.epoch == sent.epoch:
                 self._known.apply(saved.update)
                 self._live.apply(saved.update)
+                self._doubted = not _has(saved, self._known)
                 return
         # The new generation has the edits of this save: what is left are those made since.
         self._rebase(KeptDocument(saved.epoch, saved.update, b""))
 
-    def _carry_over(self, file: File) -> None:
-        self.path, self.revision_id = file.path, file.head.id
-        self._rebase(_kept(file))
+    async def _look(self) -> bool:
+        """Read what the server has; answer whether that lacks what it was known to have."""
+        file = await self._workspace.file(self.file_id, document=True)
+        kept = _kept(file)
+        position, revision_id = self._position, self.revision_id
+        self._hear(file.path, file.head)
+        self._doubted = False
+        if kept.epoch == self.epoch:
+            believed = self._known
+            with _understood():
+                self._known = LiveDocument(kept, _READER)
+                believed.apply(kept.state)
+                self._live.apply(kept.state)
+            return _differ(believed, self._known)
+        # Generations are named by revisions, and their ids sort by the time they were made.
+        back = kept.epoch < self.epoch or file.head.position < position
+        same_place = file.head.position == position and file.head.id != revision_id
+        self._rebase(kept, back=back or same_place)
+        return self.unsaved
 
-    def _rebase(self, kept: KeptDocument) -> None:
+    def _rebase(self, kept: KeptDocument, *, back: bool = False) -> None:
         base, mine = self._known.text, self._live.text
         self._load(kept)
+        theirs = self._live.text
+        if back:
+            # Theirs is no later than the base: what it lacks, nobody took away.
+            base = shared(base, theirs)
         if mine != base:
-            self.replace(merged(base, mine, self._live.text))
+            self.replace(merged(base, mine, theirs, exact=back))
+
+    def _hear(self, path: str | None, head: Revision) -> None:
+        self.path, self.revision_id, self._position = path, head.id, head.position
 
     def _load(self, kept: KeptDocument) -> None:
         with _understood():
             known = LiveDocument(kept, _READER)
             live = LiveDocument(kept, self._workspace.calling.chance.getrandbits(_CLIENT_BITS))
         self._known, self._live = known, live
+
+
+def _differ(one: LiveDocument, other: LiveDocument) -> bool:
+    # Deletions stand in no vector, but each makes the text shorter.
+    return one.vector() != other.vector() or one.text != other.text
+
+
+def _has(saved: NoteSave, known: LiveDocument) -> bool:
+    """Whether the server surely has all that is ``known`` behind a save."""
+    with _understood():
+        vector = read_state_vector(saved.state_vector)
+        # Deletions stand in no vector, but every update holds all of them.
+        [told], [held] = brought_by([saved.update]), brought_by([known.lacking(saved.state_vector)])
+    return vector == known.vector() and set(told.ranges) == set(held.ranges)
 
 
 def _kept(file: File) -> KeptDocument:

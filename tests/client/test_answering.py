@@ -11,7 +11,7 @@ from octavo.client.answering import read_answer
 from octavo.client.answers import DocumentState, FileChange, NoteSave, Revision
 from tests.client.stub import CHANGE, REVISION
 
-SAVE = {**CHANGE, "epoch": REVISION["id"], "update": "AAA="}
+SAVE = {**CHANGE, "epoch": REVISION["id"], "update": "AAA=", "stateVector": "AA=="}
 
 
 def test_answer_is_typed_and_never_changes() -> None:

@@ -1,9 +1,11 @@
 """Documents on devices: edited offline, saved when it suits, carried over when they began anew."""
 
+import json
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from random import Random, SystemRandom
+from typing import Any
 
 import pytest
 import trio
@@ -17,12 +19,14 @@ from octavo.client import (
     NotFound,
     ProblemError,
     Retrying,
+    UnexpectedAnswer,
     Workspace,
 )
+from octavo.client.reading import Reading
 from octavo.model.identity import ContentId, FileId
-from octavo.model.initial_document import initial
+from octavo.model.initial_document import NOTHING, initial
 from tests.client.losing import Fate, Losing
-from tests.client.stub import FILE_DOCUMENT, REVISION, Stub, ok, problem, workspace_of
+from tests.client.stub import CHANGE, FILE_DOCUMENT, REVISION, Stub, ok, problem, workspace_of
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.people import Person
 
@@ -119,6 +123,19 @@ async def test_save_without_edits_brings_those_of_others(workspace: Workspace) -
     saved = await document.save()
     assert (saved.outcome, document.text, document.path) == ("unchanged", "new\n", "b.md")
     assert document.revision_id == changed.revision.id
+
+
+async def test_save_looks_at_no_whole_document(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file_id = await note(workspace)
+    devices = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
+    monkeypatch.delattr(Reading, "file")
+    for number, document in enumerate(devices * 2):
+        document.insert(number, f"{number} 🦉\n")
+        document.delete(number, number + 1)
+        await document.save()
+        assert not document.unsaved
 
 
 async def test_deletion_alone_is_saved(workspace: Workspace) -> None:
@@ -267,10 +284,7 @@ async def test_save_whose_answer_was_lost_is_not_carried_over_a_second_time(
 
 
 async def test_mismatch_with_the_generation_that_there_is_is_raised() -> None:
-    kept = initial(ContentId(REVISION["id"]), START)
-    state, vector = (b64encode(each).decode() for each in (kept.state, kept.vector))
-    document = {"epoch": kept.epoch, "state": state, "stateVector": vector}
-    file = {**FILE_DOCUMENT, "text": START, "document": document}
+    file = _with_document(START)
     stub = Stub([ok(file), problem(409, "epoch_mismatch"), ok(file)])
     async with stub.client() as client:
         opened = await NoteDocument.open(workspace_of(client), FileId(file["id"]))
@@ -278,6 +292,50 @@ async def test_mismatch_with_the_generation_that_there_is_is_raised() -> None:
         with pytest.raises(EpochMismatch):
             await opened.save()
     assert (opened.text, opened.unsaved) == (f"kept\n{START}", True)
+
+
+async def test_server_that_never_has_what_updates_build_on_is_given_up() -> None:
+    file = _with_document(START)
+    stub = Stub([ok(file)])
+    async with stub.client() as client:
+        opened = await NoteDocument.open(workspace_of(client), FileId(file["id"]))
+        opened.insert(0, "kept\n")
+        stub.replies = [problem(422, "document_dependency_missing"), ok(file)] * 100
+        with pytest.raises(ProblemError, match="document_dependency_missing"):
+            await opened.save()
+    bodies = [json.loads(each.content) for each in stub.requests if each.method == "POST"]
+    assert len(bodies) == 4
+    assert len({each["mutationId"] for each in bodies}) == 4
+    assert (opened.text, opened.unsaved) == (f"kept\n{START}", True)
+
+
+async def test_server_that_goes_on_to_lack_what_it_took_is_given_up() -> None:
+    file = _with_document(START)
+    saved = {
+        **CHANGE,
+        "outcome": "merged",
+        "epoch": file["document"]["epoch"],
+        "update": b64encode(NOTHING).decode(),
+        "stateVector": file["document"]["stateVector"],
+    }
+    stub = Stub([ok(file)])
+    async with stub.client() as client:
+        opened = await NoteDocument.open(workspace_of(client), FileId(file["id"]))
+        opened.insert(0, "kept\n")
+        stub.replies = [ok(saved), ok(file)] * 100
+        with pytest.raises(UnexpectedAnswer, match="goes on to lack"):
+            await opened.save()
+    bodies = [json.loads(each.content) for each in stub.requests if each.method == "POST"]
+    assert len(bodies) == 4
+    assert len({each["update"] for each in bodies}) == 1
+    assert (opened.text, opened.unsaved) == (f"kept\n{START}", True)
+
+
+def _with_document(text: str) -> dict[str, Any]:
+    kept = initial(ContentId(REVISION["id"]), text)
+    state, vector = (b64encode(each).decode() for each in (kept.state, kept.vector))
+    document = {"epoch": kept.epoch, "state": state, "stateVector": vector}
+    return {**FILE_DOCUMENT, "text": text, "document": document}
 
 
 async def test_image_or_text_alone_makes_no_document(workspace: Workspace) -> None:

@@ -1,10 +1,14 @@
 """Two texts made of one are brought together."""
 
+from collections.abc import Iterable
+from string import ascii_lowercase
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.client.three_way import merged
+from octavo.client.three_way import merged, shared
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
@@ -16,6 +20,18 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
         ("one\ntwo\nthree\n", "one\nthree\n", "one\ntwo\nthree\nfour\n", "one\nthree\nfour\n"),
         ("", "mine", "theirs", "theirsmine"),
         ("gone", "", "gone", ""),
+        ("one two three", "one 2 three four", "zero one 2 three", "zero one 2 three four"),
+        ("one aXb two", "one a1X2b two", "one ab two", "one a12b two"),
+        ("one aXb two", "one ab two", "one a1X2b two", "one a12b two"),
+        ("the cat sat", "the 1cat2 sat", "the 3cat4 sat", "the 31cat42 sat"),
+        ("a\nb\n", "a\nnew\nb\nmine\n", "theirs\na\nnew\nb\n", "theirs\na\nnew\nb\nmine\n"),
+        ("a tall red house\n", "eleven goats fled\n", "", "eleven goats fled\n"),
+        (
+            "a\nan old boat\n",
+            "a\nno gold at all\n",
+            "a\nan old boat\nb\n",
+            "a\nno gold at all\nb\n",
+        ),
         ("Zoë 🦉 sings", "Zoë 🦉 sings loudly", "Ben 🦉 sings", "Ben 🦉 sings loudly"),
     ],
 )
@@ -40,3 +56,82 @@ def test_edits_in_different_places_are_all_kept(
 ) -> None:
     both = merged(before + base + behind, before + base + mine, theirs + base + behind)
     assert sorted(both) == sorted(theirs + base + mine)
+
+
+# So much of a line is kept that it counts as changed, not as replaced.
+KEPT = "-" * 200
+MINE, THEIRS, BOTH = "0123456789", "ABCDEFGHIJ", "!?\n"
+
+
+class Sides(NamedTuple):
+    """A base of letters that stand there once, and what two sides make of it."""
+
+    base: str
+    mine: str
+    theirs: str
+
+
+@st.composite
+def sides(draw: st.DrawFn) -> Sides:
+    """Let each side take letters away, and put in what is its own, or both the same."""
+    base = draw(st.lists(st.sampled_from(ascii_lowercase), unique=True).map("".join))
+    mine = theirs = KEPT
+    behind_kept = True
+    for letter in [*base, ""]:
+        # Beside a letter that one of them took away it would be a part of another edit.
+        both = draw(st.text(BOTH, max_size=2)) if behind_kept else ""
+        mine += both or draw(st.text(MINE, max_size=2))
+        theirs += both or draw(st.text(THEIRS, max_size=2))
+        kept = (True, True) if both else draw(st.tuples(st.booleans(), st.booleans()))
+        mine += letter * kept[0]
+        theirs += letter * kept[1]
+        behind_kept = all(kept)
+    return Sides(KEPT + base, mine, theirs)
+
+
+def only(text: str, kept: Iterable[str]) -> str:
+    return "".join(each for each in text if each in kept)
+
+
+def without(text: str, gone: Iterable[str]) -> str:
+    return "".join(each for each in text if each not in gone)
+
+
+@given(sides())
+def test_what_either_side_took_away_is_gone_and_nothing_else(made: Sides) -> None:
+    left = only(only(made.base, made.mine), made.theirs)
+    assert only(merged(*made), made.base) == left
+
+
+@given(sides())
+def test_what_either_side_put_in_stands_where_it_was_put_once(made: Sides) -> None:
+    base, mine, theirs = made
+    result = merged(*made)
+    assert without(result, THEIRS) == without(mine, set(base) - set(theirs))
+    assert without(result, MINE) == without(theirs, set(base) - set(mine))
+
+
+@given(sides())
+def test_what_both_sides_put_in_alike_happens_once(made: Sides) -> None:
+    assert only(merged(*made), BOTH) == only(made.mine, BOTH)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "both"),
+    [
+        ("a\nb\nc\n", "a\nc\nd\n", "a\nc\n"),
+        ("the cat sat\n", "the cow sat\n", "the  sat\n"),
+        ("one", "two", ""),
+        ("same", "same", "same"),
+    ],
+)
+def test_shared_are_the_lines_and_words_of_both(first: str, second: str, both: str) -> None:
+    assert shared(first, second) == both
+
+
+@given(first=TEXTS, second=TEXTS)
+def test_texts_merged_by_what_they_share_hold_all_of_both(first: str, second: str) -> None:
+    text = merged(shared(first, second), first, second, exact=True)
+    for each in (first, second):
+        left = iter(text)
+        assert all(letter in left for letter in each)
