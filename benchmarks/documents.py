@@ -205,6 +205,10 @@ async def measured(
 
 
 async def search(served: Service, workspace: Workspace, count: int) -> None:
+    began = trio.current_time()
+    while not (await workspace.search("words")).complete:
+        pass
+    report(f"search/{count}/words taken in", trio.current_time() - began, "s")
     for name, query in QUERIES.items():
         if not (await workspace.search(query)).items:
             raise SystemExit(f"search: nothing found for {query}")
