@@ -8,7 +8,7 @@ from octavo.model.identity import WorkspaceId
 from octavo.store import Store, StoreError
 from octavo.store.scripts.catching_up import index_some, waiting
 
-QUIET = 1.0
+QUIET = 5.0
 """Seconds between a change and the taking in: what is saved often meanwhile is taken in once."""
 LOOK_EVERY = 600.0
 """Seconds between two looks for what another process left."""
