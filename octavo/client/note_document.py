@@ -93,7 +93,10 @@ class NoteDocument:
         return self._doubted or _differ(self._live, self._known)
 
     def insert(self, at: int, text: str) -> None:
-        """Put ``text`` before the character ``at``. Raises IndexError behind the end."""
+        """Put ``text`` before the character ``at``.
+
+        Raises IndexError behind the end, ValueError for the character NUL, which no note holds.
+        """
         self._edit(at, at, text)
 
     def delete(self, start: int, end: int) -> None:
@@ -101,7 +104,11 @@ class NoteDocument:
         self._edit(start, end, "")
 
     def replace(self, text: str) -> None:
-        """Make the text ``text``, by edits as small as can be found, so that others' stay."""
+        """Make the text ``text``, by edits as small as can be found, so that others' stay.
+
+        Raises ValueError for the character NUL, which no note holds.
+        """
+        _check_text(text)
         self._live.edit(edits_between(self._live.text, text))
 
     async def save(self) -> NoteSave:
@@ -159,6 +166,7 @@ class NoteDocument:
         text = self._live.text
         if not 0 <= start <= end <= len(text):
             raise IndexError(f"the text has {len(text)} characters")
+        _check_text(inserted)
         at = len(text[:start].encode())
         self._live.edit([Edit(at, len(text[start:end].encode()), inserted)])
 
@@ -218,6 +226,11 @@ class NoteDocument:
             known = LiveDocument(kept, _READER)
             live = LiveDocument(kept, self._workspace.calling.chance.getrandbits(_CLIENT_BITS))
         self._known, self._live = known, live
+
+
+def _check_text(text: str) -> None:
+    if "\0" in text:
+        raise ValueError("a note holds no NUL (U+0000): leave it out")
 
 
 def _differ(one: LiveDocument, other: LiveDocument) -> bool:

@@ -118,7 +118,8 @@ class Drafts:
             )
         if len(update) > self._limits.update:
             raise DocumentTooLarge(
-                f"The update has {len(update)} bytes: {self._limits.update} are taken at most."
+                f"The update has {len(update)} bytes: {self._limits.update} are taken at most. Save"
+                " more often, or copy the text into a new note."
             )
         vector = live.vector()
         checked = check_update(update, vector, draft.state, draft.facts)

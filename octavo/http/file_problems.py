@@ -101,7 +101,9 @@ class FileLive(Problem):
 
     status, code = 409, "file_live"
     summary = "The file is not deleted."
-    remedy = "Delete the file first. A live one needs no restoring."
+    remedy = (
+        "To purge a file, delete it first. To give a live one an earlier text, name its revision."
+    )
 
 
 class MutationReused(Problem):

@@ -120,12 +120,18 @@ def _check_state(tree: Tree, operation: Operation) -> None:
                 raise _missing(operation.file_id)
             given_back = isinstance(operation, Restore) and operation.content is not None
             if head.state == "live" and not given_back:
-                raise FileLive(f"The file {head.file_id} is not deleted: delete it first.")
+                raise FileLive(f"The file {head.file_id} is not deleted: {_way(operation)}.")
         case Update() | Save() | Delete():
             if head is None or head.state == "deleted":
                 raise _missing(operation.file_id)
         case _:
             assert_never(operation)
+
+
+def _way(operation: Restore | Purge) -> str:
+    if isinstance(operation, Purge):
+        return "delete it first"
+    return "to give it an earlier text, name the revisionId of that"
 
 
 def _missing(file_id: FileId) -> FileMissing:

@@ -221,9 +221,9 @@ class Settings(BaseSettings):
             )
         if self.document_update_size > min(self.document_size, LARGEST_UPDATE):
             yield (
-                f"an update of {self.document_update_size} bytes fits neither into a request, which"
-                f" takes {LARGEST_UPDATE}, nor into a document of {self.document_size}, if not"
-                f" both: lower {variable('document_update_size')}"
+                f"an update of {self.document_update_size} bytes does not fit into a request, which"
+                f" takes {LARGEST_UPDATE}, or into a document of {self.document_size}:"
+                f" lower {variable('document_update_size')}"
             )
         if self.session_idle_days > self.session_absolute_days:
             yield (

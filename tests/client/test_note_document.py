@@ -103,6 +103,17 @@ async def test_edit_outside_of_the_text_is_refused(
     assert document.text == START
 
 
+async def test_character_that_no_note_holds_is_refused_before_it_is_in_the_document(
+    workspace: Workspace,
+) -> None:
+    document = await NoteDocument.open(workspace, await note(workspace))
+    with pytest.raises(ValueError, match="NUL"):
+        document.insert(0, "a\0b")
+    with pytest.raises(ValueError, match="NUL"):
+        document.replace("\0")
+    assert (document.text, document.unsaved) == (START, False)
+
+
 async def test_edits_of_two_devices_are_merged(workspace: Workspace) -> None:
     file_id = await note(workspace)
     first, second = [await NoteDocument.open(workspace, file_id) for _ in range(2)]

@@ -23,6 +23,8 @@ from octavo.store.scripts.files import StoredFile, file, revision, revisions_of
 
 MOST_THREADS = 2
 
+_NO_REVISION = "There is no revision {} of a file here that you can see."
+
 
 class DiffQuery(ContractModel):
     """Which revisions are compared, and how."""
@@ -115,7 +117,7 @@ class HistoryOperations:
         else:
             found = await self._store.read(revision(workspace_id, file_id, RevisionId(name)))
         if found is None:
-            raise NotFound
+            raise NotFound(None if name is None else _NO_REVISION.format(name))
         if not found.revision.path:
             raise FilePurged
         if found.revision.kind != "note":

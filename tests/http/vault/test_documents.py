@@ -211,7 +211,9 @@ async def test_revision_of_another_file_is_not_restored(front: Front) -> None:
 
 async def test_live_file_without_a_revision_is_not_restored(front: Front) -> None:
     note = await front.note("a.md")
-    assert refusal(await note.restore()) == (409, "file_live")
+    answer = await note.restore()
+    assert refusal(answer) == (409, "file_live")
+    assert "name the revisionId" in answer.json()["detail"]
 
 
 async def test_changeset_saves_and_writes_together(front: Front) -> None:

@@ -82,7 +82,10 @@ async def test_deleted_note_tells_what_its_revisions_changed(front: Front) -> No
 async def test_revision_that_is_not_of_the_file_is_not_found(front: Front) -> None:
     note, other = await front.note("a.md"), await front.note("b.md", "secret")
     for query in ({"old": other.revision}, {"new": other.revision}, {"new": NOBODYS}):
-        assert refusal(await diff(note, **query)) == (404, "not_found")
+        answer = await diff(note, **query)
+        assert refusal(answer) == (404, "not_found")
+        [name] = query.values()
+        assert name in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(("name", "value"), [("by", "letters"), ("context", "-1"), ("old", "x")])
