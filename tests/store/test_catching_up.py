@@ -1,14 +1,13 @@
 """Words are taken in behind the commits: step by step, each note once, and out when purged."""
 
 import random
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
 
 import pytest
 import trio
 
 from octavo.model.identity import WorkspaceId
-from octavo.store import Store, Transaction
+from octavo.store import Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts.catching_up import (
     LINKS_BYTES,
@@ -20,10 +19,9 @@ from octavo.store.scripts.catching_up import (
 )
 from octavo.store.scripts.indexing import forget_some
 from octavo.store.scripts.wording import erase_later, erase_some
-from octavo.store.sqlite import open_inline
 from tests.store.notebook import Notebook
+from tests.store.test_scripts import Opened, on_sqlite
 
-Opened = Callable[[], AbstractAsyncContextManager[Store]]
 VAULT = WorkspaceId("vault")
 OTHER = WorkspaceId("other")
 
@@ -214,15 +212,6 @@ class CatchingUp:
             assert await vault.count(table) == 0
             assert await other.count(table) > 0
         assert len(await other.search("red")) == 26
-
-
-@asynccontextmanager
-async def on_sqlite() -> AsyncIterator[Store]:
-    store = open_inline()
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 class TestCatchingUpOnSqlite(CatchingUp):

@@ -16,7 +16,7 @@ from octavo.store.scripts import linking
 from octavo.store.scripts.link_rows import stored_key
 from octavo.store.sqlite import open_inline
 from tests.store.notebook import Notebook
-from tests.store.test_searching import on_sqlite
+from tests.store.test_scripts import on_sqlite
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
 VAULT = WorkspaceId("vault")

@@ -1,15 +1,15 @@
 """Full text search on both engines: what is found, and whose."""
 
 import random
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.search import MOST_TOKENS, parse_query
-from octavo.store import Store, Transaction
+from octavo.store import Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.postgres import search as postgres_search
 from octavo.store.postgres.search import MOST_POSITIONS, PIECE, pieces_of
@@ -19,8 +19,8 @@ from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.search import match
 from octavo.store.transaction import Matching
 from tests.store.notebook import Notebook
+from tests.store.test_scripts import Opened, on_sqlite
 
-Opened = Callable[[], AbstractAsyncContextManager[Store]]
 VAULT = WorkspaceId("vault")
 OTHER = WorkspaceId("other")
 
@@ -236,15 +236,6 @@ class Searches:
         ]
         await vault.keep(*made)
         assert (await vault.search("tide"))[0] == "old"
-
-
-@asynccontextmanager
-async def on_sqlite() -> AsyncIterator[Store]:
-    store = open_inline()
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 class TestSearchingOnSqlite(Searches):
