@@ -22,6 +22,7 @@ from .drafting import FILES, Drafts
 from .editor import Editor
 from .ledger import SHARED, Ledger
 from .process import Violation
+from .sending import Sender
 from .specification import Answer, Asked, FileState, Listing, Look, No, Sent, View
 
 WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
@@ -64,13 +65,9 @@ class Device:
         self.drafts = Drafts(self.name)
         self.mirrors = {workspace_id: Mirror() for workspace_id in ALL_WORKSPACES}
         self.receipts: list[tuple[WorkspaceId, Receipt]] = []
-        self.editor = Editor(
-            self.name,
-            self.asking,
-            self.ledger,
-            self.violated,
-            lambda receipt: self.receipts.append((SHARED, receipt)),
-        )
+        place = (self.name, self.asking, self.ledger, self.violated)
+        sender = Sender(*place, lambda receipt: self.receipts.append((SHARED, receipt)))
+        self.editor = Editor(*place, sender)
         self._sent: list[tuple[Sent, Changeset]] = []
 
     async def turn(self, random: Random) -> None:

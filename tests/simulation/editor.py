@@ -43,7 +43,7 @@ class Editor:
         asking: its way to the service.
         ledger: takes what it writes.
         violated: told of what must not be.
-        learn: takes the receipts.
+        sender: sends its changes.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class Editor:
         asking: Asking,
         ledger: Ledger,
         violated: Violation,
-        learn: Callable[[Receipt], None],
+        sender: Sender,
     ) -> None:
         self._name = name
         self._asking = asking
         self._ledger = ledger
         self._violated = violated
-        self._sender = Sender(name, asking, ledger, violated, learn)
+        self._sender = sender
         self._clients = count((ord(name) << 16) + 1)
         self.replicas: dict[FileId, Replica] = {}
 
