@@ -35,7 +35,7 @@ simulate: dev ## run the simulation of the whole service under 5,000 schedules
 
 fuzz: dev yjs ## send a million mutated requests to the wire, and check a million mutated updates
 	@OCTAVO_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 $(BIN)/pytest -q \
-		tests/wire/test_fuzz.py tests/yjs/test_fuzz.py $(ARGS)
+		tests/http/server/test_fuzz.py tests/yjs/test_fuzz.py $(ARGS)
 
 siege: dev ## kill, mislead and probe the real server for half an hour
 	@OCTAVO_CRASHES=300 OCTAVO_HOSTILE_CASES=300000 OCTAVO_SCHEMATHESIS_SECONDS=600 \

@@ -28,7 +28,7 @@ from itertools import accumulate  # noqa: E402
 import trio  # noqa: E402
 
 from benchmarks.http import Service, report, service  # noqa: E402
-from octavo.client import Client, Create, NoteDocument, Update, Workspace  # noqa: E402
+from octavo.client import Client, Create, NoteDocument, Update, WorkspaceClient  # noqa: E402
 from octavo.model.identity import FileId, Position  # noqa: E402
 
 LONG = 100_000
@@ -148,7 +148,7 @@ def vault(count: int) -> list[str]:
     return texts
 
 
-async def push(workspace: Workspace, texts: Sequence[str]) -> list[Update]:
+async def push(workspace: WorkspaceClient, texts: Sequence[str]) -> list[Update]:
     """Make the notes; answer a change of each."""
     changes: list[Update] = []
     made = [
@@ -179,7 +179,7 @@ async def copies(served: Service, count: int) -> None:
         await search(served, workspace, count)
 
 
-async def snapshot(workspace: Workspace) -> int:
+async def snapshot(workspace: WorkspaceClient) -> int:
     count = 0
     async with workspace.snapshot() as found:
         async for _ in found:
@@ -187,7 +187,7 @@ async def snapshot(workspace: Workspace) -> int:
     return count
 
 
-async def catch_up(workspace: Workspace, behind: Position) -> int:
+async def catch_up(workspace: WorkspaceClient, behind: Position) -> int:
     return sum([len(page.entries) async for page in workspace.feed(behind)])
 
 
@@ -204,7 +204,7 @@ async def measured(
     report(f"{name}/client peak", peak("self") - own, "MB above idle")
 
 
-async def search(served: Service, workspace: Workspace, count: int) -> None:
+async def search(served: Service, workspace: WorkspaceClient, count: int) -> None:
     began = trio.current_time()
     while not (await workspace.search("words")).complete:
         pass

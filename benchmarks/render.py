@@ -15,9 +15,9 @@ import random
 import time
 from collections.abc import Callable
 
-from octavo.model.edits import edits_between
+from octavo.model.documents.edits import edits_between
+from octavo.model.files.revision_diff import unified, words
 from octavo.model.refusal import UnrenderableNote
-from octavo.model.revision_diff import unified, words
 from octavo.render import LIMITS, check_renderable, parse
 
 MILLI = 1e3

@@ -24,7 +24,7 @@ from pathlib import Path
 import trio
 
 from octavo.actors.core import Supervisor
-from octavo.actors.storage import GroupCommit, storage
+from octavo.actors.group_commit import GroupCommit, storage
 from octavo.store import Script, Store, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.sqlite import open_inline, open_sqlite

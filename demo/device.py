@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from octavo.client import Changed, Create, HeadMoved, Mirror, NoteDocument, Workspace
+from octavo.client import Changed, Create, HeadMovedError, Mirror, NoteDocument, WorkspaceClient
 from octavo.client.answers import FileChange
 from octavo.model.identity import FileId
 
@@ -30,7 +30,7 @@ class Device:
     """
 
     name: str
-    workspace: Workspace
+    workspace: WorkspaceClient
     sent: dict[int, float]
     random: random.Random
     mirror: Mirror = field(init=False)
@@ -82,7 +82,7 @@ class Device:
             sent = trio.current_time()
             try:
                 change = await self.workspace.update(file_id, head, text=text)
-            except HeadMoved:
+            except HeadMovedError:
                 # The other device was first: read its head, and put the line behind that.
                 self.counts["refused and retried"] += 1
                 file = await self.workspace.file(file_id)

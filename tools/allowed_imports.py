@@ -27,8 +27,8 @@ class AllowedImportsContract(Contract):
             f"{module} imports {imported}"
             for module in sorted({package, *graph.find_descendants(package)})
             for imported in sorted(graph.find_modules_directly_imported_by(module))
-            if imported.partition(".")[0] not in {*allowed, *sys.stdlib_module_names}
-            and not f"{imported}.".startswith(f"{package}.")
+            if imported.partition(".")[0] not in sys.stdlib_module_names
+            and not any(f"{imported}.".startswith(f"{each}.") for each in (package, *allowed))
         ]
         return ContractCheck(kept=not trespasses, metadata={"trespasses": trespasses})
 

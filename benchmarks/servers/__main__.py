@@ -14,8 +14,8 @@ import uvicorn
 from hypercorn.config import Config
 
 from benchmarks.servers import workloads
-from octavo.http.request_log import request_log
-from octavo.http.wire import Limits, WireOptions, make_room, serve
+from octavo.http.contract.request_log import request_log
+from octavo.http.server import Limits, ServerOptions, make_room, serve
 
 BACKLOG = 2048
 LIMITS = Limits(
@@ -35,7 +35,7 @@ LIMITS = Limits(
 
 def on_the_wire(application: Any, port: int) -> None:  # noqa: ANN401  # ASGI in several words
     make_room(15_000)
-    options = WireOptions(
+    options = ServerOptions(
         now=lambda: 1_790_000_000.0,
         new_id=lambda: "0190a0b0-0000-7000-8000-00000000000a",
         limits=LIMITS,

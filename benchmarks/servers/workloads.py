@@ -9,15 +9,15 @@ from uuid import UUID
 from quart import Quart
 from quart_trio import QuartTrio
 
-from octavo.http.application import Application
-from octavo.http.bodies import json_body
-from octavo.http.call import Call
-from octavo.http.contract_model import ContractModel
-from octavo.http.operation import Security, operation
+from octavo.http.contract.application import Application
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import pages
-from octavo.http.request_log import RequestLog
-from octavo.http.wire.asgi import Application as ASGIApplication
-from octavo.http.wire.asgi import Receive, Scope, Send
+from octavo.http.server.asgi import Application as ASGIApplication
+from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.log import Log, Sink
 
 JSON = [(b"content-type", b"application/json")]

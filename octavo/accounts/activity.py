@@ -8,8 +8,8 @@ import logging
 
 import trio
 
-from octavo.model.api_key import KeyId
-from octavo.model.session import SessionId
+from octavo.model.accounts.api_key import KeyId
+from octavo.model.accounts.session import SessionId
 from octavo.store import Store, StoreError
 from octavo.store.scripts import activity as scripts
 

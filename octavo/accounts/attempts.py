@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import trio
 
-from octavo.model.address import Address
-from octavo.model.attempts import Rate, admit, client_network
-from octavo.model.identity_refusal import TooManyAttempts
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.attempts import Rate, admit
+from octavo.model.accounts.refusal import TooManyAttempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Attempts:
         self._clients = _Table(most)
         self._accounts = _Table(most)
 
-    def admit_client(self, route: str, client: str | None) -> None:
-        """Count a try of a client, by its address, None when it has none.
+    def admit_client(self, route: str, network: str) -> None:
+        """Count an attempt from ``network``, the network of a client address.
 
         Raises `TooManyAttempts`, and KeyError for a route without a rate.
         """
-        self._clients.admit((route, client_network(client)), self._rates[route].client)
+        self._clients.admit((route, network), self._rates[route].client)
 
     def admit_account(self, route: str, address: Address) -> None:
         """Count a try for the address of an account, whether or not there is one.

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from octavo.model.account import Account, Role
-from octavo.model.api_key import KeyId
+from octavo.model.accounts.account import Account, Role
+from octavo.model.accounts.api_key import KeyId
+from octavo.model.accounts.session import SessionId
 from octavo.model.identity import AccountId
-from octavo.model.session import SessionId
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ import trio
 
 from octavo.accounts.activity import Activity
 from octavo.accounts.caller import Caller, caller_of
-from octavo.accounts.injected import Clock, milliseconds
-from octavo.accounts.remembered import Entry, Remembered
+from octavo.accounts.credential_cache import CachedCaller, CredentialCache
+from octavo.accounts.ports import Clock, milliseconds
+from octavo.model.accounts.session import SessionLife
+from octavo.model.accounts.token import digest_of, is_api_key, is_opaque_token
 from octavo.model.identity import AccountId
-from octavo.model.session import SessionLife
-from octavo.model.token import digest_of, is_api_key, is_opaque_token
 from octavo.store import Store
 from octavo.store.scripts import api_keys, sessions
 
@@ -52,8 +52,8 @@ class Credentials:
         self._now = now
         self._life = life
         self._fresh = fresh
-        self._sessions = Remembered(most)
-        self._keys = Remembered(most)
+        self._sessions = CredentialCache(most)
+        self._keys = CredentialCache(most)
 
     def forget(self, account_id: AccountId) -> None:
         """Look up every session and key of the account anew from now on.
@@ -81,9 +81,9 @@ class Credentials:
     async def _caller(
         self,
         secret: bytes,
-        remembered: Remembered,
+        remembered: CredentialCache,
         is_one: Callable[[bytes], bool],
-        look_up: Callable[[bytes], Awaitable[Entry | None]],
+        look_up: Callable[[bytes], Awaitable[CachedCaller | None]],
     ) -> Caller | None:
         digest = digest_of(secret)
         entry = remembered.find(digest)
@@ -105,13 +105,13 @@ class Credentials:
                 self._activity.session_active(caller.session_id, milliseconds(now))
         return entry.caller
 
-    async def _look_up_key(self, digest: bytes) -> Entry | None:
+    async def _look_up_key(self, digest: bytes) -> CachedCaller | None:
         generation = self._keys.generation
         found = await self._store.read(api_keys.by_digest(digest))
         if found is None or not found.account.open:
             return None
         key = found.key
-        entry = Entry(
+        entry = CachedCaller(
             caller_of(found.account, key_id=key.key_id),
             expires_at=math.inf if key.expires_at is None else key.expires_at / 1000,
             active_at=-math.inf if key.used_at is None else key.used_at / 1000,
@@ -120,13 +120,13 @@ class Credentials:
         self._keys.keep(digest, entry, generation)
         return entry
 
-    async def _look_up_session(self, digest: bytes) -> Entry | None:
+    async def _look_up_session(self, digest: bytes) -> CachedCaller | None:
         generation = self._sessions.generation
         found = await self._store.read(sessions.by_digest(digest))
         if found is None or not found.account.open:
             return None
         session = found.session
-        entry = Entry(
+        entry = CachedCaller(
             caller_of(found.account, session_id=session.session_id),
             expires_at=self._life.expires_at(session) / 1000,
             active_at=session.active_at / 1000,

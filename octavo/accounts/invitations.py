@@ -1,10 +1,10 @@
 """Invite somebody to make an account, as a command does, and the first start of all."""
 
-from octavo.accounts.injected import Clock, NewEntropy, NewId, milliseconds
-from octavo.model.account import Role
-from octavo.model.address import Address
-from octavo.model.invitation import Invitation, InvitationId
-from octavo.model.token import digest_of, opaque_token
+from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.model.accounts.account import Role
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.invitation import Invitation, InvitationId
+from octavo.model.accounts.token import digest_of, opaque_token
 from octavo.store import Store
 from octavo.store.scripts import accounts, invitations
 

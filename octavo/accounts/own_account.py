@@ -1,10 +1,20 @@
-"""An account, as it reads itself."""
+"""An account, as it reads itself.
 
-from octavo.model.account import Account
+The sessions of an account, as their account sees and ends them.
+
+The API keys of an account, as their account makes and revokes them.
+"""
+
+from octavo.accounts.credentials import Credentials
+from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.model.accounts.account import Account
+from octavo.model.accounts.api_key import ApiKey, KeyId
+from octavo.model.accounts.refusal import AccountGone, NoSuchKey, NoSuchSession
+from octavo.model.accounts.session import Session, SessionId, SessionLife
+from octavo.model.accounts.token import api_key, digest_of
 from octavo.model.identity import AccountId
-from octavo.model.identity_refusal import AccountGone
 from octavo.store import Store
-from octavo.store.scripts import accounts
+from octavo.store.scripts import accounts, api_keys, sessions
 
 
 class OwnAccount:
@@ -19,3 +29,114 @@ class OwnAccount:
         if account is None or not account.open:
             raise AccountGone
         return account
+
+
+class OwnSessions:
+    """Lists and ends sessions.
+
+    Args:
+        store: where they are kept.
+        credentials: told of those that end.
+        now: the clock.
+        life: how long sessions last.
+    """
+
+    def __init__(
+        self, store: Store, credentials: Credentials, *, now: Clock, life: SessionLife
+    ) -> None:
+        self._store = store
+        self._credentials = credentials
+        self._now = now
+        self._life = life
+
+    async def list(self, account_id: AccountId, before: str | None, limit: int) -> list[Session]:
+        """Answer living sessions, the newest first, at most ``limit``, from ``before`` on.
+
+        Raises `StoreUnavailable`.
+        """
+        alive = self._life.alive_since(milliseconds(self._now()))
+        return await self._store.read(sessions.list_of(account_id, alive, before, limit))
+
+    async def end(self, account_id: AccountId, session_id: SessionId) -> None:
+        """End one session. Raises `NoSuchSession` and `StoreUnavailable`.
+
+        Cancelled, it may have ended.
+        """
+        try:
+            ended = await self._store.write(sessions.end(account_id, session_id))
+        finally:
+            # A write that failed, or was cancelled, may have been kept.
+            self._credentials.forget(account_id)
+        if not ended:
+            raise NoSuchSession
+
+    async def end_others(self, account_id: AccountId, kept: SessionId | None) -> int:
+        """End every session but ``kept``; answer how many. Raises `StoreUnavailable`.
+
+        Cancelled, they may have ended.
+        """
+        try:
+            ended = await self._store.write(sessions.end_all(account_id, but=kept))
+        finally:
+            # A write that failed, or was cancelled, may have been kept.
+            self._credentials.forget(account_id)
+        return ended
+
+
+class OwnKeys:
+    """Lists, makes and revokes keys.
+
+    Args:
+        store: where they are kept.
+        credentials: told of those that are revoked.
+        now: the clock.
+        new_id: makes their identifiers.
+        new_entropy: makes their secrets.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        credentials: Credentials,
+        *,
+        now: Clock,
+        new_id: NewId,
+        new_entropy: NewEntropy,
+    ) -> None:
+        self._store = store
+        self._credentials = credentials
+        self._now = now
+        self._new_id = new_id
+        self._new_entropy = new_entropy
+
+    async def list(self, account_id: AccountId) -> list[ApiKey]:
+        """Answer all keys, the newest first. Raises `StoreUnavailable`."""
+        return await self._store.read(api_keys.list_of(account_id))
+
+    async def create(
+        self, account_id: AccountId, name: str, expires_at: int | None
+    ) -> tuple[ApiKey, str]:
+        """Make a key, and answer it with its secret, which can't be read again.
+
+        ``expires_at`` is in milliseconds of Unix time, None for never. Raises `TooManyKeys`,
+        `AccountGone` and `StoreUnavailable`. Cancelled, a key may have been made whose secret
+        nobody knows: it stands in the list.
+        """
+        created = milliseconds(self._now())
+        key = ApiKey(KeyId(self._new_id()), account_id, name, created, expires_at, used_at=None)
+        secret = api_key(self._new_entropy())
+        await self._store.write(api_keys.create(key, digest_of(secret.encode())))
+        return key, secret
+
+    async def revoke(self, account_id: AccountId, key_id: KeyId) -> None:
+        """Revoke a key. Raises `NoSuchKey` and `StoreUnavailable`.
+
+        Cancelled, it may have been revoked.
+        """
+        try:
+            revoked = await self._store.write(api_keys.revoke(account_id, key_id))
+        finally:
+            # A write that failed, or was cancelled, may have been kept.
+            self._credentials.forget(account_id)
+        if not revoked:
+            raise NoSuchKey

@@ -14,9 +14,9 @@ import trio
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
-from octavo.accounts.injected import NewEntropy
-from octavo.model.identity_refusal import TooManyAttempts
-from octavo.model.password import hashed_form
+from octavo.accounts.ports import NewEntropy
+from octavo.model.accounts.password import hashed_form
+from octavo.model.accounts.refusal import TooManyAttempts
 
 _SALT, _HASH = 16, 32
 _RETRY_AFTER = 2
@@ -74,7 +74,7 @@ class Passwords:
     async def hash(self, password: str) -> str:
         """Answer ``password`` as it is kept: encoded with its cost and its salt.
 
-        ``password`` was found good (`octavo.model.password.password_fault`). Raises
+        ``password`` was found good (`octavo.model.accounts.password.password_fault`). Raises
         `TooManyAttempts` when too many wait. Cancelled while it runs, it ends first.
         """
         form = hashed_form(password)

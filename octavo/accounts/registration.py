@@ -1,14 +1,14 @@
 """Make an account from an invitation."""
 
 from octavo.accounts.attempts import Attempts
-from octavo.accounts.injected import Clock, NewId, milliseconds
 from octavo.accounts.passwords import Passwords
+from octavo.accounts.ports import Clock, NewId, milliseconds
 from octavo.accounts.sign_in import SessionMaker, SignedIn
-from octavo.model.account import Account
-from octavo.model.address import Address
+from octavo.model.accounts.account import Account
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
+from octavo.model.accounts.token import digest_of
 from octavo.model.identity import AccountId
-from octavo.model.identity_refusal import AddressTaken, InvitationUnusable
-from octavo.model.token import digest_of
 from octavo.store import Store
 from octavo.store.scripts import accounts, invitations
 

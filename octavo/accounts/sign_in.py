@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.credentials import Credentials
-from octavo.accounts.injected import Clock, NewEntropy, NewId, milliseconds
 from octavo.accounts.passwords import Passwords
-from octavo.model.account import Account
-from octavo.model.address import Address
+from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.model.accounts.account import Account
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.refusal import CredentialRefused, TooManyAttempts
+from octavo.model.accounts.session import Session, SessionId, SessionLife
+from octavo.model.accounts.token import digest_of, is_opaque_token, opaque_token
 from octavo.model.identity import AccountId
-from octavo.model.identity_refusal import CredentialRefused, TooManyAttempts
-from octavo.model.session import Session, SessionId, SessionLife
-from octavo.model.token import digest_of, is_opaque_token, opaque_token
 from octavo.store import Store
 from octavo.store.scripts import accounts, sessions
 from octavo.store.scripts.sessions import OpenSession
@@ -44,7 +44,7 @@ class SessionMaker:
         return session, opaque_token(self._new_entropy())
 
 
-class SigningIn:
+class SignIn:
     """Begins and ends sessions.
 
     Args:

@@ -6,7 +6,7 @@ import click
 
 from octavo.cli.help import Command, example
 from octavo.cli.output import say
-from octavo.http.served import contract_document
+from octavo.http.api.registry import contract_document
 
 
 @click.command(

@@ -6,7 +6,7 @@ from typing import TypeVar
 import click
 
 from octavo.cli.output import Failed
-from octavo.settings import Read, SettingsError, read_settings
+from octavo.settings import LoadedSettings, SettingsError, read_settings
 from octavo.settings.description import Description, describe, shown
 from octavo.settings.names import CONFIG_OPTION, CONFIG_VARIABLE
 from octavo.settings.reading import CONFIG_FILE
@@ -35,7 +35,7 @@ def takes_settings(*names: str) -> Callable[[F], F]:
     return decorate
 
 
-def read(context: click.Context, given: Mapping[str, str | None]) -> Read:
+def read(context: click.Context, given: Mapping[str, str | None]) -> LoadedSettings:
     """Read the settings, with what `takes_settings` was ``given``.
 
     Raises `Failed` with a line for each problem, and the exit code of wrong settings.

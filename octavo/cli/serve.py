@@ -9,8 +9,8 @@ from octavo.cli.help import Command, example
 from octavo.cli.output import Failed
 from octavo.cli.reading import read, takes_settings
 from octavo.control.folder import DataFolderError
-from octavo.http.listener import ListenError
-from octavo.http.wire import CertificateError
+from octavo.http.server import CertificateError
+from octavo.http.server.listener import ListenError
 from octavo.store import StoreError
 
 EXPECTED = (

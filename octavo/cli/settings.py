@@ -8,7 +8,7 @@ import click
 from octavo.cli.help import Command, example
 from octavo.cli.output import say
 from octavo.cli.reading import read, takes_settings
-from octavo.settings import Read
+from octavo.settings import LoadedSettings
 from octavo.settings.description import Description, describe, plain, shown
 
 _WIDTH = 80
@@ -30,7 +30,7 @@ def command(context: click.Context, /, as_json: bool, **given: str | None) -> No
     say(_document(found) if as_json else _page(found))
 
 
-def _document(found: Read) -> str:
+def _document(found: LoadedSettings) -> str:
     settings = [
         {
             "name": each.name,
@@ -47,11 +47,11 @@ def _document(found: Read) -> str:
     return json.dumps({"file": file, "settings": settings}, ensure_ascii=False, indent=2)
 
 
-def _page(found: Read) -> str:
+def _page(found: LoadedSettings) -> str:
     return "\n\n".join("\n".join(_entry(each, found)) for each in describe())
 
 
-def _entry(setting: Description, found: Read) -> list[str]:
+def _entry(setting: Description, found: LoadedSettings) -> list[str]:
     value = shown(plain(getattr(found.settings, setting.name))) or "none"
     default = shown(setting.default) or "none"
     lines = [f"{setting.name} = {value}"]

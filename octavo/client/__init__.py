@@ -8,23 +8,23 @@ from octavo.client.client import Client
 from octavo.client.errors import (
     ClientError,
     ConnectionFailed,
-    EpochMismatch,
-    HeadMoved,
+    EpochMismatchError,
+    HeadMovedError,
     ListeningEnded,
-    NotFound,
-    NotSignedIn,
+    NotFoundError,
+    NotSignedInError,
     ProblemError,
-    RateLimited,
+    RateLimitedError,
     SnapshotCut,
-    Unavailable,
+    UnavailableError,
     UnexpectedAnswer,
-    WorkspaceGone,
+    WorkspaceGoneError,
 )
 from octavo.client.mirror import Mirror, Note
 from octavo.client.note_document import NoteDocument
 from octavo.client.notices import Changed, Gone, Notices
 from octavo.client.retrying import Chance, Retrying
-from octavo.client.workspace import Workspace
+from octavo.client.workspace import WorkspaceClient
 
 __all__ = [
     "Chance",
@@ -34,27 +34,27 @@ __all__ = [
     "ConnectionFailed",
     "Create",
     "Delete",
-    "EpochMismatch",
+    "EpochMismatchError",
     "Gone",
-    "HeadMoved",
+    "HeadMovedError",
     "ListeningEnded",
     "Mirror",
-    "NotFound",
-    "NotSignedIn",
+    "NotFoundError",
+    "NotSignedInError",
     "Note",
     "NoteDocument",
     "Notices",
     "Operation",
     "ProblemError",
     "Purge",
-    "RateLimited",
+    "RateLimitedError",
     "Restore",
     "Retrying",
     "Save",
     "SnapshotCut",
-    "Unavailable",
+    "UnavailableError",
     "UnexpectedAnswer",
     "Update",
-    "Workspace",
-    "WorkspaceGone",
+    "WorkspaceClient",
+    "WorkspaceGoneError",
 ]

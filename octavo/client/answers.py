@@ -25,7 +25,7 @@ State = Literal["live", "deleted", "purged"]
 
 
 @dataclass(frozen=True, slots=True)
-class Account(Answer):
+class AccountInfo(Answer):
     """The account that was made."""
 
     id: AccountId
@@ -55,7 +55,7 @@ class WorkspaceInfo(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Revision(Answer):
+class RevisionInfo(Answer):
     """One revision of a file."""
 
     id: RevisionId
@@ -79,7 +79,7 @@ class FileChange(Answer):
     outcome: Literal[
         "created", "updated", "merged", "unchanged", "deleted", "restored", "purged", "attached"
     ]
-    revision: Revision
+    revision: RevisionInfo
     position: Position
     path: str | None
 
@@ -112,14 +112,14 @@ class NoteSave(FileChange):
 
 
 @dataclass(frozen=True, slots=True)
-class File(Answer):
+class WorkspaceFileInfo(Answer):
     """A file at its head, or as a revision left it."""
 
     id: FileId
     path: str | None
     kind: Kind
     state: State
-    head: Revision
+    head: RevisionInfo
     text: str | None
     document: DocumentState | None = None
 
@@ -132,19 +132,19 @@ class ListedFile(Answer):
     path: str
     kind: Kind
     state: Literal["live", "deleted"]
-    head: Revision
+    head: RevisionInfo
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFiles(Answer):
     """What was found of what was asked for."""
 
-    items: tuple[File, ...]
+    items: tuple[WorkspaceFileInfo, ...]
     missing: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Answer):
+class FeedEntry(Answer):
     """What a file has become, at the position where it changed last."""
 
     position: Position
@@ -164,7 +164,7 @@ class Entry(Answer):
 class FeedPage(Answer):
     """A page of the feed; ``next`` is where the page behind it begins."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[FeedEntry, ...]
     next: Position
     position: Position
     more: bool
@@ -209,8 +209,8 @@ class DiffPiece(Answer):
 class Difference(Answer):
     """What changed between two revisions: by lines, or by words."""
 
-    old: Revision | None
-    new: Revision
+    old: RevisionInfo | None
+    new: RevisionInfo
     unified: str | None
     hunks: tuple[DiffHunk, ...] | None
     words: tuple[DiffPiece, ...] | None
@@ -246,5 +246,5 @@ class FilePage(Answer):
 class RevisionPage(Answer):
     """A page of revisions."""
 
-    items: tuple[Revision, ...]
+    items: tuple[RevisionInfo, ...]
     next: str | None

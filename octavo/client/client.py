@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx
 import trio
 
-from octavo.client.answers import Account, NewKey, WorkspaceInfo, WorkspacePage
+from octavo.client.answers import AccountInfo, NewKey, WorkspaceInfo, WorkspacePage
 from octavo.client.calling import Calling, Request
 from octavo.client.changes import given
 from octavo.client.errors import UnexpectedAnswer
@@ -17,7 +17,7 @@ from octavo.client.findings import Hits
 from octavo.client.notices import Notices, listen
 from octavo.client.paging import Pages
 from octavo.client.retrying import Chance, Retrying
-from octavo.client.workspace import Workspace
+from octavo.client.workspace import WorkspaceClient
 from octavo.model.identity import WorkspaceId
 
 _PAGE = 500
@@ -84,7 +84,7 @@ class Client:
 
     async def register(
         self, invitation: str, address: str, password: str, display_name: str
-    ) -> Account:
+    ) -> AccountInfo:
         """Make an account by an invitation, and go on in its name (registerAccount).
 
         An address that has an account is `ProblemError` with the code ``address_taken``.
@@ -94,7 +94,7 @@ class Client:
         )
         request = Request("POST", "/api/registrations", body, headers=self._from, effect="single")
         self._keep_session(answer := await self._calling.send(request))
-        return self._calling.read(Account, answer, request)
+        return self._calling.read(AccountInfo, answer, request)
 
     async def sign_in(self, address: str, password: str) -> None:
         """Begin a session, and go on in its name (signInWithPassword).
@@ -128,18 +128,18 @@ class Client:
 
         return Pages(page)
 
-    async def create_workspace(self, name: str) -> Workspace:
+    async def create_workspace(self, name: str) -> WorkspaceClient:
         """Make a workspace (createWorkspace)."""
         request = Request("POST", "/api/workspaces", {"name": name}, effect="single")
         made = await self._calling.ask(WorkspaceInfo, request)
         return self.workspace(made.id)
 
-    def workspace(self, workspace_id: WorkspaceId | str) -> Workspace:
+    def workspace(self, workspace_id: WorkspaceId | str) -> WorkspaceClient:
         """Answer what asks about one workspace; the server is not asked whether there is one."""
-        return Workspace(self._calling, WorkspaceId(workspace_id), self.notices)
+        return WorkspaceClient(self._calling, WorkspaceId(workspace_id), self.notices)
 
     async def search(self, query: str, *, folder: str = "", limit: int = 20) -> Hits:
-        """Search the workspaces of the account, as `Workspace.search` does one (search)."""
+        """Search the workspaces of the account, as `WorkspaceClient.search` does one (search)."""
         asked = given(q=query, path=folder or None, limit=limit)
         return await self._calling.ask(Hits, Request("GET", "/api/search", query=asked))
 

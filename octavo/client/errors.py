@@ -59,7 +59,7 @@ class ListeningEnded(ClientError):
     """The server closed the stream of notices for good (1008): session or key have ended."""
 
 
-class WorkspaceGone(ClientError):
+class WorkspaceGoneError(ClientError):
     """The workspace was deleted, or the account can't see it."""
 
 
@@ -101,15 +101,15 @@ def _faults(members: Mapping[str, Any]) -> Iterator[str]:
             yield f"{each.get('pointer')}: {each.get('message')}"
 
 
-class NotSignedIn(ProblemError):
+class NotSignedInError(ProblemError):
     """Session, key or password open nothing (401)."""
 
 
-class NotFound(ProblemError):
+class NotFoundError(ProblemError):
     """There is no such thing (404), it was purged (410), or the account can't see it."""
 
 
-class HeadMoved(ProblemError):
+class HeadMovedError(ProblemError):
     """Another change was first (412): read the heads again, merge, and send anew.
 
     Attributes:
@@ -124,24 +124,24 @@ class HeadMoved(ProblemError):
         self.revision_id = None if tag is None else RevisionId(tag.strip('"'))
 
 
-class EpochMismatch(ProblemError):
+class EpochMismatchError(ProblemError):
     """The document is of another generation than the update (409)."""
 
 
-class RateLimited(ProblemError):
+class RateLimitedError(ProblemError):
     """Too many attempts (429)."""
 
 
-class Unavailable(ProblemError):
+class UnavailableError(ProblemError):
     """The service, or a part of it, can't answer now (503)."""
 
 
 _BY_STATUS: dict[int, type[ProblemError]] = {
-    401: NotSignedIn,
-    404: NotFound,
-    410: NotFound,
-    429: RateLimited,
-    503: Unavailable,
+    401: NotSignedInError,
+    404: NotFoundError,
+    410: NotFoundError,
+    429: RateLimitedError,
+    503: UnavailableError,
 }
 _DESCRIBED = frozenset(("type", "title", "status", "detail", "code"))
 
@@ -166,6 +166,6 @@ def problem_error(
     retry_after = float(wait) if wait.isascii() and wait.isdecimal() else None
     doubt = in_doubt and status not in _SETTLING
     if status == 412:
-        return HeadMoved(status, code, detail, further, tag=headers.get("etag"))
-    kind = EpochMismatch if code == "epoch_mismatch" else _BY_STATUS.get(status, ProblemError)
+        return HeadMovedError(status, code, detail, further, tag=headers.get("etag"))
+    kind = EpochMismatchError if code == "epoch_mismatch" else _BY_STATUS.get(status, ProblemError)
     return kind(status, code, detail, further, retry_after=retry_after, outcome_unknown=doubt)

@@ -16,7 +16,7 @@ class Mark(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Snippet(Answer):
+class HitSnippet(Answer):
     """A piece of a note, as plain text on one line."""
 
     text: str
@@ -33,7 +33,7 @@ class Hit(Answer):
     title: str | None
     revision_id: RevisionId
     score: float
-    snippets: tuple[Snippet, ...]
+    snippets: tuple[HitSnippet, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Hits(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class OutgoingLink(Answer):
+class LinkInfo(Answer):
     """A link of a note; ``file_id`` is what it leads to, None for nothing."""
 
     kind: Literal["standard", "wiki"]
@@ -64,7 +64,7 @@ class OutgoingLink(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class FoundLink(Answer):
+class BackLink(Answer):
     """A link, and the note that it stands in."""
 
     file_id: FileId
@@ -77,11 +77,11 @@ class FoundLink(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class FileLinks(Answer):
+class LinksOfFile(Answer):
     """The links of a file; a page of them holds ``outgoing`` when it is the first."""
 
-    outgoing: tuple[OutgoingLink, ...]
-    incoming: tuple[FoundLink, ...]
+    outgoing: tuple[LinkInfo, ...]
+    incoming: tuple[BackLink, ...]
     next: str | None
 
 
@@ -89,5 +89,5 @@ class FileLinks(Answer):
 class LinkPage(Answer):
     """A page of links; ``next`` is None on the last one."""
 
-    items: tuple[FoundLink, ...]
+    items: tuple[BackLink, ...]
     next: str | None

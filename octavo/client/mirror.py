@@ -7,22 +7,22 @@ from types import MappingProxyType
 
 import trio
 
-from octavo.client.answers import Entry
+from octavo.client.answers import FeedEntry
 from octavo.client.errors import (
     ConnectionFailed,
-    NotFound,
+    NotFoundError,
     ProblemError,
-    RateLimited,
+    RateLimitedError,
     SnapshotCut,
-    Unavailable,
-    WorkspaceGone,
+    UnavailableError,
+    WorkspaceGoneError,
 )
 from octavo.client.notices import Changed, Gone
-from octavo.client.workspace import Workspace
+from octavo.client.workspace import WorkspaceClient
 from octavo.model.identity import FileId, Position, RevisionId
 
 _NOWHERE = Position(-1)
-_PASSING = (ConnectionFailed, RateLimited, Unavailable)
+_PASSING = (ConnectionFailed, RateLimitedError, UnavailableError)
 _PURGED = 410
 
 
@@ -54,14 +54,14 @@ class Mirror:
         position: of the copy; -1 before there is one.
     """
 
-    def __init__(self, workspace: Workspace, *, poll_every: float = 60.0) -> None:
+    def __init__(self, workspace: WorkspaceClient, *, poll_every: float = 60.0) -> None:
         self.position = _NOWHERE
         self._workspace = workspace
         self._poll_every = poll_every
         self._notes: dict[FileId, Note] = {}
         # A change of the newest changeset in the copy: as long as the server has it, the workspace
         # goes on from the copy. None: not known, or there is no changeset.
-        self._newest: Entry | None = None
+        self._newest: FeedEntry | None = None
         self._pulling = trio.Lock()
         self._waiting = trio.lowlevel.ParkingLot()
 
@@ -106,7 +106,7 @@ class Mirror:
             heard: told of each notice when it comes, before the copy follows.
             task_status: started when there is a copy.
 
-        As long as the server is away the copy stays as it is. Raises `WorkspaceGone`, and the
+        As long as the server is away the copy stays as it is. Raises `WorkspaceGoneError`, and the
         `ClientError` that no waiting mends, such as `NotSignedIn`.
         """
         if self.position == _NOWHERE:
@@ -119,7 +119,7 @@ class Mirror:
                 with trio.move_on_after(self._poll_every):
                     notice = await anext(notices)
                 if isinstance(notice, Gone):
-                    raise WorkspaceGone(f"nothing is told of the workspace: {notice.reason}")
+                    raise WorkspaceGoneError(f"nothing is told of the workspace: {notice.reason}")
                 if notice is not None and heard is not None:
                     heard(notice)
                 # A stream that was opened again tells where the workspace is, and that is not
@@ -143,7 +143,7 @@ class Mirror:
 
     async def _caught_up(self) -> bool:
         """Bring the copy up to the newest position; False when the workspace is not that of it."""
-        changed: list[Entry] = []
+        changed: list[FeedEntry] = []
         # Without a mark, what stands at the position of the copy is wanted, too.
         position = self.position
         if self._newest is None and position > 0:
@@ -163,11 +163,11 @@ class Mirror:
         self._arrive(position, changed)
         return True
 
-    async def _is_there(self, entry: Entry) -> bool:
+    async def _is_there(self, entry: FeedEntry) -> bool:
         """Whether the server has a change, or had it before the file was purged."""
         try:
             await self._workspace.revision(entry.file_id, entry.revision_id)
-        except NotFound as problem:
+        except NotFoundError as problem:
             return problem.status == _PURGED
         return True
 
@@ -175,7 +175,7 @@ class Mirror:
         retrying, chance = self._workspace.calling.retrying, self._workspace.calling.chance
         failures = 0
         while True:
-            notes: list[Entry] = []
+            notes: list[FeedEntry] = []
             try:
                 async with self._workspace.snapshot() as snapshot:
                     notes = [each async for each in snapshot]
@@ -195,14 +195,14 @@ class Mirror:
             # What was changed last is deleted; only the feed tells.
             await self._caught_up()
 
-    def _apply(self, entries: Iterable[Entry]) -> None:
+    def _apply(self, entries: Iterable[FeedEntry]) -> None:
         for each in entries:
             if each.state == "live" and each.path is not None and each.text is not None:
                 self._notes[each.file_id] = Note(each.path, each.text, each.revision_id)
             else:
                 self._notes.pop(each.file_id, None)
 
-    def _arrive(self, position: Position, entries: Iterable[Entry]) -> None:
+    def _arrive(self, position: Position, entries: Iterable[FeedEntry]) -> None:
         """Be at ``position``, by ``entries``; the smallest of the newest changes costs least."""
         newest = [each for each in entries if each.position == position]
         self._newest = min(newest, key=attrgetter("size"), default=self._newest)

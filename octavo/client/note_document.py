@@ -6,18 +6,18 @@ from typing import NamedTuple, Self
 
 import trio
 
-from octavo.client.answers import File, NoteSave, Revision
-from octavo.client.errors import ClientError, EpochMismatch, ProblemError, UnexpectedAnswer
+from octavo.client.answers import NoteSave, RevisionInfo, WorkspaceFileInfo
+from octavo.client.errors import ClientError, EpochMismatchError, ProblemError, UnexpectedAnswer
 from octavo.client.three_way import merged, shared
-from octavo.client.workspace import Workspace
-from octavo.documents.live import LiveDocument
-from octavo.model.document import KeptDocument
-from octavo.model.edits import Edit, edits_between
+from octavo.client.workspace import WorkspaceClient
+from octavo.documents.live_document import LiveDocument
+from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.edits import Edit, edits_between
+from octavo.model.documents.initial_document import NOTHING
+from octavo.model.documents.state_vector import read_state_vector
+from octavo.model.documents.structs import brought_by
 from octavo.model.identity import Epoch, FileId, MutationId
-from octavo.model.initial_document import NOTHING
-from octavo.model.refusal import Refusal
-from octavo.model.state_vector import read_state_vector
-from octavo.model.structs import brought_by
+from octavo.model.refusal import DomainError
 
 _CLIENT_BITS = 53
 """Of a Yjs client, as many as a number of JavaScript holds exactly."""
@@ -52,7 +52,7 @@ class NoteDocument:
         revision_id: its head then.
     """
 
-    def __init__(self, workspace: Workspace, file: File) -> None:
+    def __init__(self, workspace: WorkspaceClient, file: WorkspaceFileInfo) -> None:
         if file.document is None:
             raise ValueError("read the file with its document")
         self.file_id: FileId = file.id
@@ -68,7 +68,7 @@ class NoteDocument:
         self._load(_kept(file))
 
     @classmethod
-    async def open(cls, workspace: Workspace, file_id: FileId) -> Self:
+    async def open(cls, workspace: WorkspaceClient, file_id: FileId) -> Self:
         """Read a note with its document. Raises `ClientError`, `NotFound` for a deleted one."""
         return cls(workspace, await workspace.file(file_id, document=True))
 
@@ -152,7 +152,7 @@ class NoteDocument:
                         raise
                     problem = error
                     await self._look()
-                    if isinstance(error, EpochMismatch) and self.epoch == sent.epoch:
+                    if isinstance(error, EpochMismatchError) and self.epoch == sent.epoch:
                         raise
                     continue
                 self._sent = problem = None
@@ -218,7 +218,7 @@ class NoteDocument:
         if mine != base:
             self.replace(merged(base, mine, theirs, exact=back))
 
-    def _hear(self, path: str | None, head: Revision) -> None:
+    def _hear(self, path: str | None, head: RevisionInfo) -> None:
         self.path, self.revision_id, self._position = path, head.id, head.position
 
     def _load(self, kept: KeptDocument) -> None:
@@ -247,7 +247,7 @@ def _has(saved: NoteSave, known: LiveDocument) -> bool:
     return vector == known.vector() and set(told.ranges) == set(held.ranges)
 
 
-def _kept(file: File) -> KeptDocument:
+def _kept(file: WorkspaceFileInfo) -> KeptDocument:
     document = file.document
     if document is None:
         raise UnexpectedAnswer(f"the file {file.id} has no document")
@@ -258,5 +258,5 @@ def _kept(file: File) -> KeptDocument:
 def _understood() -> Iterator[None]:
     try:
         yield
-    except Refusal as refusal:
+    except DomainError as refusal:
         raise UnexpectedAnswer(refusal.detail) from refusal

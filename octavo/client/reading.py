@@ -6,16 +6,16 @@ from typing import Literal, TypeVar
 
 from octavo.client.answers import (
     Difference,
-    File,
     FilePage,
     ListedFile,
     ReadFiles,
-    Revision,
+    RevisionInfo,
     RevisionPage,
+    WorkspaceFileInfo,
 )
 from octavo.client.calling import Calling, Request
 from octavo.client.changes import given
-from octavo.client.findings import FileLinks, FoundLink, Hits, LinkPage
+from octavo.client.findings import BackLink, Hits, LinkPage, LinksOfFile
 from octavo.client.paging import Page, Pages
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 
@@ -44,13 +44,13 @@ class Reading:
         """Where its operations are found on the server."""
         return f"/api/workspaces/{self.id}"
 
-    async def file(self, file_id: FileId, *, document: bool = False) -> File:
+    async def file(self, file_id: FileId, *, document: bool = False) -> WorkspaceFileInfo:
         """Answer a file at its head, with its text, and its document if wanted (getFile).
 
         Raises `NotFound` for a deleted one, too.
         """
         query = {"content": "full" if document else "text"}
-        return await self._get(File, f"/files/{file_id}", query)
+        return await self._get(WorkspaceFileInfo, f"/files/{file_id}", query)
 
     def files(
         self, prefix: str = "", *, state: Literal["live", "deleted"] = "live"
@@ -68,11 +68,11 @@ class Reading:
         body = {"fileIds": list(file_ids), "revisionIds": list(revision_ids)}
         return await self.calling.ask(ReadFiles, Request("POST", f"{self.path}/files/read", body))
 
-    async def revision(self, file_id: FileId, revision_id: RevisionId) -> File:
+    async def revision(self, file_id: FileId, revision_id: RevisionId) -> WorkspaceFileInfo:
         """Answer a file as a revision left it (getRevision)."""
-        return await self._get(File, f"/files/{file_id}/revisions/{revision_id}")
+        return await self._get(WorkspaceFileInfo, f"/files/{file_id}/revisions/{revision_id}")
 
-    def revisions(self, file_id: FileId) -> AsyncIterator[Revision]:
+    def revisions(self, file_id: FileId) -> AsyncIterator[RevisionInfo]:
         """Give the revisions of a file, the newest first (listRevisions)."""
         return self._pages(RevisionPage, f"/files/{file_id}/revisions")
 
@@ -107,22 +107,22 @@ class Reading:
         asked = given(q=query, path=folder or None, limit=limit)
         return await self._get(Hits, "/search", asked)
 
-    async def links(self, file_id: FileId) -> FileLinks:
+    async def links(self, file_id: FileId) -> LinksOfFile:
         """Answer where the links of a file lead, and which lead to it (getLinks).
 
         As many pages are read as there are; ``next`` is None.
         """
-        links = await self._get(FileLinks, f"/files/{file_id}/links", {"limit": _PAGE})
+        links = await self._get(LinksOfFile, f"/files/{file_id}/links", {"limit": _PAGE})
         incoming = [*links.incoming]
         after = links.next
         while after is not None:
             query = given(limit=_PAGE, after=after)
-            page = await self._get(FileLinks, f"/files/{file_id}/links", query)
+            page = await self._get(LinksOfFile, f"/files/{file_id}/links", query)
             incoming += page.incoming
             after = page.next
         return replace(links, incoming=tuple(incoming), next=None)
 
-    def unresolved_links(self) -> AsyncIterator[FoundLink]:
+    def unresolved_links(self) -> AsyncIterator[BackLink]:
         """Give the links that lead to no file (listUnresolvedLinks)."""
         return self._pages(LinkPage, "/links/unresolved")
 

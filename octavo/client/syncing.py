@@ -5,7 +5,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
 from octavo.client.answering import read_answer
-from octavo.client.answers import Entry, FeedPage, SnapshotEnd
+from octavo.client.answers import FeedEntry, FeedPage, SnapshotEnd
 from octavo.client.calling import Calling, Request
 from octavo.client.errors import ConnectionFailed, SnapshotCut, UnexpectedAnswer
 from octavo.client.reading import Reading
@@ -28,10 +28,10 @@ class Snapshot:
         self._lines = lines
         self._count = 0
 
-    def __aiter__(self) -> AsyncIterator[Entry]:
+    def __aiter__(self) -> AsyncIterator[FeedEntry]:
         return self
 
-    async def __anext__(self) -> Entry:
+    async def __anext__(self) -> FeedEntry:
         """Answer the next entry. Raises `SnapshotCut` when the rest does not come."""
         if self.position is not None:
             raise StopAsyncIteration
@@ -43,7 +43,7 @@ class Snapshot:
             raise SnapshotCut(str(error)) from error
         if b'"fileId":' in line:
             self._count += 1
-            return read_answer(Entry, line)
+            return read_answer(FeedEntry, line)
         end = read_answer(SnapshotEnd, line)
         if end.files != self._count:
             raise UnexpectedAnswer(f"{end.files} files were announced, {self._count} came")
@@ -102,7 +102,9 @@ class Feed:
         raise StopAsyncIteration
 
 
-async def _with_texts(workspace: Reading, entries: Sequence[Entry]) -> tuple[Entry, ...] | None:
+async def _with_texts(
+    workspace: Reading, entries: Sequence[FeedEntry]
+) -> tuple[FeedEntry, ...] | None:
     """Answer ``entries`` with the texts that were too large for the page; None when one is gone."""
     texts: dict[RevisionId, str] = {}
     for some in _portions([each for each in entries if _lacks_text(each)]):
@@ -116,11 +118,11 @@ async def _with_texts(workspace: Reading, entries: Sequence[Entry]) -> tuple[Ent
     return None if any(map(_lacks_text, told)) else told
 
 
-def _lacks_text(entry: Entry) -> bool:
+def _lacks_text(entry: FeedEntry) -> bool:
     return entry.text is None and entry.kind == "note" and entry.state == "live"
 
 
-def _portions(entries: Sequence[Entry]) -> list[list[RevisionId]]:
+def _portions(entries: Sequence[FeedEntry]) -> list[list[RevisionId]]:
     """Answer revisions in portions that one request reads; one alone may be of any size."""
     portions: list[list[RevisionId]] = []
     room = 0

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from octavo.client.answers import ChangesetResult, FeedPage, FileChange, NoteSave
 from octavo.client.calling import Calling, Request
 from octavo.client.changes import Delete, Operation, given, told
-from octavo.client.errors import NotFound
+from octavo.client.errors import NotFoundError
 from octavo.client.notices import Notices
 from octavo.client.reading import Reading
 from octavo.client.syncing import Feed, Snapshot, snapshot
@@ -26,7 +26,7 @@ class Listen(Protocol):
         """Answer the notices."""
 
 
-class Workspace(Reading):
+class WorkspaceClient(Reading):
     """One workspace, in the name of the client that made this; its methods raise as `Client`'s do.
 
     Each change takes a ``mutation_id``. Left out, one is made, and so the change is tried again
@@ -145,7 +145,7 @@ class Workspace(Reading):
         request = Request("GET", f"{self.path}/receipts/{mutation_id}")
         try:
             return await self.calling.ask(ChangesetResult, request)
-        except NotFound:
+        except NotFoundError:
             return None
 
     def new_file_id(self) -> FileId:

@@ -7,13 +7,7 @@ from functools import partial
 
 import trio
 
-from octavo.control.lines import (
-    LONGEST_REQUEST,
-    BadLine,
-    error_line,
-    read_request,
-    result_line,
-)
+from octavo.control.lines import LONGEST_REQUEST, BadLine, error_line, read_request, result_line
 
 CONNECTIONS = 8
 """Connections served at once; the next wait for one of these to end."""

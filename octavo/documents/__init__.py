@@ -4,8 +4,8 @@
 kept in memory. Nothing here waits or reads a store.
 """
 
-from octavo.documents.drafts import Drafts
-from octavo.documents.live import LiveDocument
-from octavo.documents.shelf import Shelf
+from octavo.documents.batch_documents import BatchDocuments
+from octavo.documents.document_cache import DocumentCache
+from octavo.documents.live_document import LiveDocument
 
-__all__ = ["Drafts", "LiveDocument", "Shelf"]
+__all__ = ["BatchDocuments", "DocumentCache", "LiveDocument"]

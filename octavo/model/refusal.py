@@ -30,7 +30,7 @@ from typing import ClassVar
 from octavo.model.identity import FileId, RevisionId
 
 
-class Refusal(Exception):
+class DomainError(Exception):
     """A change that is not accepted; nothing of it was done.
 
     Attributes:
@@ -62,71 +62,71 @@ class refused_for:  # noqa: N801  # used as a function is
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Refusal):
+        if isinstance(error, DomainError):
             error.file_id = self._file_id
 
 
-class InvalidPath(Refusal):
+class InvalidPath(DomainError):
     """The path is none that every system can hold."""
 
     code = "invalid_path"
 
 
-class PathConflict(Refusal):
+class PathConflict(DomainError):
     """Another live file occupies the path."""
 
     code = "path_conflict"
 
 
-class InvalidGraph(Refusal):
+class InvalidGraph(DomainError):
     """A file would stand where a folder is, or a folder where a file is."""
 
     code = "invalid_graph"
 
 
-class InvalidContent(Refusal):
+class InvalidContent(DomainError):
     """The content is none that the file can have."""
 
     code = "invalid_content"
 
 
-class TooManyFiles(Refusal):
+class TooManyFiles(DomainError):
     """The changeset has more operations than one may have."""
 
     code = "too_many_files"
 
 
-class FileMissing(Refusal):
+class FileMissing(DomainError):
     """There is no such file, or it is deleted."""
 
     code = "not_found"
 
 
-class FileExists(Refusal):
+class FileExists(DomainError):
     """The id belongs to a file already, live or deleted."""
 
     code = "file_exists"
 
 
-class FileLive(Refusal):
+class FileLive(DomainError):
     """The file is live, and only a deleted one can be restored or purged."""
 
     code = "file_live"
 
 
-class FilePurged(Refusal):
+class FilePurged(DomainError):
     """The file was purged: its id can never be written again."""
 
     code = "file_purged"
 
 
-class MutationReused(Refusal):
+class MutationReused(DomainError):
     """The identity belongs to another change."""
 
     code = "mutation_reused"
 
 
-class HeadMoved(Refusal):
+class HeadMoved(DomainError):
     """At least one head is not the expected one.
 
     Attributes:
@@ -149,37 +149,37 @@ class HeadMoved(Refusal):
         return tuple(self.heads)
 
 
-class EpochMismatch(Refusal):
+class EpochMismatch(DomainError):
     """The note holds another generation of its document than the update is for."""
 
     code = "epoch_mismatch"
 
 
-class DocumentMalformed(Refusal):
+class DocumentMalformed(DomainError):
     """The bytes are no update."""
 
     code = "document_malformed"
 
 
-class DocumentDependencyMissing(Refusal):
+class DocumentDependencyMissing(DomainError):
     """The update names an insertion or a deletion that the document lacks."""
 
     code = "document_dependency_missing"
 
 
-class DocumentUnsupported(Refusal):
+class DocumentUnsupported(DomainError):
     """The update writes more than the text of the note."""
 
     code = "document_unsupported"
 
 
-class DocumentTooLarge(Refusal):
+class DocumentTooLarge(DomainError):
     """The update, or the document that it would make, passes a bound."""
 
     code = "document_too_large"
 
 
-class UnrenderableNote(Refusal):
+class UnrenderableNote(DomainError):
     """The text passes a limit of the Markdown grammar.
 
     Attributes:

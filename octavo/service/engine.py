@@ -9,7 +9,7 @@ from pathlib import Path
 import trio
 
 from octavo.control.folder import DataFolderError, holding
-from octavo.service.chance import jitter
+from octavo.service.entropy import jitter
 from octavo.service.outages import Outages, ReportingStore
 from octavo.settings import Settings
 from octavo.store import Store, StoreOutdated, StoreUnusable
@@ -18,7 +18,7 @@ from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class StoreEngine:
     """An open database.
 
     Attributes:
@@ -53,7 +53,7 @@ class Engine:
 
 
 @asynccontextmanager
-async def open_engine(settings: Settings, *, serving: bool) -> AsyncIterator[Engine]:
+async def open_engine(settings: Settings, *, serving: bool) -> AsyncIterator[StoreEngine]:
     """Open the database that ``settings`` name, with the newest schema, for the block.
 
     ``serving`` is for the server that holds the data folder, and reads through an SQLite database
@@ -67,11 +67,11 @@ async def open_engine(settings: Settings, *, serving: bool) -> AsyncIterator[Eng
                 sqlite = await stack.enter_async_context(open_sqlite(folder))
             else:
                 sqlite = await _open_beside(stack, folder)
-            yield Engine(sqlite=sqlite)
+            yield StoreEngine(sqlite=sqlite)
     else:
         url, size = settings.database.secret, settings.pool_size
         async with open_postgres(url, random=jitter, connections=size) as postgres:
-            yield Engine(postgres=postgres)
+            yield StoreEngine(postgres=postgres)
 
 
 async def _open_beside(stack: AsyncExitStack, folder: Path) -> SqliteStore:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import trio
 
-from octavo.http.operations.service import Readiness, Requirement
-from octavo.service.engine import Engine
+from octavo.http.api.service import Readiness, Requirement
+from octavo.service.engine import StoreEngine
 from octavo.store import StoreError, Transaction
 from octavo.store.migrations import shipped
 
@@ -25,7 +25,7 @@ class Looking:
         stopping: set when the process is about to stop.
     """
 
-    def __init__(self, engine: Engine, folder: Path, stopping: trio.Event) -> None:
+    def __init__(self, engine: StoreEngine, folder: Path, stopping: trio.Event) -> None:
         self._engine = engine
         self._folder = folder
         self._stopping = stopping

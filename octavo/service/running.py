@@ -21,19 +21,19 @@ from octavo.actors.core import Runtime, Supervisor, WorkerContext, WorkerSpec, r
 from octavo.control.folder import holding
 from octavo.control.listening import control_listener
 from octavo.control.serving import serve_control
-from octavo.http.listener import open_listener
-from octavo.http.memory_budget import MemoryBudget
-from octavo.http.request_log import RequestLog, request_log
-from octavo.http.wire import Certificate, check_certificate, serve
-from octavo.http.wire.asgi import Application as ASGIApplication
-from octavo.http.wire_settings import wire_options
+from octavo.http.contract.memory_budget import MemoryBudget
+from octavo.http.contract.request_log import RequestLog, request_log
+from octavo.http.server import Certificate, check_certificate, serve
+from octavo.http.server.asgi import Application as ASGIApplication
+from octavo.http.server.listener import open_listener
+from octavo.http.server_options import server_options
 from octavo.log import Log, LogFormat, configure
-from octavo.service.chance import jitter, new_id, now
-from octavo.service.engine import Engine, open_engine
-from octavo.service.front import front
-from octavo.service.inviting import first_invitation
-from octavo.service.parts import add_parts
+from octavo.service.components import add_components
+from octavo.service.engine import StoreEngine, open_engine
+from octavo.service.entropy import jitter, new_id, now
+from octavo.service.invitations import first_invitation
 from octavo.service.readiness import Looking
+from octavo.service.wiring import wire_application
 from octavo.settings import Settings
 from octavo.settings.addresses import is_local
 
@@ -100,7 +100,7 @@ def _tell_started(settings: Settings, url: str, invitation: str | None) -> None:
     )
     if settings.public_url.startswith("http:") and not is_local(settings.public_url):
         _log.warning(
-            "browsers keep no session at %s: give people an address with https (docs/wire.md)",
+            "browsers keep no session at %s: use an https address (docs/http-server.md)",
             settings.public_url,
         )
     if invitation is not None and sys.stdout is not None:
@@ -124,7 +124,7 @@ class _Phase:
 
 def build_tree(
     settings: Settings,
-    engine: Engine,
+    engine: StoreEngine,
     listener: socket.socket,
     control_listener: socket.socket,
     phase: _Phase,
@@ -145,9 +145,9 @@ def build_tree(
         await serve_control(control_listener, commands)
 
     root.add(WorkerSpec("control", control))
-    parts = add_parts(root, settings, engine)
+    parts = add_components(root, settings, engine)
     looking = Looking(engine, settings.data_dir, phase.stopping)
-    application = front(
+    application = wire_application(
         parts,
         public_url=settings.public_url,
         memory=MemoryBudget(settings.memory, settings.memory_per_client),
@@ -197,7 +197,7 @@ async def serve_http(
                 serve,
                 application,
                 [listener],
-                wire_options(settings, log_request, now=now, new_id=new_id),
+                server_options(settings, log_request, now=now, new_id=new_id),
                 shutdown=shutdown.wait,
                 grace=settings.grace - settings.drain,
                 certificate=_certificate(settings),

@@ -5,7 +5,7 @@ option of the command line; the later goes first.
 """
 
 from octavo.settings.addresses import Bind, DatabaseUrl
-from octavo.settings.reading import Read, SettingsError, read_settings
+from octavo.settings.reading import LoadedSettings, SettingsError, read_settings
 from octavo.settings.settings import Settings
 
-__all__ = ["Bind", "DatabaseUrl", "Read", "Settings", "SettingsError", "read_settings"]
+__all__ = ["Bind", "DatabaseUrl", "LoadedSettings", "Settings", "SettingsError", "read_settings"]

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from octavo.settings.names import CONFIG_OPTION, CONFIG_VARIABLE
 from octavo.settings.settings import Settings
-from octavo.settings.sources import Environment, File, Options, SettingsSource
+from octavo.settings.sources import EnvironmentSource, FileSource, OptionsSource, SettingsSource
 
 CONFIG_FILE = "octavo.toml"
 """The file that is read where none is named, if it is there."""
@@ -31,7 +31,7 @@ class SettingsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class LoadedSettings:
     """What was read.
 
     Attributes:
@@ -49,7 +49,7 @@ def read_settings(
     environment: Mapping[str, str],
     options: Mapping[str, str | None] | None = None,
     config: str | None = None,
-) -> Read:
+) -> LoadedSettings:
     """Read the settings.
 
     ``options`` maps names of settings to the text given on the command line, or to None for one
@@ -58,7 +58,7 @@ def read_settings(
     with every problem found, not the first alone.
     """
     problems: list[str] = []
-    sources: list[SettingsSource] = [Environment(environment), Options(options or {})]
+    sources: list[SettingsSource] = [EnvironmentSource(environment), OptionsSource(options or {})]
     file = None
     try:
         file = _file(environment, config)
@@ -88,17 +88,17 @@ def read_settings(
         raise SettingsError(tuple(problems)) from None
     if problems:
         raise SettingsError(tuple(problems))
-    return Read(settings, origins, None if file is None else file.path)
+    return LoadedSettings(settings, origins, None if file is None else file.path)
 
 
-def _file(environment: Mapping[str, str], config: str | None) -> File | None:
+def _file(environment: Mapping[str, str], config: str | None) -> FileSource | None:
     named = environment.get(CONFIG_VARIABLE) if config is None else config
     path = Path(CONFIG_FILE if named is None else named)
     origin = CONFIG_VARIABLE if config is None else CONFIG_OPTION
     if named is None and not path.exists():
         return None
     try:
-        return File(path)
+        return FileSource(path)
     except OSError as error:
         where = f"{path}: the file of settings" if named is None else f"{origin}={named!r}"
         reason = f"{where} can't be read: {error.strerror}: give the path of a file in TOML"

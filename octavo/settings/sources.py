@@ -11,14 +11,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 from pydantic_settings import PydanticBaseSettingsSource, TomlConfigSettingsSource
 
-from octavo.settings.names import (
-    CONFIG_VARIABLE,
-    PREFIX,
-    is_of_a_platform,
-    meant,
-    option,
-    variable,
-)
+from octavo.settings.names import CONFIG_VARIABLE, PREFIX, is_of_a_platform, meant, option, variable
 from octavo.settings.settings import Settings
 
 _NAMES = tuple(Settings.model_fields)
@@ -54,7 +47,7 @@ class SettingsSource(PydanticBaseSettingsSource):
         raise NotImplementedError
 
 
-class Options(SettingsSource):
+class OptionsSource(SettingsSource):
     """The options of a command; ``given`` has None for those that were left out."""
 
     def __init__(self, given: Mapping[str, str | None]) -> None:
@@ -65,7 +58,7 @@ class Options(SettingsSource):
         return option(name)
 
 
-class Environment(SettingsSource):
+class EnvironmentSource(SettingsSource):
     """The variables of the environment."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -80,7 +73,7 @@ class Environment(SettingsSource):
         return variable(name)
 
 
-class File(SettingsSource):
+class FileSource(SettingsSource):
     """A file in TOML: a key for each setting that it gives.
 
     Raises `ValueError` for what is not TOML and `OSError` for what can't be read.

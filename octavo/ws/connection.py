@@ -8,8 +8,8 @@ from typing import Self
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection
 
-from .frames import Frame
-from .mended_stream import Closing, MendedStream
+from octavo.ws.frames import Frame
+from octavo.ws.websocket_stream_adapter import Closing, WebSocketStreamAdapter
 
 _REGISTERED = frozenset(range(1000, 1015)) - {1004, 1005, 1006}
 
@@ -30,7 +30,7 @@ class ConnectionGone(Exception):
         return f"closed with {self.code} {self.reason}".rstrip()
 
 
-class Connection:
+class ServerWebSocket:
     """Sends and receives whole messages; pings and closes of the peer are answered beside it.
 
     Iterating gives messages until the connection is gone, whatever the reason. One task at a time
@@ -38,7 +38,7 @@ class Connection:
     """
 
     def __init__(
-        self, socket: WebSocketConnection, stream: MendedStream, close_time: float
+        self, socket: WebSocketConnection, stream: WebSocketStreamAdapter, close_time: float
     ) -> None:
         self._socket = socket
         self._stream = stream

@@ -7,7 +7,7 @@ from itertools import count
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection
 
-from .mended_stream import MendedStream
+from octavo.ws.websocket_stream_adapter import WebSocketStreamAdapter
 
 NO_PONG = 1011
 
@@ -20,7 +20,7 @@ class KeepAlive:
     the peer isn't blamed.
     """
 
-    stream: MendedStream
+    stream: WebSocketStreamAdapter
     interval: float
     pong_time: float
 

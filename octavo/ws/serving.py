@@ -6,11 +6,11 @@ import outcome
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_server_stream
 
-from .connection import Connection, ConnectionGone
-from .keep_alive import KeepAlive
-from .mended_stream import MAX_WAITING, Closing, MendedStream
+from octavo.ws.connection import ConnectionGone, ServerWebSocket
+from octavo.ws.keep_alive import KeepAlive
+from octavo.ws.websocket_stream_adapter import MAX_WAITING, Closing, WebSocketStreamAdapter
 
-Handler = Callable[[Connection], Awaitable[None]]
+Handler = Callable[[ServerWebSocket], Awaitable[None]]
 
 NORMAL = 1000
 GOING_AWAY = 1001
@@ -56,7 +56,7 @@ async def serve_websocket(
     Raises what the handler raised, freed from groups that hold nothing else. When cancelled, the
     socket is closed at once, without a close frame.
     """
-    mended = MendedStream(stream, max_message_size)
+    mended = WebSocketStreamAdapter(stream, max_message_size)
     pings = None if ping_interval is None else KeepAlive(mended, ping_interval, pong_time)
     session = _Session(mended, handler, stopping, close_time, pings)
     result = await outcome.acapture(session.run, subprotocol, list(headers))
@@ -76,7 +76,7 @@ class _Session:
 
     def __init__(
         self,
-        stream: MendedStream,
+        stream: WebSocketStreamAdapter,
         handler: Handler,
         stopping: trio.Event,
         close_time: float,
@@ -87,13 +87,15 @@ class _Session:
         self._stopping = stopping
         self._close_time = close_time
         self._pings = pings
-        self._connection: Connection | None = None
+        self._connection: ServerWebSocket | None = None
 
     async def run(self, subprotocol: str | None, headers: list[tuple[bytes, bytes]]) -> None:
         async with trio.open_nursery() as reading:
             socket = await self._accept(reading, subprotocol, headers)
             if socket is not None:
-                self._connection = connection = Connection(socket, self._stream, self._close_time)
+                self._connection = connection = ServerWebSocket(
+                    socket, self._stream, self._close_time
+                )
                 result = await outcome.acapture(self._handle, connection, socket)
                 failed = isinstance(result, outcome.Error)
                 try:
@@ -135,7 +137,7 @@ class _Session:
             return socket
         return None
 
-    async def _handle(self, connection: Connection, socket: WebSocketConnection) -> None:
+    async def _handle(self, connection: ServerWebSocket, socket: WebSocketConnection) -> None:
         async with trio.open_nursery() as closing, trio.open_nursery() as watching:
             watching.start_soon(self._close_on_stop, connection, closing)
             if self._pings is not None:
@@ -147,7 +149,7 @@ class _Session:
             # A close that has begun goes on: it belongs to the outer nursery.
             watching.cancel_scope.cancel()
 
-    async def _close_on_stop(self, connection: Connection, closing: trio.Nursery) -> None:
+    async def _close_on_stop(self, connection: ServerWebSocket, closing: trio.Nursery) -> None:
         await self._stopping.wait()
         connection.limit_close()
         closing.cancel_scope.deadline = connection.close_by

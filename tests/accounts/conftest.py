@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.accounts.house import House, house
+from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
 
 
 @pytest.fixture
-def home() -> Iterator[House]:
-    with house() as made:
+def home() -> Iterator[IdentityFixture]:
+    with identity_fixture() as made:
         yield made

@@ -7,20 +7,20 @@ import trio
 from trio.testing import MockClock
 
 from octavo.accounts.activity import Activity
-from octavo.model.api_key import KeyId
-from octavo.model.session import SessionId
-from tests.accounts.house import START, House
+from octavo.model.accounts.api_key import KeyId
+from octavo.model.accounts.session import SessionId
+from tests.fakes.identity_fixture import START, IdentityFixture
 
 LATER = int(START + 120) * 1000
 
 
-async def active_at(home: House) -> int:
+async def active_at(home: IdentityFixture) -> int:
     [[found]] = await home.rows("SELECT active_at FROM sessions")
     return int(found)
 
 
 async def test_activity_noted_is_written_down_without_being_waited_for(
-    home: House, autojump_clock: MockClock
+    home: IdentityFixture, autojump_clock: MockClock
 ) -> None:
     made = await home.account()
     async with trio.open_nursery() as nursery:
@@ -31,7 +31,9 @@ async def test_activity_noted_is_written_down_without_being_waited_for(
         nursery.cancel_scope.cancel(reason="the test is over")
 
 
-async def test_activity_of_an_interval_is_one_write(home: House, autojump_clock: MockClock) -> None:
+async def test_activity_of_an_interval_is_one_write(
+    home: IdentityFixture, autojump_clock: MockClock
+) -> None:
     await home.account()
     writes = home.store.writes
     async with trio.open_nursery() as nursery:
@@ -44,7 +46,7 @@ async def test_activity_of_an_interval_is_one_write(home: House, autojump_clock:
     assert home.store.writes - writes == 1
 
 
-async def test_activity_written_late_moves_no_time_back(home: House) -> None:
+async def test_activity_written_late_moves_no_time_back(home: IdentityFixture) -> None:
     made = await home.account()
     home.activity.session_active(made.session.session_id, LATER)
     await home.activity.write_down()
@@ -53,14 +55,14 @@ async def test_activity_written_late_moves_no_time_back(home: House) -> None:
     assert await active_at(home) == LATER
 
 
-async def test_activity_of_nobody_writes_nothing(home: House) -> None:
+async def test_activity_of_nobody_writes_nothing(home: IdentityFixture) -> None:
     writes = home.store.writes
     await home.activity.write_down()
     assert home.store.writes == writes
 
 
 async def test_activity_that_cannot_be_kept_is_a_line_in_the_log(
-    home: House, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+    home: IdentityFixture, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     home.store.away = True
     activity = Activity(home.store)
@@ -73,7 +75,7 @@ async def test_activity_that_cannot_be_kept_is_a_line_in_the_log(
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 3
 
 
-async def test_activity_noted_between_two_writes_is_bounded(home: House) -> None:
+async def test_activity_noted_between_two_writes_is_bounded(home: IdentityFixture) -> None:
     activity = Activity(home.store, most=3)
     for number in range(100):
         activity.session_active(SessionId(str(number)), LATER)

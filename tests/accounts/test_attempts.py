@@ -5,9 +5,10 @@ import trio
 from trio.testing import MockClock
 
 from octavo.accounts.attempts import Attempts, RouteRates
-from octavo.model.address import Address
-from octavo.model.attempts import Rate
-from octavo.model.identity_refusal import TooManyAttempts
+from octavo.http.server.client_network import client_network
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.attempts import Rate
+from octavo.model.accounts.refusal import TooManyAttempts
 
 ANN = Address("ann@example.org")
 RATES = {
@@ -21,7 +22,7 @@ def tries(attempts: Attempts, *clients: str) -> list[str]:
     found = []
     for client in clients:
         try:
-            attempts.admit_client("a", client)
+            attempts.admit_client("a", client_network(client))
         except TooManyAttempts:
             continue
         found.append(client)

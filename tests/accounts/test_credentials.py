@@ -4,22 +4,22 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.accounts.caller import Caller
+from octavo.accounts.credential_cache import CachedCaller, CredentialCache
 from octavo.accounts.credentials import Credentials
-from octavo.accounts.remembered import Entry, Remembered
 from octavo.model.identity import AccountId
 from octavo.store import Store
 from octavo.store.transaction import Script, T
-from tests.accounts.house import LIFE, START, House
+from tests.fakes.identity_fixture import LIFE, START, IdentityFixture
 
 ANN, BOB = AccountId("ann"), AccountId("bob")
 
 
-async def secret_of(home: House, account_id: AccountId) -> bytes:
+async def secret_of(home: IdentityFixture, account_id: AccountId) -> bytes:
     _, secret = await home.own_keys.create(account_id, "a", None)
     return secret.encode()
 
 
-async def test_caller_by_session_is_the_account_with_its_session(home: House) -> None:
+async def test_caller_by_session_is_the_account_with_its_session(home: IdentityFixture) -> None:
     made = await home.account(role="administrator")
     assert await home.credentials.of_session(made.token.encode()) == Caller(
         made.account.account_id,
@@ -29,7 +29,7 @@ async def test_caller_by_session_is_the_account_with_its_session(home: House) ->
     )
 
 
-async def test_caller_by_key_is_the_account_with_its_key(home: House) -> None:
+async def test_caller_by_key_is_the_account_with_its_key(home: IdentityFixture) -> None:
     made = await home.account()
     key, secret = await home.own_keys.create(made.account.account_id, "a", None)
     assert await home.credentials.of_key(secret.encode()) == Caller(
@@ -37,7 +37,7 @@ async def test_caller_by_key_is_the_account_with_its_key(home: House) -> None:
     )
 
 
-async def test_caller_seen_a_moment_ago_asks_no_store(home: House) -> None:
+async def test_caller_seen_a_moment_ago_asks_no_store(home: IdentityFixture) -> None:
     made = await home.account()
     secret = await secret_of(home, made.account.account_id)
     before = home.store.reads
@@ -48,7 +48,7 @@ async def test_caller_seen_a_moment_ago_asks_no_store(home: House) -> None:
 
 
 async def test_caller_is_looked_up_again_after_some_seconds(
-    home: House, autojump_clock: MockClock
+    home: IdentityFixture, autojump_clock: MockClock
 ) -> None:
     made = await home.account()
     secret = await secret_of(home, made.account.account_id)
@@ -64,7 +64,7 @@ async def test_caller_is_looked_up_again_after_some_seconds(
     assert await home.credentials.of_key(secret) is None
 
 
-async def test_caller_forgotten_is_looked_up_at_once(home: House) -> None:
+async def test_caller_forgotten_is_looked_up_at_once(home: IdentityFixture) -> None:
     made = await home.account()
     secret = await secret_of(home, made.account.account_id)
     assert await home.credentials.of_session(made.token.encode())
@@ -94,7 +94,7 @@ class Delayed:
         return await self._store.write(script)
 
 
-async def test_caller_read_before_it_was_forgotten_is_not_remembered(home: House) -> None:
+async def test_caller_read_before_it_was_forgotten_is_not_remembered(home: IdentityFixture) -> None:
     made = await home.account()
     secret = await secret_of(home, made.account.account_id)
     slow = Delayed(home.store)
@@ -110,7 +110,9 @@ async def test_caller_read_before_it_was_forgotten_is_not_remembered(home: House
     assert await credentials.of_key(secret) is None
 
 
-async def test_caller_in_activity_keeps_the_session_to_its_absolute_end(home: House) -> None:
+async def test_caller_in_activity_keeps_the_session_to_its_absolute_end(
+    home: IdentityFixture,
+) -> None:
     made = await home.account()
     day = 86_400.0
     for days in range(10, 90, 10):
@@ -122,7 +124,7 @@ async def test_caller_in_activity_keeps_the_session_to_its_absolute_end(home: Ho
     assert await home.credentials.of_session(made.token.encode()) is None
 
 
-async def test_activity_is_written_down_once_a_minute(home: House) -> None:
+async def test_activity_is_written_down_once_a_minute(home: IdentityFixture) -> None:
     made = await home.account()
     secret = await secret_of(home, made.account.account_id)
     writes = home.store.writes
@@ -139,12 +141,12 @@ async def test_activity_is_written_down_once_a_minute(home: House) -> None:
     assert rows == [((START + 180) * 1000, (START + 180) * 1000)]
 
 
-def entry(account_id: AccountId) -> Entry:
-    return Entry(Caller(account_id, "member", locked=False), 0.0, 0.0, 0.0)
+def entry(account_id: AccountId) -> CachedCaller:
+    return CachedCaller(Caller(account_id, "member", locked=False), 0.0, 0.0, 0.0)
 
 
 def test_remembered_are_bounded_and_the_oldest_make_room() -> None:
-    remembered = Remembered(2)
+    remembered = CredentialCache(2)
     for digest in (b"1", b"2", b"3"):
         remembered.keep(digest, entry(ANN), 0)
     assert len(remembered) == 2
@@ -153,7 +155,7 @@ def test_remembered_are_bounded_and_the_oldest_make_room() -> None:
 
 
 def test_remembered_of_one_account_are_forgotten_and_no_others() -> None:
-    remembered = Remembered(10)
+    remembered = CredentialCache(10)
     for digest, account_id in ((b"1", ANN), (b"2", BOB), (b"3", ANN)):
         remembered.keep(digest, entry(account_id), 0)
     remembered.forget(ANN)
@@ -163,7 +165,7 @@ def test_remembered_of_one_account_are_forgotten_and_no_others() -> None:
 
 
 def test_remembered_again_is_remembered_once() -> None:
-    remembered = Remembered(10)
+    remembered = CredentialCache(10)
     remembered.keep(b"1", entry(ANN), 0)
     remembered.keep(b"1", entry(BOB), 0)
     remembered.forget(ANN)
@@ -173,7 +175,7 @@ def test_remembered_again_is_remembered_once() -> None:
 
 
 def test_remembered_leaves_nothing_behind_of_those_that_made_room() -> None:
-    remembered = Remembered(3)
+    remembered = CredentialCache(3)
     for number in range(100):
         remembered.keep(b"%d" % number, entry(AccountId(str(number))), 0)
     assert len(remembered._digests) == 3

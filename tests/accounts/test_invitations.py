@@ -3,18 +3,20 @@
 import pytest
 
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS, has_accounts, invite
-from octavo.model.address import Address
-from octavo.model.identity_refusal import InvitationUnusable
-from tests.accounts.house import PASSWORD, START, House
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.refusal import InvitationUnusable
+from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
 
 
-async def test_installation_without_accounts_has_none_until_one_is_made(home: House) -> None:
+async def test_installation_without_accounts_has_none_until_one_is_made(
+    home: IdentityFixture,
+) -> None:
     assert not await has_accounts(home.store)
     await home.account()
     assert await has_accounts(home.store)
 
 
-async def test_invitation_of_the_first_start_makes_an_administrator(home: House) -> None:
+async def test_invitation_of_the_first_start_makes_an_administrator(home: IdentityFixture) -> None:
     chance = home.chance
     token = await invite(
         home.store,
@@ -32,7 +34,7 @@ async def test_invitation_of_the_first_start_makes_an_administrator(home: House)
     assert (made.account.role, made.account.state) == ("administrator", "enabled")
 
 
-async def test_invitation_of_the_first_start_lasts_an_hour(home: House) -> None:
+async def test_invitation_of_the_first_start_lasts_an_hour(home: IdentityFixture) -> None:
     token = await home.invite(role="administrator", expires_in=FIRST_INVITATION_LASTS)
     home.chance.time = START + 3_600
     with pytest.raises(InvitationUnusable):
@@ -41,6 +43,6 @@ async def test_invitation_of_the_first_start_lasts_an_hour(home: House) -> None:
         )
 
 
-async def test_invitation_is_kept_without_its_token(home: House) -> None:
+async def test_invitation_is_kept_without_its_token(home: IdentityFixture) -> None:
     token = await home.invite()
     assert token not in repr(await home.rows("SELECT * FROM invitations"))

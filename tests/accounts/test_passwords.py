@@ -11,8 +11,8 @@ from argon2 import PasswordHasher, extract_parameters
 from argon2.profiles import RFC_9106_LOW_MEMORY
 
 from octavo.accounts.passwords import Argon2, Passwords
-from octavo.model.identity_refusal import TooManyAttempts
-from tests.accounts.house import CHEAP, PASSWORD, Chance, House
+from octavo.model.accounts.refusal import TooManyAttempts
+from tests.fakes.identity_fixture import CHEAP, PASSWORD, Chance, IdentityFixture
 
 
 def passwords(cost: Argon2 = CHEAP, at_once: int = 2, waiting: int = 32) -> Passwords:
@@ -150,7 +150,7 @@ async def test_hashes_run_in_threads_and_no_more_at_once_than_allowed(
     assert most == 2
 
 
-async def test_sign_in_after_a_change_of_the_cost_hashes_anew(home: House) -> None:
+async def test_sign_in_after_a_change_of_the_cost_hashes_anew(home: IdentityFixture) -> None:
     made = await home.account()
     [[before]] = await home.rows("SELECT password FROM accounts")
     home.signing_in._passwords = passwords(Argon2(2, 16, 1))

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 import pytest
 import trio
 
-from octavo.model.address import Address
-from octavo.model.identity_refusal import InvitationUnusable, TooManyKeys
-from octavo.model.refusal import Refusal
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.refusal import InvitationUnusable, TooManyKeys
+from octavo.model.refusal import DomainError
 from octavo.store.postgres import open_postgres
-from tests.accounts.house import PASSWORD, START, House
-from tests.postgres import running_server
+from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
+from tests.fakes.postgres_server import running_server
 
 ANN = Address("ann@example.org")
 
@@ -23,22 +23,22 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture
-async def home(url: str) -> AsyncIterator[House]:
+async def home(url: str) -> AsyncIterator[IdentityFixture]:
     async with open_postgres(url, random=random.Random(1).random) as store:
-        made = House(store)
+        made = IdentityFixture(store)
         for table in ("accounts", "invitations"):
             await made.execute(f"DELETE FROM {table}")
         yield made
 
 
-async def refusals(*tasks: Callable[[], Awaitable[object]]) -> list[type[Refusal]]:
+async def refusals(*tasks: Callable[[], Awaitable[object]]) -> list[type[DomainError]]:
     """What those of the ``tasks`` that are refused raise, all run at once."""
-    found: list[type[Refusal]] = []
+    found: list[type[DomainError]] = []
 
     async def run(task: Callable[[], Awaitable[object]]) -> None:
         try:
             await task()
-        except Refusal as refusal:
+        except DomainError as refusal:
             found.append(type(refusal))
 
     async with trio.open_nursery() as nursery:
@@ -47,7 +47,7 @@ async def refusals(*tasks: Callable[[], Awaitable[object]]) -> list[type[Refusal
     return found
 
 
-async def test_account_lives_from_its_invitation_to_its_last_session(home: House) -> None:
+async def test_account_lives_from_its_invitation_to_its_last_session(home: IdentityFixture) -> None:
     made = await home.account()
     account_id = made.account.account_id
     assert await home.own_account.read(account_id) == made.account
@@ -70,7 +70,9 @@ async def test_account_lives_from_its_invitation_to_its_last_session(home: House
     assert await home.credentials.of_session(later.token.encode()) is None
 
 
-async def test_registrations_at_once_with_one_invitation_make_one_account(home: House) -> None:
+async def test_registrations_at_once_with_one_invitation_make_one_account(
+    home: IdentityFixture,
+) -> None:
     invitation = await home.invite()
 
     def register(number: int) -> Callable[[], Awaitable[object]]:
@@ -81,7 +83,7 @@ async def test_registrations_at_once_with_one_invitation_make_one_account(home: 
     assert await home.rows("SELECT COUNT(*) FROM accounts") == [(1,)]
 
 
-async def test_keys_made_at_once_are_twenty_five_at_most(home: House) -> None:
+async def test_keys_made_at_once_are_twenty_five_at_most(home: IdentityFixture) -> None:
     account_id = (await home.account()).account.account_id
     for _ in range(23):
         await home.own_keys.create(account_id, "a", None)

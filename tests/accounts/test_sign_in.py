@@ -3,9 +3,9 @@
 import pytest
 import trio
 
-from octavo.model.address import Address
-from octavo.model.identity_refusal import CredentialRefused, TooManyAttempts
-from tests.accounts.house import PASSWORD, House, house
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.refusal import CredentialRefused, TooManyAttempts
+from tests.fakes.identity_fixture import PASSWORD, IdentityFixture, identity_fixture
 
 ANN = Address("ann@example.org")
 
@@ -18,7 +18,9 @@ ANN = Address("ann@example.org")
         "DELETE FROM accounts",
     ],
 )
-async def test_sign_in_while_the_account_changes_is_refused(home: House, change: str) -> None:
+async def test_sign_in_while_the_account_changes_is_refused(
+    home: IdentityFixture, change: str
+) -> None:
     await home.account()
     await home.execute("DELETE FROM sessions")
     verify = home.passwords.verify
@@ -34,7 +36,7 @@ async def test_sign_in_while_the_account_changes_is_refused(home: House, change:
     assert await home.rows("SELECT 1 FROM sessions") == []
 
 
-async def test_sign_in_counts_tries_for_an_address_that_nobody_has(home: House) -> None:
+async def test_sign_in_counts_tries_for_an_address_that_nobody_has(home: IdentityFixture) -> None:
     for _ in range(10):
         with pytest.raises(CredentialRefused):
             await home.signing_in.sign_in(ANN, PASSWORD, "", None)
@@ -43,7 +45,7 @@ async def test_sign_in_counts_tries_for_an_address_that_nobody_has(home: House) 
 
 
 async def test_sign_in_to_an_address_that_nobody_has_verifies_a_password_all_the_same(
-    home: House,
+    home: IdentityFixture,
 ) -> None:
     asked: list[str | None] = []
     verify = home.passwords.verify
@@ -65,7 +67,7 @@ async def test_sign_in_cancelled_before_its_commit_began_no_session() -> None:
             await trio.sleep_forever()
 
     signing_in, reached = trio.Event(), trio.Event()
-    with house(wait) as home:
+    with identity_fixture(wait) as home:
         await home.account()
         signing_in.set()
         async with trio.open_nursery() as nursery:
@@ -82,7 +84,7 @@ async def test_session_ended_whose_answer_was_lost_is_looked_up_anew() -> None:
             await trio.sleep_forever()
 
     ending, reached = trio.Event(), trio.Event()
-    with house(wait) as home:
+    with identity_fixture(wait) as home:
         made = await home.account()
         token = made.token.encode()
         assert await home.credentials.of_session(token)

@@ -9,10 +9,10 @@ import pytest
 import octavo
 from octavo import service
 from octavo.cli import main
-from octavo.http.served import contract_document
+from octavo.http.api.registry import contract_document
 from octavo.settings import Settings
 from octavo.settings.description import describe, shown
-from tests.cli.control import answering
+from tests.fakes.control_socket import answering
 
 COMMANDS = ["serve", "invite", "actors", "settings", "openapi"]
 SECRET = {"OCTAVO_DATABASE": "postgresql://octavo:hidden@db.example/notes"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.source import ROOT
+from tests.project.source import ROOT
 
 COMMANDS = [["--version"], ["--help"], ["settings"], ["settings", "--help"], ["openapi"]]
 

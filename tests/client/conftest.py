@@ -5,7 +5,7 @@ from random import SystemRandom
 
 import pytest
 
-from octavo.client import Client, Workspace
+from octavo.client import Client, WorkspaceClient
 from tests.e2e.octavo_process import PUBLIC, data_folder, running
 from tests.e2e.people import Person, register
 from tests.e2e.server import PATIENCE
@@ -28,6 +28,6 @@ async def client(served: tuple[str, Person]) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def workspace(client: Client) -> Workspace:
+async def workspace(client: Client) -> WorkspaceClient:
     """A workspace without files."""
     return await client.create_workspace("Notes")

@@ -8,14 +8,14 @@ import pytest
 
 from octavo.client import UnexpectedAnswer
 from octavo.client.answering import read_answer
-from octavo.client.answers import DocumentState, FileChange, NoteSave, Revision
-from tests.client.stub import CHANGE, REVISION
+from octavo.client.answers import DocumentState, FileChange, NoteSave, RevisionInfo
+from tests.fakes.stub_server import CHANGE, REVISION
 
 SAVE = {**CHANGE, "epoch": REVISION["id"], "update": "AAA=", "stateVector": "AA=="}
 
 
 def test_answer_is_typed_and_never_changes() -> None:
-    revision = read_answer(Revision, json.dumps(REVISION))
+    revision = read_answer(RevisionInfo, json.dumps(REVISION))
     assert revision.created_at == datetime(2026, 1, 1, tzinfo=UTC)
     assert (revision.position, revision.path, revision.size) == (1, "a.md", 3)
     with pytest.raises(FrozenInstanceError):
@@ -63,5 +63,5 @@ def test_bytes_that_are_none_are_refused(state: object) -> None:
 
 def test_what_was_sent_does_not_stand_in_the_error() -> None:
     with pytest.raises(UnexpectedAnswer) as refused:
-        read_answer(Revision, '{"id": 5, "secret": "do not tell"}')
+        read_answer(RevisionInfo, '{"id": 5, "secret": "do not tell"}')
     assert "do not tell" not in str(refused.value)

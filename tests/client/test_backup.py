@@ -16,18 +16,18 @@ from octavo.client import (
     Create,
     Mirror,
     NoteDocument,
-    NotFound,
+    NotFoundError,
     Retrying,
-    Workspace,
+    WorkspaceClient,
 )
 from octavo.model.identity import FileId
-from tests.client.losing import Losing
 from tests.client.test_mirror import kept
 from tests.client.test_note_document import begin_anew, text_of
 from tests.client.test_restart import free_port
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.people import Person, register
 from tests.e2e.server import PATIENCE
+from tests.fakes.losing_transport import Losing
 
 BASE = "base one two.\n"
 
@@ -90,7 +90,7 @@ def losing() -> Losing:
 @pytest.fixture
 async def workspace(
     installed: tuple[Installation, Person], losing: Losing
-) -> AsyncIterator[Workspace]:
+) -> AsyncIterator[WorkspaceClient]:
     installation, person = installed
     client = Client(
         installation.octavo.url,
@@ -105,7 +105,7 @@ async def workspace(
         yield await client.create_workspace("Notes")
 
 
-async def note(workspace: Workspace, path: str = "a.md") -> FileId:
+async def note(workspace: WorkspaceClient, path: str = "a.md") -> FileId:
     return (await workspace.create(path, BASE)).file_id
 
 
@@ -127,7 +127,7 @@ def precious(document: NoteDocument) -> None:
     ids=["nothing", "what builds on it"],
 )
 async def test_what_a_backup_lacks_is_sent_again_with_later_edits(
-    workspace: Workspace,
+    workspace: WorkspaceClient,
     installation: Installation,
     later: Callable[[NoteDocument], None],
     text: str,
@@ -145,7 +145,7 @@ async def test_what_a_backup_lacks_is_sent_again_with_later_edits(
 
 
 async def test_deletion_alone_that_a_backup_lacks_is_sent_again(
-    workspace: Workspace, installation: Installation
+    workspace: WorkspaceClient, installation: Installation
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
     installation.back_up()
@@ -158,7 +158,7 @@ async def test_deletion_alone_that_a_backup_lacks_is_sent_again(
 
 
 async def test_what_one_device_saved_is_brought_by_another_that_has_it(
-    workspace: Workspace, installation: Installation
+    workspace: WorkspaceClient, installation: Installation
 ) -> None:
     first = await NoteDocument.open(workspace, await note(workspace))
     installation.back_up()
@@ -173,7 +173,7 @@ async def test_what_one_device_saved_is_brought_by_another_that_has_it(
 
 
 async def test_save_of_unknown_outcome_behind_a_backup_happens_once(
-    workspace: Workspace, installation: Installation, losing: Losing
+    workspace: WorkspaceClient, installation: Installation, losing: Losing
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
     installation.back_up()
@@ -190,7 +190,7 @@ async def test_save_of_unknown_outcome_behind_a_backup_happens_once(
 
 
 async def test_look_that_fails_leaves_the_edits_unsaved_until_the_next_save(
-    workspace: Workspace, installation: Installation, losing: Losing
+    workspace: WorkspaceClient, installation: Installation, losing: Losing
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
     installation.back_up()
@@ -207,7 +207,7 @@ async def test_look_that_fails_leaves_the_edits_unsaved_until_the_next_save(
 
 
 async def test_devices_that_bring_what_a_backup_lacks_converge(
-    workspace: Workspace, installation: Installation
+    workspace: WorkspaceClient, installation: Installation
 ) -> None:
     file_id = await note(workspace)
     devices = [await NoteDocument.open(workspace, file_id) for _ in range(3)]
@@ -229,7 +229,7 @@ async def test_devices_that_bring_what_a_backup_lacks_converge(
 
 
 async def test_backup_of_an_earlier_generation_gets_the_lines_of_both(
-    workspace: Workspace, installation: Installation
+    workspace: WorkspaceClient, installation: Installation
 ) -> None:
     file_id = await note(workspace)
     devices = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
@@ -250,7 +250,7 @@ async def test_backup_of_an_earlier_generation_gets_the_lines_of_both(
 
 
 async def test_note_that_a_backup_lacks_is_made_again_under_its_id(
-    workspace: Workspace, installation: Installation
+    workspace: WorkspaceClient, installation: Installation
 ) -> None:
     installation.back_up()
     file_id = await note(workspace)
@@ -259,7 +259,7 @@ async def test_note_that_a_backup_lacks_is_made_again_under_its_id(
     await second.save()
     first.insert(len(BASE), "unsaved\n")
     installation.give_back()
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         await first.save()
     assert (first.text, first.unsaved) == (f"{BASE}unsaved\n", True)
     assert first.path is not None
@@ -273,7 +273,7 @@ async def test_note_that_a_backup_lacks_is_made_again_under_its_id(
 
 @pytest.mark.parametrize("further", range(-1, 3))
 async def test_mirror_takes_its_copy_anew_wherever_the_workspace_is(
-    workspace: Workspace, installation: Installation, further: int
+    workspace: WorkspaceClient, installation: Installation, further: int
 ) -> None:
     one, two = await note(workspace, "one.md"), await note(workspace, "two.md")
     mirror = Mirror(workspace)
@@ -292,7 +292,7 @@ async def test_mirror_takes_its_copy_anew_wherever_the_workspace_is(
 
 
 async def test_mirror_that_runs_looks_when_the_server_is_back(
-    workspace: Workspace, installation: Installation
+    workspace: WorkspaceClient, installation: Installation
 ) -> None:
     class Watched(Mirror):
         pulled = trio.Event()
@@ -319,7 +319,7 @@ async def test_mirror_that_runs_looks_when_the_server_is_back(
 
 @pytest.mark.parametrize("purged", [False, True])
 async def test_mirror_whose_newest_change_took_a_note_away_goes_on_from_its_copy(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, purged: bool
+    workspace: WorkspaceClient, monkeypatch: pytest.MonkeyPatch, purged: bool
 ) -> None:
     made = await workspace.create("gone.md", "gone")
     await note(workspace)
@@ -328,7 +328,7 @@ async def test_mirror_whose_newest_change_took_a_note_away_goes_on_from_its_copy
     if purged:
         await workspace.purge(made.file_id)
     await mirror.start()
-    monkeypatch.delattr(Workspace, "snapshot")
+    monkeypatch.delattr(WorkspaceClient, "snapshot")
     for path in ("b.md", "c.md"):
         await mirror.pull()
         await note(workspace, path)
@@ -338,7 +338,7 @@ async def test_mirror_whose_newest_change_took_a_note_away_goes_on_from_its_copy
 
 
 async def test_mirror_of_deletions_that_a_backup_lacks_takes_its_copy_anew(
-    workspace: Workspace, installation: Installation
+    workspace: WorkspaceClient, installation: Installation
 ) -> None:
     one = await workspace.create("one.md", BASE)
     two = await workspace.create("two.md", BASE)

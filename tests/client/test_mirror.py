@@ -12,26 +12,26 @@ from octavo.client import (
     Changed,
     Client,
     Create,
-    HeadMoved,
+    HeadMovedError,
     Mirror,
     Note,
     NoteDocument,
     Retrying,
     SnapshotCut,
-    Workspace,
-    WorkspaceGone,
+    WorkspaceClient,
+    WorkspaceGoneError,
 )
 from octavo.model.identity import FileId, Position, RevisionId
-from tests.client.losing import Losing
-from tests.client.stub import Reply, Stub, workspace_of
 from tests.client.test_syncing import END, ENTRY, LINE
 from tests.e2e.people import Person
 from tests.e2e.server import PATIENCE
+from tests.fakes.losing_transport import Losing
+from tests.fakes.stub_server import Reply, Stub, workspace_of
 
 R = RevisionId("r")
 
 
-async def kept(workspace: Workspace) -> tuple[dict[FileId, Note], Position | None]:
+async def kept(workspace: WorkspaceClient) -> tuple[dict[FileId, Note], Position | None]:
     """What the server has."""
     async with workspace.snapshot() as snapshot:
         notes = {
@@ -41,7 +41,7 @@ async def kept(workspace: Workspace) -> tuple[dict[FileId, Note], Position | Non
     return notes, snapshot.position
 
 
-async def test_first_copy_is_the_workspace_at_its_position(workspace: Workspace) -> None:
+async def test_first_copy_is_the_workspace_at_its_position(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one")
     mirror = Mirror(workspace)
     await mirror.start()
@@ -49,7 +49,7 @@ async def test_first_copy_is_the_workspace_at_its_position(workspace: Workspace)
     assert mirror.position == 1
 
 
-async def test_pull_takes_over_what_changed(workspace: Workspace) -> None:
+async def test_pull_takes_over_what_changed(workspace: WorkspaceClient) -> None:
     first, second = [await workspace.create(f"{name}.md", name) for name in "ab"]
     mirror = Mirror(workspace)
     await mirror.start()
@@ -60,7 +60,7 @@ async def test_pull_takes_over_what_changed(workspace: Workspace) -> None:
     assert (mirror.notes, mirror.position) == await kept(workspace)
 
 
-async def test_mirror_that_runs_follows(workspace: Workspace) -> None:
+async def test_mirror_that_runs_follows(workspace: WorkspaceClient) -> None:
     heard: list[Changed] = []
     mirror = Mirror(workspace)
     with trio.fail_after(PATIENCE):
@@ -75,7 +75,7 @@ async def test_mirror_that_runs_follows(workspace: Workspace) -> None:
 
 
 async def test_mirrors_of_devices_that_edit_at_once_converge(
-    workspace: Workspace, served: tuple[str, Person]
+    workspace: WorkspaceClient, served: tuple[str, Person]
 ) -> None:
     operations = [Create(workspace.new_file_id(), f"{n}.md", f"{n}\n") for n in range(5)]
     await workspace.push(operations)
@@ -96,7 +96,7 @@ async def test_mirrors_of_devices_that_edit_at_once_converge(
             try:
                 note = mirror.notes[file_id]
                 change = await workspace.update(file_id, note.revision_id, text=note.text + line)
-            except HeadMoved:
+            except HeadMovedError:
                 await trio.lowlevel.checkpoint()
             else:
                 last = max(last, change.position)
@@ -116,7 +116,7 @@ async def test_mirrors_of_devices_that_edit_at_once_converge(
 
 
 async def test_mirror_follows_without_notices_by_reading_from_time_to_time(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    workspace: WorkspaceClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("octavo.client.notices.PATH", "/api/nowhere")
     mirror = Mirror(workspace, poll_every=0.05)
@@ -129,7 +129,7 @@ async def test_mirror_follows_without_notices_by_reading_from_time_to_time(
 
 
 async def test_mirror_goes_on_when_the_feed_was_away(
-    workspace: Workspace, served: tuple[str, Person]
+    workspace: WorkspaceClient, served: tuple[str, Person]
 ) -> None:
     url, person = served
     losing = Losing("GET")
@@ -151,11 +151,11 @@ async def test_mirror_goes_on_when_the_feed_was_away(
 async def test_mirror_of_a_workspace_that_is_gone_says_so(client: Client) -> None:
     elsewhere = Mirror(client.workspace("01900000-0000-7000-8000-00000000000a"))
     elsewhere.position = Position(0)
-    with trio.fail_after(PATIENCE), pytest.raises(WorkspaceGone):
+    with trio.fail_after(PATIENCE), pytest.raises(WorkspaceGoneError):
         await elsewhere.run()
 
 
-async def test_copy_that_is_ahead_of_the_server_is_taken_anew(workspace: Workspace) -> None:
+async def test_copy_that_is_ahead_of_the_server_is_taken_anew(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one")
     mirror = Mirror(workspace)
     await mirror.start()

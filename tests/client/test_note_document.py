@@ -14,21 +14,21 @@ import trio.testing
 from octavo.client import (
     Client,
     ConnectionFailed,
-    EpochMismatch,
+    EpochMismatchError,
     NoteDocument,
-    NotFound,
+    NotFoundError,
     ProblemError,
     Retrying,
     UnexpectedAnswer,
-    Workspace,
+    WorkspaceClient,
 )
 from octavo.client.reading import Reading
+from octavo.model.documents.initial_document import NOTHING, initial
 from octavo.model.identity import ContentId, FileId
-from octavo.model.initial_document import NOTHING, initial
-from tests.client.losing import Fate, Losing
-from tests.client.stub import CHANGE, FILE_DOCUMENT, REVISION, Stub, ok, problem, workspace_of
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.people import Person
+from tests.fakes.losing_transport import Fate, Losing
+from tests.fakes.stub_server import CHANGE, FILE_DOCUMENT, REVISION, Stub, ok, problem, workspace_of
 
 START = "one\ntwo\nthree\n"
 
@@ -40,8 +40,8 @@ def losing() -> Losing:
 
 @pytest.fixture
 async def lossy(
-    served: tuple[str, Person], losing: Losing, workspace: Workspace
-) -> AsyncIterator[Workspace]:
+    served: tuple[str, Person], losing: Losing, workspace: WorkspaceClient
+) -> AsyncIterator[WorkspaceClient]:
     """The workspace, over a connection that loses what it is told to."""
     url, person = served
     client = Client(
@@ -56,11 +56,11 @@ async def lossy(
         yield client.workspace(workspace.id)
 
 
-async def note(workspace: Workspace, text: str = START) -> FileId:
+async def note(workspace: WorkspaceClient, text: str = START) -> FileId:
     return (await workspace.create(f"{workspace.new_file_id()}.md", text)).file_id
 
 
-async def text_of(workspace: Workspace, file_id: FileId) -> str:
+async def text_of(workspace: WorkspaceClient, file_id: FileId) -> str:
     """The text of the head, which is that of the document."""
     document = await NoteDocument.open(workspace, file_id)
     assert (await workspace.file(file_id)).text == document.text
@@ -78,7 +78,7 @@ async def begin_anew(document: NoteDocument) -> None:
     assert document.epoch != epoch
 
 
-async def test_edits_are_seen_here_at_once_and_there_when_saved(workspace: Workspace) -> None:
+async def test_edits_are_seen_here_at_once_and_there_when_saved(workspace: WorkspaceClient) -> None:
     file_id = await note(workspace)
     document = await NoteDocument.open(workspace, file_id)
     assert (document.text, document.unsaved) == (START, False)
@@ -95,7 +95,7 @@ async def test_edits_are_seen_here_at_once_and_there_when_saved(workspace: Works
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 2), (0, 15), (15, 15)])
 async def test_edit_outside_of_the_text_is_refused(
-    workspace: Workspace, start: int, end: int
+    workspace: WorkspaceClient, start: int, end: int
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
     with pytest.raises(IndexError):
@@ -104,7 +104,7 @@ async def test_edit_outside_of_the_text_is_refused(
 
 
 async def test_character_that_no_note_holds_is_refused_before_it_is_in_the_document(
-    workspace: Workspace,
+    workspace: WorkspaceClient,
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
     with pytest.raises(ValueError, match="NUL"):
@@ -114,7 +114,7 @@ async def test_character_that_no_note_holds_is_refused_before_it_is_in_the_docum
     assert (document.text, document.unsaved) == (START, False)
 
 
-async def test_edits_of_two_devices_are_merged(workspace: Workspace) -> None:
+async def test_edits_of_two_devices_are_merged(workspace: WorkspaceClient) -> None:
     file_id = await note(workspace)
     first, second = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
     first.insert(0, "zero\n")
@@ -127,7 +127,7 @@ async def test_edits_of_two_devices_are_merged(workspace: Workspace) -> None:
     assert await text_of(workspace, file_id) == first.text
 
 
-async def test_save_without_edits_brings_those_of_others(workspace: Workspace) -> None:
+async def test_save_without_edits_brings_those_of_others(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", START)
     document = await NoteDocument.open(workspace, made.file_id)
     changed = await workspace.update(made.file_id, made.revision.id, text="new\n", path="b.md")
@@ -137,7 +137,7 @@ async def test_save_without_edits_brings_those_of_others(workspace: Workspace) -
 
 
 async def test_save_looks_at_no_whole_document(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    workspace: WorkspaceClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file_id = await note(workspace)
     devices = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
@@ -149,7 +149,7 @@ async def test_save_looks_at_no_whole_document(
         assert not document.unsaved
 
 
-async def test_deletion_alone_is_saved(workspace: Workspace) -> None:
+async def test_deletion_alone_is_saved(workspace: WorkspaceClient) -> None:
     file_id = await note(workspace)
     document = await NoteDocument.open(workspace, file_id)
     document.delete(0, 4)
@@ -158,7 +158,7 @@ async def test_deletion_alone_is_saved(workspace: Workspace) -> None:
 
 
 async def test_edit_that_is_made_while_a_save_is_under_way_is_for_the_next(
-    workspace: Workspace,
+    workspace: WorkspaceClient,
 ) -> None:
     file_id = await note(workspace)
     document, other = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
@@ -178,7 +178,7 @@ async def test_edit_that_is_made_while_a_save_is_under_way_is_for_the_next(
 
 @pytest.mark.parametrize("lost", ["request lost", "answer lost"])
 async def test_save_that_was_lost_is_sent_again_and_happens_once(
-    lossy: Workspace, losing: Losing, lost: Fate
+    lossy: WorkspaceClient, losing: Losing, lost: Fate
 ) -> None:
     file_id = await note(lossy)
     document = await NoteDocument.open(lossy, file_id)
@@ -196,7 +196,7 @@ async def test_save_that_was_lost_is_sent_again_and_happens_once(
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_devices_on_a_bad_network_keep_every_line_once(
-    workspace: Workspace, lossy: Workspace, losing: Losing, seed: int
+    workspace: WorkspaceClient, lossy: WorkspaceClient, losing: Losing, seed: int
 ) -> None:
     chance = Random(seed)
     file_id = await note(workspace)
@@ -222,12 +222,12 @@ async def test_devices_on_a_bad_network_keep_every_line_once(
         assert device.state_vector == devices[0].state_vector
 
 
-async def test_refused_save_keeps_the_edits_here(workspace: Workspace) -> None:
+async def test_refused_save_keeps_the_edits_here(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", START)
     document = await NoteDocument.open(workspace, made.file_id)
     document.insert(0, "kept\n")
     gone = await workspace.delete(made.file_id, made.revision.id)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         await document.save()
     assert document.unsaved
     await workspace.restore(made.file_id, gone.revision.id)
@@ -236,7 +236,7 @@ async def test_refused_save_keeps_the_edits_here(workspace: Workspace) -> None:
 
 
 async def test_text_that_no_note_may_have_is_refused_and_can_be_mended(
-    workspace: Workspace,
+    workspace: WorkspaceClient,
 ) -> None:
     file_id = await note(workspace)
     document = await NoteDocument.open(workspace, file_id)
@@ -250,7 +250,7 @@ async def test_text_that_no_note_may_have_is_refused_and_can_be_mended(
 
 
 async def test_new_generation_that_the_own_save_begins_keeps_the_text(
-    workspace: Workspace,
+    workspace: WorkspaceClient,
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
     text = document.text
@@ -262,7 +262,9 @@ async def test_new_generation_that_the_own_save_begins_keeps_the_text(
     assert await text_of(workspace, document.file_id) == document.text
 
 
-async def test_unsaved_edits_are_carried_over_to_a_new_generation(workspace: Workspace) -> None:
+async def test_unsaved_edits_are_carried_over_to_a_new_generation(
+    workspace: WorkspaceClient,
+) -> None:
     file_id = await note(workspace)
     first, second = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
     second.insert(len(second.text), "carried over 🦉\n")
@@ -277,7 +279,7 @@ async def test_unsaved_edits_are_carried_over_to_a_new_generation(workspace: Wor
 
 
 async def test_save_whose_answer_was_lost_is_not_carried_over_a_second_time(
-    workspace: Workspace, lossy: Workspace, losing: Losing
+    workspace: WorkspaceClient, lossy: WorkspaceClient, losing: Losing
 ) -> None:
     file_id = await note(workspace)
     first = await NoteDocument.open(workspace, file_id)
@@ -300,7 +302,7 @@ async def test_mismatch_with_the_generation_that_there_is_is_raised() -> None:
     async with stub.client() as client:
         opened = await NoteDocument.open(workspace_of(client), FileId(file["id"]))
         opened.insert(0, "kept\n")
-        with pytest.raises(EpochMismatch):
+        with pytest.raises(EpochMismatchError):
             await opened.save()
     assert (opened.text, opened.unsaved) == (f"kept\n{START}", True)
 
@@ -349,7 +351,7 @@ def _with_document(text: str) -> dict[str, Any]:
     return {**FILE_DOCUMENT, "text": text, "document": document}
 
 
-async def test_image_or_text_alone_makes_no_document(workspace: Workspace) -> None:
+async def test_image_or_text_alone_makes_no_document(workspace: WorkspaceClient) -> None:
     file = await workspace.file(await note(workspace))
     with pytest.raises(ValueError, match="with its document"):
         NoteDocument(workspace, file)

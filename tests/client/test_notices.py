@@ -8,14 +8,14 @@ from octavo.client import (
     Client,
     Gone,
     ListeningEnded,
-    NotSignedIn,
+    NotSignedInError,
     ProblemError,
-    Workspace,
+    WorkspaceClient,
 )
 from octavo.client import notices as module
 from octavo.model.identity import Position, WorkspaceId
-from tests.client.listened import Script, Stream, notices
 from tests.e2e.server import PATIENCE
+from tests.fakes.listened_notices import Script, Stream, notices
 
 
 def changed(workspace_id: WorkspaceId, position: int) -> Changed:
@@ -49,7 +49,9 @@ async def hear(client: Client, count: int, *workspace_ids: WorkspaceId) -> list[
         return [await anext(channel) for _ in range(count)]
 
 
-async def test_notice_comes_behind_the_position_at_the_beginning(workspace: Workspace) -> None:
+async def test_notice_comes_behind_the_position_at_the_beginning(
+    workspace: WorkspaceClient,
+) -> None:
     made = await workspace.create("a.md", "one")
     with trio.fail_after(PATIENCE):
         async with workspace.notices() as channel:
@@ -66,7 +68,7 @@ async def test_workspace_that_nobody_sees_is_gone_and_the_stream_ends(client: Cl
 
 async def test_key_that_opens_nothing_ends_it(served: tuple[str, object], client: Client) -> None:
     other = Client(served[0], chance=client._calling.chance, key="octk_nothing")
-    with trio.fail_after(PATIENCE), pytest.raises(NotSignedIn) as refused:
+    with trio.fail_after(PATIENCE), pytest.raises(NotSignedInError) as refused:
         async with other, other.notices([A]) as channel:
             await anext(channel)
     assert refused.value.code == "key_refused"

@@ -12,14 +12,14 @@ from octavo.client import (
     Client,
     Create,
     Delete,
-    HeadMoved,
-    NotFound,
-    NotSignedIn,
+    HeadMovedError,
+    NotFoundError,
+    NotSignedInError,
     ProblemError,
     Purge,
     Restore,
     Update,
-    Workspace,
+    WorkspaceClient,
 )
 from octavo.model.identity import MutationId, Position
 from tests.e2e.octavo_process import PUBLIC
@@ -34,21 +34,21 @@ async def test_session_opens_the_account_until_it_is_signed_out(
 ) -> None:
     url, person = served
     async with Client(url, chance=SystemRandom(), origin=PUBLIC) as client:
-        with pytest.raises(NotSignedIn) as refused:
+        with pytest.raises(NotSignedInError) as refused:
             await client.create_workspace("Nobody's")
         assert (refused.value.status, refused.value.code) == (401, "not_signed_in")
         await client.sign_in(person.address, PASSWORD)
         made = await client.create_workspace("By session")
         assert made.id in [each.id async for each in client.workspaces()]
         await client.sign_out()
-        with pytest.raises(NotSignedIn):
+        with pytest.raises(NotSignedInError):
             await client.create_workspace("Nobody's")
 
 
 async def test_wrong_password_is_told_as_such(served: tuple[str, Person]) -> None:
     url, person = served
     async with Client(url, chance=SystemRandom(), origin=PUBLIC) as client:
-        with pytest.raises(NotSignedIn) as refused:
+        with pytest.raises(NotSignedInError) as refused:
             await client.sign_in(person.address, "a wrong password")
     assert refused.value.code == "credential_refused"
 
@@ -70,7 +70,7 @@ async def test_workspaces_are_told_with_name_and_role(client: Client) -> None:
     assert told.created_at.utcoffset() == timedelta(0)
 
 
-async def test_file_lives_changes_goes_and_comes_back(workspace: Workspace) -> None:
+async def test_file_lives_changes_goes_and_comes_back(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one\n")
     assert (made.outcome, made.path, made.position) == ("created", "a.md", 1)
     changed = await workspace.update(made.file_id, made.revision.id, text="two\n", path="b.md")
@@ -84,7 +84,7 @@ async def test_file_lives_changes_goes_and_comes_back(workspace: Workspace) -> N
     )
     gone = await workspace.delete(made.file_id, changed.revision.id)
     assert gone.outcome == "deleted"
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         await workspace.file(made.file_id)
     assert [each.id async for each in workspace.files(state="deleted")] == [made.file_id]
     back = await workspace.restore(made.file_id, gone.revision.id, path="c.md")
@@ -97,26 +97,26 @@ async def test_file_lives_changes_goes_and_comes_back(workspace: Workspace) -> N
     assert (await workspace.revision(made.file_id, changed.revision.id)).text == "two\n"
 
 
-async def test_purged_file_is_gone_for_good(workspace: Workspace) -> None:
+async def test_purged_file_is_gone_for_good(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one\n")
     await workspace.delete(made.file_id, made.revision.id)
     assert (await workspace.purge(made.file_id)).outcome == "purged"
-    with pytest.raises(NotFound) as refused:
+    with pytest.raises(NotFoundError) as refused:
         await workspace.file(made.file_id)
     assert (refused.value.status, refused.value.code) == (410, "file_purged")
 
 
-async def test_moved_head_is_told_with_the_new_one(workspace: Workspace) -> None:
+async def test_moved_head_is_told_with_the_new_one(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one\n")
     second = await workspace.update(made.file_id, made.revision.id, text="two\n")
-    with pytest.raises(HeadMoved) as refused:
+    with pytest.raises(HeadMovedError) as refused:
         await workspace.update(made.file_id, made.revision.id, text="three\n")
     assert refused.value.file_ids == (made.file_id,)
     assert refused.value.revision_id == second.revision.id
     assert not refused.value.outcome_unknown
 
 
-async def test_changeset_is_accepted_as_one(workspace: Workspace) -> None:
+async def test_changeset_is_accepted_as_one(workspace: WorkspaceClient) -> None:
     kept = await workspace.create("kept.md", "one\n")
     gone = await workspace.create("gone.md", "one\n")
     lost = await workspace.create("lost.md", "one\n")
@@ -142,21 +142,21 @@ async def test_changeset_is_accepted_as_one(workspace: Workspace) -> None:
     assert purged.changes[0].outcome == "purged"
 
 
-async def test_changeset_with_moved_heads_names_all_of_them(workspace: Workspace) -> None:
+async def test_changeset_with_moved_heads_names_all_of_them(workspace: WorkspaceClient) -> None:
     made = [await workspace.create(f"{name}.md", "one\n") for name in "abc"]
     for each in made[:2]:
         await workspace.update(each.file_id, each.revision.id, text="two\n")
-    with pytest.raises(HeadMoved) as refused:
+    with pytest.raises(HeadMovedError) as refused:
         await workspace.push([Update(each.file_id, each.revision.id, text="3\n") for each in made])
     assert refused.value.file_ids == tuple(each.file_id for each in made[:2])
     assert refused.value.revision_id is None
 
 
-async def test_receipt_of_a_change_that_nobody_sent_is_none(workspace: Workspace) -> None:
+async def test_receipt_of_a_change_that_nobody_sent_is_none(workspace: WorkspaceClient) -> None:
     assert await workspace.receipt(MutationId(workspace.new_file_id())) is None
 
 
-async def test_mutation_given_twice_has_one_effect(workspace: Workspace) -> None:
+async def test_mutation_given_twice_has_one_effect(workspace: WorkspaceClient) -> None:
     mutation_id = MutationId(workspace.new_file_id())
     first, second = [await workspace.create("a.md", "one\n", mutation_id) for _ in range(2)]
     assert first == second
@@ -165,7 +165,9 @@ async def test_mutation_given_twice_has_one_effect(workspace: Workspace) -> None
     assert refused.value.code == "mutation_reused"
 
 
-async def test_many_files_are_read_at_once_and_missing_ones_named(workspace: Workspace) -> None:
+async def test_many_files_are_read_at_once_and_missing_ones_named(
+    workspace: WorkspaceClient,
+) -> None:
     made = [await workspace.create(f"{name}.md", name) for name in "ab"]
     unknown = workspace.new_file_id()
     found = await workspace.read([made[1].file_id, unknown], [made[0].revision.id])
@@ -173,7 +175,7 @@ async def test_many_files_are_read_at_once_and_missing_ones_named(workspace: Wor
     assert found.missing == (unknown,)
 
 
-async def test_files_are_listed_over_several_pages(workspace: Workspace) -> None:
+async def test_files_are_listed_over_several_pages(workspace: WorkspaceClient) -> None:
     for start in (0, 500):
         await workspace.push(
             [
@@ -188,14 +190,14 @@ async def test_files_are_listed_over_several_pages(workspace: Workspace) -> None
     ]
 
 
-async def test_list_may_be_left_at_any_file(workspace: Workspace) -> None:
+async def test_list_may_be_left_at_any_file(workspace: WorkspaceClient) -> None:
     for name in "ab":
         await workspace.create(f"{name}.md", name)
     assert (await anext(workspace.files())).path == "a.md"
     gc.collect()
 
 
-async def test_difference_is_told_by_lines_and_by_words(workspace: Workspace) -> None:
+async def test_difference_is_told_by_lines_and_by_words(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one\ntwo\n")
     await workspace.update(made.file_id, made.revision.id, text="one\nthree\n")
     lines = await workspace.difference(made.file_id, made.revision.id, context=0)
@@ -209,7 +211,7 @@ async def test_difference_is_told_by_lines_and_by_words(workspace: Workspace) ->
     assert "".join(each.text for each in words.words if each.kind != "removed") == "one\nthree\n"
 
 
-async def test_words_are_found_with_where_they_stand(workspace: Workspace) -> None:
+async def test_words_are_found_with_where_they_stand(workspace: WorkspaceClient) -> None:
     await workspace.create("songs/sea.md", "# The sea\n\nA xylophone plays.\n")
     await workspace.create("sky.md", "# The sky\n")
     found = await workspace.search("xylo")
@@ -224,7 +226,7 @@ async def test_words_are_found_with_where_they_stand(workspace: Workspace) -> No
 
 
 async def test_all_workspaces_of_the_account_are_searched(
-    client: Client, workspace: Workspace
+    client: Client, workspace: WorkspaceClient
 ) -> None:
     other = await client.create_workspace("Other")
     places = [await each.create("a.md", "A glockenspiel.\n") for each in (workspace, other)]
@@ -232,12 +234,12 @@ async def test_all_workspaces_of_the_account_are_searched(
     assert {each.file_id for each in found.items} == {each.file_id for each in places}
 
 
-async def test_refusal_says_which_part_of_the_request_was_wrong(workspace: Workspace) -> None:
+async def test_refusal_says_which_part_of_the_request_was_wrong(workspace: WorkspaceClient) -> None:
     with pytest.raises(ProblemError, match=r"/query/q: There is nothing to search for"):
         await workspace.search("...")
 
 
-async def test_links_are_told_from_both_ends(workspace: Workspace) -> None:
+async def test_links_are_told_from_both_ends(workspace: WorkspaceClient) -> None:
     one = await workspace.create("one.md", "# One\n\n[two](two.md) [[none]]\n")
     two = await workspace.create("two.md", "# Two\n")
     outgoing = (await workspace.links(one.file_id)).outgoing
@@ -250,7 +252,7 @@ async def test_links_are_told_from_both_ends(workspace: Workspace) -> None:
     assert [each.target async for each in workspace.unresolved_links()] == ["none"]
 
 
-async def test_more_links_than_a_page_holds_are_all_told(workspace: Workspace) -> None:
+async def test_more_links_than_a_page_holds_are_all_told(workspace: WorkspaceClient) -> None:
     made = [
         Create(workspace.new_file_id(), f"{number}.md", "[there](there.md) [nowhere](no.md)\n")
         for number in range(500)
@@ -263,7 +265,7 @@ async def test_more_links_than_a_page_holds_are_all_told(workspace: Workspace) -
     assert len([each async for each in workspace.unresolved_links()]) == 501
 
 
-async def test_links_follow_a_file_that_moves(workspace: Workspace) -> None:
+async def test_links_follow_a_file_that_moves(workspace: WorkspaceClient) -> None:
     one = await workspace.create("one.md", "[two](two.md)\n")
     two = await workspace.create("two.md", "# Two\n")
     await workspace.update(two.file_id, two.revision.id, path="far/2.md", rewrite_links=True)

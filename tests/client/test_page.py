@@ -8,7 +8,7 @@ from pathlib import Path
 from mypy import api
 
 from tests.e2e.people import Person
-from tests.source import ROOT
+from tests.project.source import ROOT
 
 PAGE = (ROOT / "docs" / "client.md").read_text()
 [(CODE, PRINTED)] = re.findall(

@@ -6,7 +6,7 @@ from random import SystemRandom
 
 import trio
 
-from octavo.client import Client, Mirror, Retrying, Workspace
+from octavo.client import Client, Mirror, Retrying, WorkspaceClient
 from octavo.model.identity import Position
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.people import register
@@ -21,7 +21,7 @@ def free_port() -> int:
         return port
 
 
-async def write(workspace: Workspace, writer: int, told: list[str]) -> None:
+async def write(workspace: WorkspaceClient, writer: int, told: list[str]) -> None:
     for number in range(NOTES):
         made = await workspace.create(f"{writer}/{number}.md", "one\n")
         await workspace.update(made.file_id, made.revision.id, text=f"{writer} {number}\n")

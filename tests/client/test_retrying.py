@@ -12,17 +12,26 @@ from trio.testing import MockClock
 from octavo.client import (
     ClientError,
     ConnectionFailed,
-    HeadMoved,
-    NotFound,
-    NotSignedIn,
+    HeadMovedError,
+    NotFoundError,
+    NotSignedInError,
     ProblemError,
-    RateLimited,
+    RateLimitedError,
     Retrying,
-    Unavailable,
+    UnavailableError,
     UnexpectedAnswer,
 )
 from octavo.model.identity import FileId
-from tests.client.stub import CHANGE, FILE, FILE_DOCUMENT, REVISION, Stub, ok, problem, workspace_of
+from tests.fakes.stub_server import (
+    CHANGE,
+    FILE,
+    FILE_DOCUMENT,
+    REVISION,
+    Stub,
+    ok,
+    problem,
+    workspace_of,
+)
 
 
 def made() -> httpx.Response:
@@ -134,12 +143,12 @@ async def test_refusal_of_the_first_attempt_is_told_at_once_and_leaves_no_doubt(
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (401, NotSignedIn),
-        (404, NotFound),
-        (410, NotFound),
-        (412, HeadMoved),
-        (429, RateLimited),
-        (503, Unavailable),
+        (401, NotSignedInError),
+        (404, NotFoundError),
+        (410, NotFoundError),
+        (412, HeadMovedError),
+        (429, RateLimitedError),
+        (503, UnavailableError),
         (418, ProblemError),
     ],
 )
@@ -195,7 +204,7 @@ async def test_wait_that_the_server_asks_for_is_kept(autojump_clock: MockClock) 
 async def test_wait_that_is_too_long_is_left_to_the_caller() -> None:
     stub = Stub([problem(429, "rate_limited", 300)])
     async with stub.client() as client:
-        with pytest.raises(RateLimited) as refused:
+        with pytest.raises(RateLimitedError) as refused:
             await workspace_of(client).create("a.md", "one")
     assert refused.value.retry_after == 300
 

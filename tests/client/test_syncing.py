@@ -7,10 +7,10 @@ import httpx
 import pytest
 from trio.testing import MockClock
 
-from octavo.client import Create, Purge, SnapshotCut, UnexpectedAnswer, Update, Workspace
-from octavo.client.answers import Entry
+from octavo.client import Create, Purge, SnapshotCut, UnexpectedAnswer, Update, WorkspaceClient
+from octavo.client.answers import FeedEntry
 from octavo.model.identity import Position
-from tests.client.stub import FILE, REVISION, Stub, ok, problem, workspace_of
+from tests.fakes.stub_server import FILE, REVISION, Stub, ok, problem, workspace_of
 
 ENTRY = {
     "position": 1,
@@ -41,17 +41,19 @@ class Broken(httpx.AsyncByteStream):
         raise httpx.ReadError("broken")
 
 
-async def snapshot_of(workspace: Workspace) -> tuple[list[Entry], Position | None]:
+async def snapshot_of(workspace: WorkspaceClient) -> tuple[list[FeedEntry], Position | None]:
     async with workspace.snapshot() as snapshot:
         entries = [each async for each in snapshot]
     return entries, snapshot.position
 
 
-async def feed_of(workspace: Workspace, after: int) -> list[Entry]:
+async def feed_of(workspace: WorkspaceClient, after: int) -> list[FeedEntry]:
     return [each async for page in workspace.feed(Position(after)) for each in page.entries]
 
 
-async def test_snapshot_tells_live_files_with_texts_and_the_position(workspace: Workspace) -> None:
+async def test_snapshot_tells_live_files_with_texts_and_the_position(
+    workspace: WorkspaceClient,
+) -> None:
     made = [await workspace.create(f"{name}.md", f"{name}\u2028\x85\r\n") for name in "abc"]
     await workspace.delete(made[0].file_id, made[0].revision.id)
     entries, position = await snapshot_of(workspace)
@@ -62,11 +64,13 @@ async def test_snapshot_tells_live_files_with_texts_and_the_position(workspace: 
     assert position == 4
 
 
-async def test_snapshot_of_an_empty_workspace_has_a_position(workspace: Workspace) -> None:
+async def test_snapshot_of_an_empty_workspace_has_a_position(workspace: WorkspaceClient) -> None:
     assert await snapshot_of(workspace) == ([], 0)
 
 
-async def test_snapshot_that_is_left_early_leaves_the_client_usable(workspace: Workspace) -> None:
+async def test_snapshot_that_is_left_early_leaves_the_client_usable(
+    workspace: WorkspaceClient,
+) -> None:
     text = "x" * 100_000
     operations = [Create(workspace.new_file_id(), f"{n}.md", text) for n in range(60)]
     await workspace.push(operations)
@@ -109,7 +113,7 @@ async def test_snapshot_is_asked_for_again_as_long_as_nothing_came(
     assert ([each.text for each in entries], position) == (["one"], 1)
 
 
-async def test_feed_tells_each_file_once_where_it_changed_last(workspace: Workspace) -> None:
+async def test_feed_tells_each_file_once_where_it_changed_last(workspace: WorkspaceClient) -> None:
     first, second, third = [await workspace.create(f"{name}.md", name) for name in "abc"]
     await workspace.update(first.file_id, first.revision.id, text="new")
     await workspace.delete(second.file_id, second.revision.id)
@@ -121,7 +125,7 @@ async def test_feed_tells_each_file_once_where_it_changed_last(workspace: Worksp
     assert await feed_of(workspace, 7) == []
 
 
-async def test_feed_goes_on_over_pages(workspace: Workspace) -> None:
+async def test_feed_goes_on_over_pages(workspace: WorkspaceClient) -> None:
     for start in (0, 400, 800):
         await workspace.push(
             [
@@ -136,7 +140,9 @@ async def test_feed_goes_on_over_pages(workspace: Workspace) -> None:
     assert texts == {str(number) for number in range(1200)}
 
 
-async def test_texts_that_no_page_holds_are_read_by_their_revisions(workspace: Workspace) -> None:
+async def test_texts_that_no_page_holds_are_read_by_their_revisions(
+    workspace: WorkspaceClient,
+) -> None:
     text = f"{'0123456789' * 10}\n" * 8_000
     operations = [Create(workspace.new_file_id(), f"{n}.md", f"{n}\n{text}") for n in range(6)]
     await workspace.push(operations)
@@ -161,7 +167,7 @@ async def test_text_that_is_gone_meanwhile_has_the_page_read_again() -> None:
     assert [each.url.params.get("after") for each in stub.requests] == ["0", None, "0"]
 
 
-async def test_move_and_text_come_as_one_entry(workspace: Workspace) -> None:
+async def test_move_and_text_come_as_one_entry(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one")
     await workspace.push([Update(made.file_id, made.revision.id, "two", "b.md")])
     [entry] = await feed_of(workspace, 1)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.databases import new_database
-from tests.postgres import server_url
+from tests.fakes.postgres_server import server_url
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import asyncpg  # type: ignore[import-untyped]
 
-from tests.postgres import database_url
+from tests.fakes.postgres_server import database_url
 
 _numbers = count()
 

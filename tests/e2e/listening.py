@@ -8,7 +8,7 @@ from typing import Any
 import trio
 
 from tests.e2e.server import PATIENCE
-from tests.ws.peer import CLOSE, PING, TEXT, Peer, frame
+from tests.fakes.websocket_peer import CLOSE, PING, TEXT, Peer, frame
 
 HANDSHAKE = {
     "host": "notes.example.org",

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.source import ROOT
+from tests.project.source import ROOT
 
 # Generous against a slow machine; a test that meets its expectation never waits for it.
 PATIENCE = 30.0

@@ -23,9 +23,9 @@ from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.operations.common import operations
 from tests.e2e.people import Person, client, invite, register
 from tests.e2e.server import PATIENCE
-from tests.wire.answers import check_http2_frames, check_websocket_frames, read_answers
-from tests.wire.mutation import mutate
-from tests.yjs_device import Device
+from tests.fakes.request_mutation import mutate
+from tests.fakes.strict_client import check_http2_frames, check_websocket_frames, read_answers
+from tests.fakes.yjs_device import Device
 
 CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "10000"))
 BATCH = 250

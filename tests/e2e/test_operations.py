@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from octavo.http.served import contract_document
+from octavo.http.api.registry import contract_document
 from tests.e2e.databases import change, new_database
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.operations import changesets, documents, files, finding, identity

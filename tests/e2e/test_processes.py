@@ -16,7 +16,7 @@ from tests.e2e.people import PASSWORD, Person, async_client, client, register
 from tests.e2e.plain_client import PlainClient
 from tests.e2e.saves import Desk
 from tests.e2e.server import PATIENCE, start
-from tests.postgres import running_server
+from tests.fakes.postgres_server import running_server
 
 SAVES = 60
 """By each writer."""

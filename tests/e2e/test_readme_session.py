@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.e2e.octavo_process import Lines
 from tests.e2e.server import PATIENCE, start
-from tests.source import ROOT
+from tests.project.source import ROOT
 
 SESSION = re.compile(r"<!-- session -->\n```bash\n(.*?)```", re.DOTALL)
 

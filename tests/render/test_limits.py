@@ -8,7 +8,7 @@ from octavo.model.refusal import UnrenderableNote
 from octavo.render import limits
 from octavo.render.limits import LIMITS, MEANINGS, check_renderable
 from octavo.render.parser import parse
-from tests.render.notes import limit_of, nested, readmes, table
+from tests.fakes.pathological_notes import limit_of, nested, readmes, table
 
 
 @pytest.mark.parametrize(

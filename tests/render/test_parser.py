@@ -9,7 +9,7 @@ from markdown_it.token import Token
 from octavo.model.refusal import UnrenderableNote
 from octavo.render.limits import LIMITS
 from octavo.render.parser import parse
-from tests.render.notes import limit_of, nested, readmes, table
+from tests.fakes.pathological_notes import limit_of, nested, readmes, table
 
 SIGNS = st.text(st.sampled_from("ab \n\t>-*+1.)[]()|`~_:#=\r&;<!\\\"'é"), max_size=60)
 SHAPES = st.builds(

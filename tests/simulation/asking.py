@@ -8,11 +8,10 @@ from typing import TypeVar
 import trio
 
 from octavo.actors.core import NotExecuted, OutcomeUnknown
-from octavo.actors.workspace_messages import NotKept
+from octavo.actors.workspace.messages import NotKept
 from octavo.store import StoreUnavailable
-
-from .process import Process
-from .weather import Weather
+from tests.simulation.process import Process
+from tests.simulation.weather import Weather
 
 NEVER = 3600.0
 SECONDS = (0.1, 0.5, *[NEVER] * 12)

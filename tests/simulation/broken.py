@@ -7,14 +7,14 @@ import pytest
 import trio
 from outcome import Value
 
-from octavo.actors import workspace
 from octavo.actors.core import Envelope
-from octavo.actors.notices import NoticeHub
-from octavo.actors.storage import Storage, Write
-from octavo.actors.workspace import Workspace
-from octavo.model.batch import Batch
+from octavo.actors.group_commit import Storage, Write
+from octavo.actors.notice_hub import NoticeHub
+from octavo.actors.workspace import actor
+from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.model.files.batch import Batch
+from octavo.model.files.plan import Plan
 from octavo.model.identity import Position, WorkspaceId
-from octavo.model.plan import Plan
 from octavo.store import Script, Transaction
 from octavo.store.scripts.changesets import keep
 
@@ -24,7 +24,7 @@ Break = Callable[[pytest.MonkeyPatch], None]
 def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
     """Heads are known and senders answered while the write is still to be done."""
 
-    async def accept(self: Workspace, known: Any, waiting: Any) -> None:  # noqa: ANN401
+    async def accept(self: WorkspaceActor, known: Any, waiting: Any) -> None:  # noqa: ANN401
         planned_at, now = known.position, int(self._now() * 1000)
         batch, found, documents, drafts = await self._planner.plan(known, waiting, now)
         announce, self._announce = self._announce, lambda workspace_id, position: None
@@ -35,7 +35,7 @@ def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
         self._announce = announce
         announce(self._id, known.position)
 
-    patch.setattr(Workspace, "_accept", accept)
+    patch.setattr(WorkspaceActor, "_accept", accept)
 
 
 def storage_answers_before_commit(patch: pytest.MonkeyPatch) -> None:
@@ -51,27 +51,27 @@ def storage_answers_before_commit(patch: pytest.MonkeyPatch) -> None:
 
 def announce_before_commit(patch: pytest.MonkeyPatch) -> None:
     """Listeners are told of the position that is about to be taken."""
-    accept = Workspace._accept
+    accept = WorkspaceActor._accept
 
-    async def early(self: Workspace, known: Any, waiting: Any) -> None:  # noqa: ANN401
+    async def early(self: WorkspaceActor, known: Any, waiting: Any) -> None:  # noqa: ANN401
         self._announce(self._id, Position(known.position + 1))
         await accept(self, known, waiting)
 
-    patch.setattr(Workspace, "_accept", early)
+    patch.setattr(WorkspaceActor, "_accept", early)
 
 
 def never_announce_what_was_read(patch: pytest.MonkeyPatch) -> None:
     """A position whose commit nobody learnt of stays untold."""
-    refresh = Workspace._refresh
+    refresh = WorkspaceActor._refresh
 
-    async def silent(self: Workspace) -> object:
+    async def silent(self: WorkspaceActor) -> object:
         announce, self._announce = self._announce, lambda workspace_id, position: None
         try:
             return await refresh(self)
         finally:
             self._announce = announce
 
-    patch.setattr(Workspace, "_refresh", silent)
+    patch.setattr(WorkspaceActor, "_refresh", silent)
 
 
 def forget_announcements(patch: pytest.MonkeyPatch) -> None:
@@ -106,10 +106,10 @@ def ignore_receipts(patch: pytest.MonkeyPatch) -> None:
 def refuse_without_receipts(patch: pytest.MonkeyPatch) -> None:
     """A change that looks wrong is refused, though it was accepted when it was sent first."""
 
-    async def answer_nobody(self: Workspace, waiting: Sequence[Any], _: object) -> list[Any]:
+    async def answer_nobody(self: WorkspaceActor, waiting: Sequence[Any], _: object) -> list[Any]:
         return list(waiting)
 
-    patch.setattr(Workspace, "_answer_again", answer_nobody)
+    patch.setattr(WorkspaceActor, "_answer_again", answer_nobody)
 
 
 def ignore_the_fence(patch: pytest.MonkeyPatch) -> None:
@@ -132,27 +132,27 @@ def lose_the_take_back(patch: pytest.MonkeyPatch) -> None:
 
 def trust_what_was_known_before_a_failure(patch: pytest.MonkeyPatch) -> None:
     """The store is not read again when a write failed."""
-    handle_batch = Workspace.handle_batch
+    handle_batch = WorkspaceActor.handle_batch
 
-    async def trusting(self: Workspace, batch: Sequence[Envelope[Any]]) -> None:
+    async def trusting(self: WorkspaceActor, batch: Sequence[Envelope[Any]]) -> None:
         await handle_batch(self, batch)
         self._known = self._known or remembered.get(self)
         if self._known is not None:
             remembered[self] = self._known
 
-    remembered: dict[Workspace, Any] = {}
-    patch.setattr(Workspace, "handle_batch", trusting)
+    remembered: dict[WorkspaceActor, Any] = {}
+    patch.setattr(WorkspaceActor, "handle_batch", trusting)
 
 
 def trust_to_be_alone(patch: pytest.MonkeyPatch) -> None:
     """Heads are answered without a look at what other processes did."""
-    refresh = Workspace.handle_batch
+    refresh = WorkspaceActor.handle_batch
 
-    async def alone(self: Workspace, batch: Sequence[Envelope[Any]]) -> None:
+    async def alone(self: WorkspaceActor, batch: Sequence[Envelope[Any]]) -> None:
         self._shared = False
         await refresh(self, batch)
 
-    patch.setattr(Workspace, "handle_batch", alone)
+    patch.setattr(WorkspaceActor, "handle_batch", alone)
 
 
 def _keep_after(patch: pytest.MonkeyPatch, before: Callable[..., Any]) -> None:
@@ -172,7 +172,7 @@ def _keep_after(patch: pytest.MonkeyPatch, before: Callable[..., Any]) -> None:
 
         return script
 
-    patch.setattr(workspace, "keep", keep_after)
+    patch.setattr(actor, "keep", keep_after)
 
 
 BROKEN: Mapping[Break, str] = {

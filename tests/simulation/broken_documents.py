@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from octavo.actors import workspace
-from octavo.actors.workspace import Workspace
-from octavo.documents import Drafts, LiveDocument, Shelf
+from octavo.actors.workspace import actor
+from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.documents import BatchDocuments, DocumentCache, LiveDocument
+from octavo.model.files.plan import Plan
 from octavo.model.identity import FileId, Position, WorkspaceId
-from octavo.model.plan import Plan
 from octavo.store import Script
 from octavo.store.scripts import indexing
 from octavo.store.scripts.changesets import keep
@@ -23,16 +23,16 @@ def keep_what_was_refused(patch: pytest.MonkeyPatch) -> None:
     """What a refused changeset did to documents before it was refused stays there."""
 
     @contextmanager
-    def attempt(self: Drafts) -> Iterator[None]:
+    def attempt(self: BatchDocuments) -> Iterator[None]:
         yield
 
-    patch.setattr(Drafts, "attempt", attempt)
+    patch.setattr(BatchDocuments, "attempt", attempt)
 
 
 def take_back_too_much(patch: pytest.MonkeyPatch) -> None:
     """With a refused changeset goes what others of its batch did to the same document."""
 
-    def undo(self: Drafts, file_id: FileId, before: Any) -> None:  # noqa: ANN401
+    def undo(self: BatchDocuments, file_id: FileId, before: Any) -> None:  # noqa: ANN401
         if before is None:
             self._drafts.pop(file_id, None)
             self._made.pop(file_id, None)
@@ -40,21 +40,21 @@ def take_back_too_much(patch: pytest.MonkeyPatch) -> None:
             live = LiveDocument(before.base, self._shelf.client)
             self._drafts[file_id] = replace(before, live=live)
 
-    patch.setattr(Drafts, "_undo", undo)
+    patch.setattr(BatchDocuments, "_undo", undo)
 
 
 def keep_documents_that_others_changed(patch: pytest.MonkeyPatch) -> None:
     """What another process wrote does not reach the documents in memory."""
-    refresh = Workspace._refresh
+    refresh = WorkspaceActor._refresh
 
-    async def careless(self: Workspace) -> object:
-        shelf, self._shelf = self._shelf, Shelf(0)
+    async def careless(self: WorkspaceActor) -> object:
+        shelf, self._shelf = self._shelf, DocumentCache(0)
         try:
             return await refresh(self)
         finally:
             self._shelf = shelf
 
-    patch.setattr(Workspace, "_refresh", careless)
+    patch.setattr(WorkspaceActor, "_refresh", careless)
 
 
 def keep_no_documents(patch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def keep_no_documents(patch: pytest.MonkeyPatch) -> None:
     ) -> Script[None]:
         return keep(workspace_id, planned_at, plans, now)
 
-    patch.setattr(workspace, "keep", keep_the_rest)
+    patch.setattr(actor, "keep", keep_the_rest)
 
 
 def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:

@@ -6,24 +6,23 @@ from random import Random
 import trio
 
 from octavo.actors.testing import History, Status
-from octavo.actors.workspace_messages import HeadOf, NotAccepted, Push
-from octavo.model.changeset import Changeset
-from octavo.model.content import note_text
+from octavo.actors.workspace.messages import HeadOf, NotAccepted, Push
+from octavo.model.files.changeset import Changeset
+from octavo.model.files.content import note_text
+from octavo.model.files.receipt import Receipt
+from octavo.model.files.revision import Revision
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
-from octavo.model.receipt import Receipt
 from octavo.model.refusal import HeadMoved
-from octavo.model.revision import Revision
 from octavo.store.scripts.feed import FeedPage, feed
 from octavo.store.scripts.files import StoredFile
-
-from .asking import Asking, NothingDone, Unsettled
-from .disk import ANN
-from .drafting import FILES, Drafts
-from .editor import Editor
-from .ledger import SHARED, Ledger
-from .process import Violation
-from .sending import Sender
-from .specification import Answer, Asked, FileState, Listing, Look, No, Sent, View
+from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.disk import ANN
+from tests.simulation.drafting import FILES, Drafts
+from tests.simulation.editor import Editor
+from tests.simulation.ledger import SHARED, Ledger
+from tests.simulation.process import Violation
+from tests.simulation.sending import Sender
+from tests.simulation.specification import Answer, Asked, FileState, Listing, Look, No, Sent, View
 
 WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
 """Those that the specification tells of."""

@@ -16,8 +16,7 @@ from octavo.store.scripts.workspaces import create
 from octavo.store.sqlite import InlineStore
 from octavo.store.sqlite.batch import all_failed
 from octavo.store.transaction import T
-
-from .weather import Weather
+from tests.simulation.weather import Weather
 
 ANN = AccountId("ann")
 

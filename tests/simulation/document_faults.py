@@ -4,16 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pycrdt import Doc, Text
 
-from octavo.model.document import KeptDocument
-from octavo.model.document_limits import DocumentLimits
+from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.identity import FileId
-from octavo.model.state_vector import read_state_vector
 from octavo.store import Store
 from octavo.store.scripts.files import WholeFile, whole_file
-
-from .device import Device
-from .kept import Kept
-from .ledger import NOTES, SHARED, Ledger
+from tests.simulation.device import Device
+from tests.simulation.kept import Kept
+from tests.simulation.ledger import NOTES, SHARED, Ledger
 
 
 async def faults_of_documents(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from random import Random
 
-from octavo.model.changeset import (
+from octavo.model.files.changeset import (
     Changeset,
     Create,
     Delete,
@@ -13,12 +13,11 @@ from octavo.model.changeset import (
     Update,
     fingerprint,
 )
-from octavo.model.content import NoteText, note_text
+from octavo.model.files.content import NoteText, note_text
+from octavo.model.files.revision import Revision, State
 from octavo.model.identity import Digest, FileId, MutationId, WorkspaceId
-from octavo.model.revision import Revision, State
-
-from .disk import ANN
-from .specification import Intent, Kind, Sent
+from tests.simulation.disk import ANN
+from tests.simulation.specification import Intent, Kind, Sent
 
 FILES = tuple(FileId(name) for name in "efgh")
 # One place twice, and one that is a folder of another.

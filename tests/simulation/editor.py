@@ -8,25 +8,18 @@ from random import Random
 
 import trio
 
-from octavo.actors.workspace_messages import Lacking
-from octavo.model.changeset import (
-    Create,
-    Delete,
-    Restore,
-    Save,
-    Update,
-)
-from octavo.model.content import note_text
+from octavo.actors.workspace.messages import MissingUpdate
+from octavo.model.files.changeset import Create, Delete, Restore, Save, Update
+from octavo.model.files.content import note_text
+from octavo.model.files.receipt import Receipt
 from octavo.model.identity import Epoch, FileId
-from octavo.model.receipt import Receipt
 from octavo.store.scripts.catching_up import index_some
 from octavo.store.scripts.files import WholeFile, revision, revisions_of, whole_file
-
-from .asking import Asking, NothingDone, Unsettled
-from .ledger import NOTES, POISON, SHARED, Ledger, Written
-from .process import Violation
-from .replica import Replica
-from .sending import NOTHING, Sender, attempt
+from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.ledger import NOTES, POISON, SHARED, Ledger, Written
+from tests.simulation.process import Violation
+from tests.simulation.replica import Replica
+from tests.simulation.sending import NOTHING, Sender, attempt
 
 TEXTS = ("# K\n[l](l.md), [[m]] ", "[[k]] and ![it](m.md) ", "[k](k.md#k), [[l|L]], [[none]] ")
 FEW = 3
@@ -190,7 +183,7 @@ class Editor:
 
     async def _synchronize(self, file_id: FileId, random: Random) -> None:
         replica = await self._replica(file_id, random)
-        asked = Lacking(file_id, replica.epoch, replica.vector())
+        asked = MissingUpdate(file_id, replica.epoch, replica.vector())
         found = await self._asking.ask(
             random, lambda process, limit: process.directory.ask(SHARED, asked, timeout=limit)
         )

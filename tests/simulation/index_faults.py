@@ -7,8 +7,7 @@ from octavo.model.search.tokens import name_tokens
 from octavo.store import Script, Store, Transaction
 from octavo.store.scripts.catching_up import index_some, waiting
 from octavo.store.transaction import Matching
-
-from .kept import Kept
+from tests.simulation.kept import Kept
 
 _TABLES = {
     "indexed": "workspace_id, file_id, path, title, links",

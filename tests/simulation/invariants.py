@@ -3,15 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from octavo.model.content import note_text
+from octavo.model.files.content import note_text
+from octavo.model.files.receipt import Receipt
+from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
-from octavo.model.receipt import Receipt
-from octavo.model.revision import Revision
 from octavo.store import Store
 from octavo.store.scripts.feed import live_at
-
-from .device import Device
-from .kept import Kept, feed_of
+from tests.simulation.device import Device
+from tests.simulation.kept import Kept, feed_of
 
 
 def faults_of(workspace: Kept) -> Iterator[str]:

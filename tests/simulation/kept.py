@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from octavo.actors.testing import FeedEntry
-from octavo.model.changeset import Outcome
+from octavo.model.files.changeset import Outcome
+from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
-from octavo.model.revision import Revision
 from octavo.store import Script, Transaction
 from octavo.store.scripts.rows import COLUMNS, revision_of
 

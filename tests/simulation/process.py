@@ -18,18 +18,17 @@ from octavo.actors.core import (
     WorkerContext,
     WorkerSpec,
 )
-from octavo.actors.notices import NoticeHub
-from octavo.actors.storage import GroupCommit, storage
-from octavo.actors.workspaces import workspaces
-from octavo.model.document_limits import DocumentLimits
+from octavo.actors.group_commit import GroupCommit, storage
+from octavo.actors.notice_hub import NoticeHub
+from octavo.actors.workspace.actor import workspaces
+from octavo.model.documents.initial_document import client_of
+from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import AccountId, Position, WorkspaceId
-from octavo.model.initial_document import client_of
 from octavo.model.refusal import UnrenderableNote
-from tests.documents_inline import inline_documents
-
-from .disk import ANN, Disk, Unreliable
-from .ledger import POISON
-from .weather import Weather
+from tests.fakes.inline_documents import inline_documents
+from tests.simulation.disk import ANN, Disk, Unreliable
+from tests.simulation.ledger import POISON
+from tests.simulation.weather import Weather
 
 Frame = tuple[WorkspaceId, Position]
 Violation = Callable[[str], None]

@@ -4,7 +4,7 @@ from random import Random
 
 from pycrdt import Doc, Text
 
-from octavo.model.document import DocumentUpdate, KeptDocument
+from octavo.model.documents.document import DocumentUpdate, KeptDocument
 from octavo.model.identity import Epoch
 
 

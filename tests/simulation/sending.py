@@ -8,16 +8,15 @@ from random import Random
 
 import trio
 
-from octavo.actors.workspace_messages import NotAccepted, Push
-from octavo.model.changeset import Changeset, Operation, fingerprint
+from octavo.actors.workspace.messages import NotAccepted, Push
+from octavo.model.files.changeset import Changeset, Operation, fingerprint
+from octavo.model.files.receipt import Receipt
 from octavo.model.identity import MutationId
-from octavo.model.receipt import Receipt
-from octavo.model.refusal import Refusal
-
-from .asking import Asking, NothingDone, Unsettled
-from .disk import ANN
-from .ledger import SHARED, Ledger, Written
-from .process import Violation
+from octavo.model.refusal import DomainError
+from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.disk import ANN
+from tests.simulation.ledger import SHARED, Ledger, Written
+from tests.simulation.process import Violation
 
 NOTHING = Written((), ())
 EXPECTED = {
@@ -64,7 +63,7 @@ class Sender:
 
     async def send(
         self, kind: str, operations: Sequence[Operation], written: Written, random: Random
-    ) -> Receipt | Refusal:
+    ) -> Receipt | DomainError:
         """Send a changeset until it is known what came of it, or patience ends."""
         mutation = MutationId(f"{self._name}x{next(self._mutations)}")
         told = fingerprint(operations)
@@ -91,7 +90,7 @@ class Sender:
                 own = Random(random.getrandbits(32))
                 nursery.start_soon(attempt, partial(self._push, kind, changeset, own))
 
-    async def _push(self, kind: str, changeset: Changeset, random: Random) -> Receipt | Refusal:
+    async def _push(self, kind: str, changeset: Changeset, random: Random) -> Receipt | DomainError:
         push = Push(changeset)
         try:
             receipt = await self._asking.ask(

@@ -13,19 +13,18 @@ from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.core import NotExecuted
 from octavo.actors.testing import History, current_schedule, scenario_random
-from octavo.actors.workspace_messages import HeadOf
-from octavo.model.document_limits import DocumentLimits
+from octavo.actors.workspace.messages import HeadOf
+from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
-
-from .asking import Asking
-from .device import ALL_WORKSPACES, WORKSPACES, Device
-from .disk import Disk, found
-from .drafting import FILES
-from .ledger import SHARED, Ledger
-from .process import Process
-from .specification import Answer, Asked, No
-from .verdict import judge
-from .weather import Weather
+from tests.simulation.asking import Asking
+from tests.simulation.device import ALL_WORKSPACES, WORKSPACES, Device
+from tests.simulation.disk import Disk, found
+from tests.simulation.drafting import FILES
+from tests.simulation.ledger import SHARED, Ledger
+from tests.simulation.process import Process
+from tests.simulation.specification import Answer, Asked, No
+from tests.simulation.verdict import judge
+from tests.simulation.weather import Weather
 
 DEVICES = ("a", "b", "c")
 TURNS = 8

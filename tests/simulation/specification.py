@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from octavo.actors.testing import Entry, Status
-from octavo.model.changeset import Outcome
+from octavo.model.files.changeset import Outcome
 
 Kind = Literal["create", "update", "delete", "restore", "purge"]
 

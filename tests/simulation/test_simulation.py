@@ -6,11 +6,10 @@ import pytest
 
 from octavo.actors.testing import ScheduleFailure
 from octavo.actors.testing.plugin import Explore
-
-from .broken import BROKEN, Break
-from .broken_documents import BROKEN_DOCUMENTS
-from .service import ALL_TURNS, simulate
-from .weather import CRASHES
+from tests.simulation.broken import BROKEN, Break
+from tests.simulation.broken_documents import BROKEN_DOCUMENTS
+from tests.simulation.service import ALL_TURNS, simulate
+from tests.simulation.weather import CRASHES
 
 CI_SEEDS = 200
 """So many schedules are run unless somebody asks for more; they find every broken service."""

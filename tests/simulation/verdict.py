@@ -12,18 +12,17 @@ from octavo.actors.testing import (
     check_linearizable,
     check_order,
 )
-from octavo.model.document_limits import DocumentLimits
+from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import RevisionId, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts.sweeping import sweep
-
-from .device import WORKSPACES, Device
-from .document_faults import faults_of_documents
-from .index_faults import faults_of_indexes
-from .invariants import faults_of, faults_of_device, faults_of_past
-from .kept import Kept, KeptReceipt, feed_of, kept
-from .ledger import Ledger
-from .specification import Answer, Asked, No, Sent, Specification
+from tests.simulation.device import WORKSPACES, Device
+from tests.simulation.document_faults import faults_of_documents
+from tests.simulation.index_faults import faults_of_indexes
+from tests.simulation.invariants import faults_of, faults_of_device, faults_of_past
+from tests.simulation.kept import Kept, KeptReceipt, feed_of, kept
+from tests.simulation.ledger import Ledger
+from tests.simulation.specification import Answer, Asked, No, Sent, Specification
 
 
 class Violated(AssertionError):

@@ -7,7 +7,7 @@ import asyncpg  # type: ignore[import-untyped]
 import pytest
 
 from octavo.store.postgres.bridge import open_bridge
-from tests.postgres import database_url, server_url
+from tests.fakes.postgres_server import database_url, server_url
 
 _numbers = count()
 

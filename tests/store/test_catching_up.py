@@ -19,7 +19,7 @@ from octavo.store.scripts.catching_up import (
 )
 from octavo.store.scripts.indexing import forget_some
 from octavo.store.scripts.wording import erase_later, erase_some
-from tests.store.notebook import Notebook
+from tests.fakes.notebook import Notebook
 from tests.store.test_scripts import Opened, on_sqlite
 
 VAULT = WorkspaceId("vault")

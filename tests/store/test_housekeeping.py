@@ -9,14 +9,22 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from octavo.actors.housekeeper import EVERY, Housekeeper
-from octavo.model.changeset import Changeset, Create, Delete, Operation, Purge, Update, fingerprint
-from octavo.model.content import note_text
+from octavo.actors.jobs.retention import EVERY, RetentionJob
+from octavo.model.files.changeset import (
+    Changeset,
+    Create,
+    Delete,
+    Operation,
+    Purge,
+    Update,
+    fingerprint,
+)
+from octavo.model.files.content import note_text
+from octavo.model.files.plan import plan
+from octavo.model.files.retention import DAY, HOUR, Retention
+from octavo.model.files.revision import Revision
+from octavo.model.files.tree import Tree
 from octavo.model.identity import FileId, MutationId, Position, RevisionId
-from octavo.model.plan import plan
-from octavo.model.retention import DAY, HOUR, Retention
-from octavo.model.revision import Revision
-from octavo.model.tree import Tree
 from octavo.store import Store
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import thinning
@@ -28,8 +36,8 @@ from octavo.store.scripts.sweeping import sweep
 from octavo.store.scripts.wording import erase_some
 from octavo.store.scripts.workspaces import delete
 from octavo.store.transaction import Transaction, Value
-from tests.actors.workspace_rig import ANN, VAULT, found_vault
-from tests.model.documents import PlainDocuments
+from tests.fakes.plain_documents import PlainDocuments
+from tests.fakes.workspace_rig import ANN, VAULT, found_vault
 from tests.store.test_scripts import Opened, on_sqlite
 
 NOW = 1000 * DAY
@@ -103,8 +111,8 @@ class History:
 
         await self.store.write(script)
 
-    def keeper(self, rule: Retention = RULE) -> Housekeeper:
-        return Housekeeper(self.store, now=lambda: NOW / 1000, retention=rule)
+    def keeper(self, rule: Retention = RULE) -> RetentionJob:
+        return RetentionJob(self.store, now=lambda: NOW / 1000, retention=rule)
 
 
 class Housekeeping:

@@ -15,7 +15,7 @@ from octavo.store.postgres import open_postgres
 from octavo.store.scripts import linking
 from octavo.store.scripts.link_rows import stored_key
 from octavo.store.sqlite import open_inline
-from tests.store.notebook import Notebook
+from tests.fakes.notebook import Notebook
 from tests.store.test_scripts import on_sqlite
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]

@@ -12,7 +12,7 @@ from octavo.store.migrations import Engine, Migration, pending, shipped
 from octavo.store.postgres.migrating import collated
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import applied_version, migrate, statements
-from tests.source import ROOT
+from tests.project.source import ROOT
 
 KNOWN = (
     Migration(1, "first", "CREATE TABLE a (b TEXT);"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.changeset import (
+from octavo.model.files.changeset import (
     Changeset,
     Create,
     Delete,
@@ -17,13 +17,13 @@ from octavo.model.changeset import (
     Update,
     fingerprint,
 )
-from octavo.model.content import note_text
+from octavo.model.files.content import note_text
+from octavo.model.files.plan import Plan, plan
+from octavo.model.files.receipt import Receipt
+from octavo.model.files.revision import Revision
+from octavo.model.files.tree import Tree
 from octavo.model.identity import FileId, MutationId, Position, RevisionId, WorkspaceId
-from octavo.model.plan import Plan, plan
-from octavo.model.receipt import Receipt
 from octavo.model.refusal import TooManyFiles
-from octavo.model.revision import Revision
-from octavo.model.tree import Tree
 from octavo.store import Row, Script, Store, Transaction, Value
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import feed, files, workspaces
@@ -34,8 +34,8 @@ from octavo.store.scripts.receipts import receipts
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
 from octavo.store.transaction import IndexedNote, Matching, T
-from tests.actors.workspace_rig import ANN, VAULT, found_vault, serving
-from tests.model.documents import PlainDocuments
+from tests.fakes.plain_documents import PlainDocuments
+from tests.fakes.workspace_rig import ANN, VAULT, found_vault, serving
 
 GONE = WorkspaceId("gone")
 ROOMY = 1 << 30

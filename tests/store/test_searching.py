@@ -18,7 +18,7 @@ from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.search import match
 from octavo.store.transaction import Matching
-from tests.store.notebook import Notebook
+from tests.fakes.notebook import Notebook
 from tests.store.test_scripts import Opened, on_sqlite
 
 VAULT = WorkspaceId("vault")

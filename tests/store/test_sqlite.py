@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from octavo.actors.core import Supervisor
-from octavo.actors.storage import GroupCommit, storage
+from octavo.actors.group_commit import GroupCommit, storage
 from octavo.store import (
     ConstraintViolated,
     Store,

@@ -1,5 +1,5 @@
 """A certificate authority, as for the wire."""
 
-from tests.wire.conftest import authority
+from tests.http.server.conftest import authority
 
 __all__ = ["authority"]

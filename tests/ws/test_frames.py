@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.ws.frames import MAX_FRAGMENTS, FrameSplitter, TooBig, close_frame
-
-from .peer import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, close, frame
+from tests.fakes.websocket_peer import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, close, frame
 
 MESSAGES = st.lists(st.binary(max_size=200), min_size=1, max_size=4)
 CONTROLS = st.builds(frame, st.sampled_from([PING, PONG]), st.binary(max_size=125))

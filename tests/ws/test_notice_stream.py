@@ -1,304 +1,436 @@
-"""What one device is told when things happen at once, without sockets."""
+"""The notice stream over real sockets: who may open it, what is told, how it ends."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any
+import socket
+from collections.abc import AsyncIterator
+from itertools import pairwise
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
 
-from octavo.actors.notices import NoticeHub
-from octavo.model.identity import AccountId, Position, WorkspaceId
-from octavo.store.scripts.workspaces import Standing
-from octavo.ws import Frame
-from octavo.ws.notices import NoticeStream, changed_frame
+from octavo.model.identity import Position, WorkspaceId
+from octavo.store import Transaction
+from octavo.ws.notice_stream import MAX_MESSAGE, MOST_SUBSCRIPTIONS, SUBPROTOCOL
+from tests.fakes.notice_server import FROM_HERE, NOBODYS, Device, Tower, cookie, head, listening
+from tests.fakes.users_api import bearer
+from tests.fakes.websocket_peer import BINARY, TEXT, Peer, close, frame
+from tests.http.server.conftest import Authority
 
-Message = dict[str, Any]
-ANN = AccountId("ann")
-
-
-def workspace(number: int) -> WorkspaceId:
-    return WorkspaceId(f"01900000-0000-7000-8000-{number:012x}")
+FROM_ELSEWHERE = (b"origin", b"https://notes.example.evil")
 
 
-VAULT, OTHER = workspace(1), workspace(2)
-SUBSCRIBE = {"type": "subscribe", "workspaceId": VAULT}
-SUBSCRIBE_OTHER = {"type": "subscribe", "workspaceId": OTHER}
-UNSUBSCRIBE = {"type": "unsubscribe", "workspaceId": VAULT}
-GONE = {"type": "gone", "workspaceId": VAULT}
+@pytest.fixture
+async def tower() -> AsyncIterator[Tower]:
+    async with listening() as made:
+        yield made
 
 
-def changed(position: int, workspace_id: WorkspaceId = VAULT) -> Message:
+def gone(workspace_id: str, reason: str) -> dict[str, str]:
+    return {"type": "gone", "workspaceId": workspace_id, "reason": reason}
+
+
+def changed(workspace_id: str, position: int) -> dict[str, object]:
     return {"type": "changed", "workspaceId": workspace_id, "position": position}
 
 
-def subscribed(position: int) -> Message:
-    return {"type": "subscribed", "workspaceId": VAULT, "position": position}
+def _workspace(number: int) -> WorkspaceId:
+    return WorkspaceId(f"01900000-0000-7000-8000-{number:012x}")
 
 
-@dataclass
-class Talk:
-    """A device and the stream that serves it: stands in for the connection."""
-
-    hub: NoticeHub[Frame]
-    says: trio.MemorySendChannel[str]
-    heard: trio.MemoryReceiveChannel[str]
-    told: list[Message] = field(default_factory=list)
-    reads: bool = True
-    reading: trio.Event = field(default_factory=trio.Event)
-    turn: trio.StrictFIFOLock = field(default_factory=trio.StrictFIFOLock)
-    positions: dict[WorkspaceId, Position] = field(default_factory=dict)
-    hidden: set[WorkspaceId] = field(default_factory=set)
-    closed: list[tuple[int, str]] = field(default_factory=list)
-    before_answer: Callable[[], Awaitable[object]] | None = None
-
-    def offer_frame(self, frame: Frame) -> bool:
-        if self.reads:
-            self._take(frame)
-        return self.reads
-
-    async def send_frame(self, frame: Frame) -> None:
-        async with self.turn:
-            while not self.reads:
-                await self.reading.wait()
-            self._take(frame)
-
-    def __aiter__(self) -> AsyncIterator[str]:
-        return self.heard
-
-    async def close(self, code: int, reason: str) -> None:
-        self.closed.append((code, reason))
-
-    def _take(self, frame: Frame) -> None:
-        # All are shorter than 126 bytes, so that the header has two.
-        self.told.append(json.loads(frame[2:]))
-
-    async def standings(self, workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, Standing]:
-        found = {
-            each: Standing(self.positions[each], each not in self.hidden)
-            for each in workspace_ids
-            if each in self.positions
-        }
-        before, self.before_answer = self.before_answer, None
-        if before is not None:
-            await before()
-        return found
-
-    async def still_valid(self) -> bool:
-        return True
-
-    async def say(self, *messages: Message) -> None:
-        for message in messages:
-            self.says.send_nowait(json.dumps(message))
-        await wait_all_tasks_blocked()
-
-    def announce(self, *positions: int, workspace_id: WorkspaceId = VAULT) -> None:
-        for position in positions:
-            self.positions[workspace_id] = Position(position)
-            self.hub.announce(workspace_id, Position(position))
-
-    async def read(self) -> list[Message]:
-        """Read what was sent; answer it."""
-        self.reads = True
-        self.reading.set()
-        # Longer than what happens meanwhile waits.
-        await wait_all_tasks_blocked(0.01)
-        told, self.told = self.told, []
-        return told
-
-    def stop_reading(self) -> None:
-        self.reads, self.reading = False, trio.Event()
-
-
-@asynccontextmanager
-async def talking() -> AsyncIterator[Talk]:
-    hub: NoticeHub[Frame] = NoticeHub(changed_frame)
-    says, heard = trio.open_memory_channel[str](100)
-    talk = Talk(hub, says, heard, positions={VAULT: Position(0), OTHER: Position(0)})
-    stream = NoticeStream(
-        talk,  # type: ignore[arg-type]  # what a stream needs of a connection
-        hub,
-        account_id=ANN,
-        standings=talk.standings,
-        still_valid=talk.still_valid,
-        check_every=1e9,
-    )
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(hub.run)
-        nursery.start_soon(stream.run)
-        await wait_all_tasks_blocked()
-        assert [each["type"] for each in await talk.read()] == ["hello"]
-        yield talk
-        nursery.cancel_scope.cancel()
-    assert hub.listened_to() == []
-    hub.look_again(ANN)
-
-
-async def test_change_between_subscription_and_look_up_is_told_with_the_subscription() -> None:
-    async with talking() as talk:
-
-        async def change() -> None:
-            talk.announce(1, 2)
-            await wait_all_tasks_blocked()
-
-        talk.before_answer = change
-        await talk.say(SUBSCRIBE)
-        assert await talk.read() == [subscribed(2)]
-        talk.announce(2, 3)
-        assert await talk.read() == [changed(3)]
-
-
-async def test_change_while_the_subscription_is_told_comes_behind_it() -> None:
-    async with talking() as talk:
-        talk.stop_reading()
-        await talk.say(SUBSCRIBE)
-        talk.announce(1)
-        await wait_all_tasks_blocked()
-        talk.announce(2)
-        await wait_all_tasks_blocked()
-        told = await talk.read()
-        assert told[0] == subscribed(0)
-        assert told[-1] == changed(2)
-
-
-async def test_subscription_repeated_never_goes_back() -> None:
-    async with talking() as talk:
-        await talk.say(SUBSCRIBE)
-
-        async def change() -> None:
-            talk.announce(5)
-            await wait_all_tasks_blocked()
-
-        talk.before_answer = change
-        await talk.say(SUBSCRIBE)
-        assert await talk.read() == [subscribed(0), changed(5), subscribed(5)]
-
-
-async def test_workspace_deleted_while_it_is_looked_up_is_gone_once() -> None:
-    async with talking() as talk:
-
-        async def delete() -> None:
-            talk.hub.announce_gone(VAULT)
-            await wait_all_tasks_blocked()
-
-        talk.before_answer = delete
-        await talk.say(SUBSCRIBE)
-        assert await talk.read() == [GONE | {"reason": "deleted"}]
-        talk.announce(1)
-        assert await talk.read() == []
-
-
-async def test_workspace_hidden_while_it_is_looked_at_is_not_gone_for_who_unsubscribed() -> None:
-    async with talking() as talk:
-        await talk.say(SUBSCRIBE)
-        await talk.read()
-
-        async def unsubscribe() -> None:
-            await talk.say(UNSUBSCRIBE)
-
-        talk.hidden.add(VAULT)
-        talk.before_answer = unsubscribe
-        talk.hub.look_again(ANN)
-        assert await talk.read() == []
-        assert talk.closed == []
-
-
-async def test_membership_that_ended_closes_the_stream() -> None:
-    async with talking() as talk:
-        await talk.say(SUBSCRIBE)
-        await talk.read()
-        talk.hidden.add(VAULT)
-        talk.hub.look_again(ANN)
-        assert await talk.read() == [GONE | {"reason": "not_found"}]
-        assert [code for code, _ in talk.closed] == [1008]
-
-
-async def test_deletion_that_nobody_announced_is_told_at_the_next_look() -> None:
-    async with talking() as talk:
-        await talk.say(SUBSCRIBE, SUBSCRIBE_OTHER)
-        await talk.read()
-        del talk.positions[VAULT]
-        talk.hub.look_again(ANN)
-        assert await talk.read() == [GONE | {"reason": "deleted"}]
-        talk.announce(1)
-        talk.announce(1, workspace_id=OTHER)
-        assert await talk.read() == [changed(1, OTHER)]
-        assert talk.closed == []
-
-
-async def test_subscription_during_a_look_is_no_deletion() -> None:
-    async with talking() as talk:
-        await talk.say(SUBSCRIBE)
-        await talk.read()
-
-        async def subscribe() -> None:
-            await talk.say(SUBSCRIBE_OTHER)
-
-        talk.before_answer = subscribe
-        talk.hub.look_again(ANN)
-        assert [each["type"] for each in await talk.read()] == ["subscribed"]
+# Who may open it
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("headers", "subprotocol", "status", "code"),
     [
-        f'{{"type":"subscribe","type":"subscribe","workspaceId":"{VAULT}"}}',
-        f'{{"type":"subscribe","workspaceId":"{OTHER}","workspaceId":"{VAULT}"}}',
-        '{"type":"subscribe"}',
-        "{}",
-        "",
+        ((), SUBPROTOCOL, 401, "not_signed_in"),
+        ((bearer("octk_nobodys"),), SUBPROTOCOL, 401, "key_refused"),
+        (("cookie",), SUBPROTOCOL, 403, "wrong_origin"),
+        (("cookie", FROM_ELSEWHERE), SUBPROTOCOL, 403, "wrong_origin"),
+        (("cookie", FROM_HERE), None, 400, "invalid_request"),
+        (("cookie", FROM_HERE), "octavo.notices.v2", 400, "invalid_request"),
+        (("cookie", FROM_HERE), "", 400, "invalid_request"),
+        (("cookie", FROM_HERE, (b"x-request-id", b"a b")), SUBPROTOCOL, 400, "invalid_request"),
     ],
 )
-async def test_message_that_says_a_thing_twice_or_not_closes_the_stream(message: str) -> None:
-    async with talking() as talk:
-        talk.says.send_nowait(message)
-        await wait_all_tasks_blocked()
-        assert [code for code, _ in talk.closed] == [1002]
-        assert talk.told == []
+async def test_stream_is_not_opened(
+    tower: Tower,
+    headers: tuple[str | tuple[bytes, bytes], ...],
+    subprotocol: str | None,
+    status: int,
+    code: str,
+) -> None:
+    made, _ = await tower.account()
+    sent = [cookie(made) if isinstance(each, str) else each for each in headers]
+    answer = await tower.refused(head(*sent, subprotocol=subprotocol))
+    document = json.loads(answer.body)
+    assert (answer.status, document["code"]) == (status, code)
+    assert answer["content-type"] == "application/problem+json"
+    assert document["requestId"] == answer["x-request-id"]
+    [record] = tower.records
+    assert (record.status, record.failure) == (status, code)
 
 
-@pytest.mark.parametrize("ending", ["unsubscribed", "deleted"])
-async def test_position_that_waits_is_not_told_of_a_workspace_that_went(ending: str) -> None:
-    async with talking() as talk:
-        await talk.say(SUBSCRIBE)
-        await talk.read()
-        talk.stop_reading()
-        talk.announce(1)
-        await wait_all_tasks_blocked()
-        talk.announce(2)
-        await wait_all_tasks_blocked()
-        if ending == "deleted":
-            talk.hub.announce_gone(VAULT)
-            assert await talk.read() == [changed(1), GONE | {"reason": "deleted"}]
-        else:
-            await talk.say(UNSUBSCRIBE)
-            assert await talk.read() == [changed(1)]
+async def test_stream_is_not_opened_while_the_store_is_away(tower: Tower) -> None:
+    _, headers = await tower.account()
+    tower.home.store.away = True
+    answer = await tower.refused(head(*headers))
+    assert (answer.status, json.loads(answer.body)["code"]) == (503, "storage_unavailable")
 
 
-async def test_what_waits_for_a_slow_reader_is_one_position_of_each_workspace() -> None:
-    async with talking() as talk:
-        await talk.say(SUBSCRIBE, SUBSCRIBE | {"workspaceId": OTHER})
-        await talk.read()
-        talk.stop_reading()
-        for position in range(1, 1001):
-            talk.announce(position)
-            talk.announce(position, workspace_id=OTHER)
-            await wait_all_tasks_blocked()
-        told = await talk.read()
-        assert told[0] == changed(1)
-        assert sorted(told[1:], key=str) == [changed(1000), changed(1000, OTHER)]
+async def test_request_that_asks_for_no_websocket_is_told_what_to_send(tower: Tower) -> None:
+    _, headers = await tower.account()
+    lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+    answer = await tower.refused(b"GET /api/sync/notices HTTP/1.1\r\nhost: a\r\n" + lines + b"\r\n")
+    assert (answer.status, json.loads(answer.body)["code"]) == (400, "invalid_request")
 
 
-async def test_position_that_nobody_announced_is_told_at_the_next_look() -> None:
-    async with talking() as talk:
-        await talk.say(SUBSCRIBE)
-        await talk.read()
-        # Kept by a process that died before it could say so.
-        talk.positions[VAULT] = Position(3)
-        talk.hub.look_again(ANN)
-        assert await talk.read() == [changed(3)]
-        talk.hub.look_again(ANN)
-        assert await talk.read() == []
+async def test_stream_is_one_of_several_subprotocols_that_the_client_asks_for(
+    tower: Tower,
+) -> None:
+    _, headers = await tower.account()
+    async with tower.server.client() as client:
+        await client.send(head(*headers, subprotocol=f"other, {SUBPROTOCOL}"))
+        assert (await Peer(client.stream).head()).startswith(b"HTTP/1.1 101 ")
+
+
+async def test_key_opens_the_stream_from_anywhere(tower: Tower) -> None:
+    made, _ = await tower.account()
+    _, secret = await tower.home.own_keys.create(made.account.account_id, "a key", None)
+    async with tower.device(bearer(secret), FROM_ELSEWHERE):
+        pass
+
+
+async def test_stream_is_in_the_log_when_it_has_ended(tower: Tower) -> None:
+    _, headers = await tower.account()
+    async with tower.device(*headers) as device:
+        assert tower.records == []
+        await device.peer.send(close(1000))
+        assert await device.peer.close_code() == 1000
+    with trio.fail_after(5):
+        while not tower.records:
+            await trio.lowlevel.checkpoint()
+    [record] = tower.records
+    assert (record.status, record.failure, record.path) == (101, None, "/api/sync/notices")
+
+
+# What is told
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
+async def test_device_is_told_of_changes_from_its_subscription_on(
+    authority: Authority, secure: bool
+) -> None:
+    async with listening(authority if secure else None) as tower:
+        _, headers = await tower.account()
+        workspace_id = await tower.workspace(headers)
+        assert await tower.write(workspace_id, "before.md", headers) == 1
+        async with tower.device(*headers) as device:
+            assert await device.subscribe(workspace_id) == 1
+            for number in (2, 3):
+                await tower.write(workspace_id, f"{number}.md", headers)
+                assert await device.told() == changed(workspace_id, number)
+
+
+async def test_change_is_told_when_it_is_kept_and_not_before(tower: Tower) -> None:
+    _, headers = await tower.account()
+    workspace_id = await tower.workspace(headers)
+    async with tower.device(*headers) as device:
+        await device.subscribe(workspace_id)
+        tower.home.store.away = True
+        with pytest.raises(KeyError):
+            await tower.write(workspace_id, "lost.md", headers)
+        tower.home.store.away = False
+        position = await tower.write(workspace_id, "a.md", headers)
+        assert await device.told() == changed(workspace_id, position)
+
+
+async def test_change_that_changes_nothing_is_not_told(tower: Tower) -> None:
+    _, headers = await tower.account()
+    workspace_id = await tower.workspace(headers)
+    async with tower.device(*headers) as device:
+        await device.subscribe(workspace_id)
+        await tower.write(workspace_id, "a.md", headers)
+        assert await device.told() == changed(workspace_id, 1)
+        # The path is taken, and the answer has no position.
+        with pytest.raises(KeyError):
+            await tower.write(workspace_id, "a.md", headers)
+        await tower.write(workspace_id, "b.md", headers)
+        assert await device.told() == changed(workspace_id, 2)
+
+
+async def test_device_that_unsubscribed_is_told_of_others_alone(tower: Tower) -> None:
+    _, headers = await tower.account()
+    one, two = await tower.workspace(headers), await tower.workspace(headers)
+    async with tower.device(*headers) as device:
+        await device.subscribe(one)
+        await device.subscribe(two)
+        await device.say(type="unsubscribe", workspaceId=one)
+        await device.say(type="unsubscribe", workspaceId=NOBODYS)
+        assert await device.subscribe(two) == 0
+        await tower.write(one, "a.md", headers)
+        await tower.write(two, "a.md", headers)
+        assert await device.told() == changed(two, 1)
+        assert await device.subscribe(one) == 1
+
+
+async def test_workspace_that_the_account_does_not_see_is_gone(tower: Tower) -> None:
+    _, headers = await tower.account()
+    _, others = await tower.account("bob@example.org")
+    foreign = await tower.workspace(others)
+    mine = await tower.workspace(headers)
+    async with tower.device(*headers) as device:
+        for workspace_id in (foreign, NOBODYS):
+            await device.say(type="subscribe", workspaceId=workspace_id)
+            assert await device.told() == gone(workspace_id, "not_found")
+        await device.subscribe(mine)
+        await tower.write(foreign, "a.md", others)
+        await tower.write(mine, "a.md", headers)
+        assert await device.told() == changed(mine, 1)
+
+
+async def test_workspace_deleted_is_gone(tower: Tower) -> None:
+    _, headers = await tower.account()
+    one, two = await tower.workspace(headers), await tower.workspace(headers)
+    async with tower.device(*headers) as device:
+        await device.subscribe(one)
+        await device.subscribe(two)
+        await tower.delete(one, headers)
+        assert await device.told() == gone(one, "deleted")
+        await device.say(type="subscribe", workspaceId=one)
+        assert await device.told() == gone(one, "not_found")
+        await tower.write(two, "a.md", headers)
+        assert await device.told() == changed(two, 1)
+
+
+async def test_member_who_is_removed_is_told_and_the_stream_closed() -> None:
+    async with listening(check_every=0.02) as tower:
+        _, headers = await tower.account()
+        workspace_id, kept = await tower.workspace(headers), await tower.workspace(headers)
+        async with tower.device(*headers) as device:
+            await device.subscribe(workspace_id)
+            await device.subscribe(kept)
+            await tower.home.execute("DELETE FROM members WHERE workspace_id = $1", workspace_id)
+            assert await device.told() == gone(workspace_id, "not_found")
+            assert await device.closed() == 1008
+
+
+async def test_no_position_is_missed_by_devices_that_subscribe_while_others_write(
+    tower: Tower,
+) -> None:
+    _, headers = await tower.account()
+    workspace_id = await tower.workspace(headers)
+    last = 60
+
+    async def write() -> None:
+        for number in range(1, last + 1):
+            assert await tower.write(workspace_id, f"{number}.md", headers) == number
+
+    async def follow(device: Device) -> None:
+        positions: list[int] = []
+        # Between two subscriptions of one device nothing may be told out of order, either.
+        while not positions or positions[-1] < last:
+            await device.say(type="subscribe", workspaceId=workspace_id)
+            while True:
+                told = await device.told()
+                positions.append(told["position"])
+                if told["type"] == "subscribed":
+                    break
+            told = {} if positions[-1] == last else await device.told()
+            positions.append(told.get("position", last))
+        assert all(one <= two for one, two in pairwise(positions)), positions
+
+    async with tower.devices(8, headers) as devices, trio.open_nursery() as nursery:
+        for device in devices:
+            nursery.start_soon(follow, device)
+        nursery.start_soon(write)
+
+
+async def test_a_thousand_devices_are_told_of_a_change(tower: Tower) -> None:
+    _, headers = await tower.account()
+    workspace_id = await tower.workspace(headers)
+    async with tower.devices(1000, headers) as devices:
+        for device in devices:
+            assert await device.subscribe(workspace_id) == 0
+        await tower.write(workspace_id, "a.md", headers)
+        for device in devices:
+            assert await device.told() == changed(workspace_id, 1)
+
+
+# Who reads slowly
+
+
+async def test_device_that_reads_slowly_is_told_the_newest_position_and_not_all() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    async with listening(listener=listener) as tower:
+        _, headers = await tower.account()
+        workspace_id = WorkspaceId(await tower.workspace(headers))
+        last = 20_000
+        async with tower.device(*headers) as device:
+            await device.subscribe(workspace_id)
+            for position in range(1, last + 1):
+                tower.hub.announce(workspace_id, Position(position))
+                await trio.lowlevel.checkpoint()
+                await trio.lowlevel.checkpoint()
+            told = [await device.told()]
+            while told[-1]["position"] < last:
+                told.append(await device.told())
+        positions = [each["position"] for each in told]
+        assert all(one <= two for one, two in pairwise(positions))
+        assert positions[:3] == [1, 2, 3]
+        assert len(positions) < last / 2
+
+
+# How it ends
+
+
+async def test_session_that_ends_closes_the_stream_at_once(tower: Tower) -> None:
+    made, headers = await tower.account()
+    async with tower.device(*headers) as device:
+        await device.subscribe(await tower.workspace(headers))
+        await tower.end_sessions(made)
+        assert await device.closed() == 1008
+
+
+async def test_key_that_is_revoked_closes_the_stream_at_once(tower: Tower) -> None:
+    made, _ = await tower.account()
+    account_id = made.account.account_id
+    key, secret = await tower.home.own_keys.create(account_id, "a key", None)
+    async with tower.device(bearer(secret)) as device:
+        await tower.home.own_keys.revoke(account_id, key.key_id)
+        tower.credentials.forget(account_id)
+        assert await device.closed() == 1008
+
+
+async def test_session_that_ends_elsewhere_closes_the_stream_when_it_is_looked_at() -> None:
+    async with listening(check_every=0.02) as tower:
+        _, headers = await tower.account()
+        async with tower.device(*headers) as device:
+            tower.home.chance.time += 91 * 86400
+            assert await device.closed() == 1008
+
+
+async def test_other_session_goes_on_when_one_ends(tower: Tower) -> None:
+    made, headers = await tower.account()
+    _, others = await tower.account("bob@example.org")
+    workspace_id = await tower.workspace(others)
+    async with tower.device(*others) as device, tower.device(*headers) as ended:
+        await device.subscribe(workspace_id)
+        await tower.end_sessions(made)
+        assert await ended.closed() == 1008
+        await tower.write(workspace_id, "a.md", others)
+        assert await device.told() == changed(workspace_id, 1)
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
+async def test_server_that_stops_closes_the_stream(authority: Authority, secure: bool) -> None:
+    async with listening(authority if secure else None) as tower:
+        _, headers = await tower.account()
+        async with tower.device(*headers) as device:
+            await device.subscribe(await tower.workspace(headers))
+            tower.server.shutdown.set()
+            assert await device.closed() == 1001
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        (frame(BINARY, b"{}"), 1003),
+        (frame(TEXT, b""), 1002),
+        (frame(TEXT, b"subscribe"), 1002),
+        (frame(TEXT, b"[]"), 1002),
+        (frame(TEXT, b'{"type":"subscribe"}'), 1002),
+        (frame(TEXT, b'{"type":"subscribe","workspaceId":"1"}'), 1002),
+        (frame(TEXT, b'{"type":"subscribe","workspaceId":["1"]}'), 1002),
+        (frame(TEXT, b'{"type":"listen","workspaceId":"%b"}' % NOBODYS.encode()), 1002),
+        (
+            frame(TEXT, b'{"type":"subscribe","workspaceId":"%b","x":1}' % NOBODYS.encode()),
+            1002,
+        ),
+        (
+            frame(TEXT, b'{"type":"subscribe","workspaceId":"%b"}' % NOBODYS.upper().encode()),
+            1002,
+        ),
+        (frame(TEXT, b"[" * MAX_MESSAGE), 1002),
+        (frame(TEXT, b" " * (MAX_MESSAGE + 1)), 1009),
+        (frame(TEXT, b"", length=1 << 40), 1009),
+        (frame(TEXT, b"\xff"), 1007),
+        (frame(TEXT, b"{}", masked=False), 1002),
+    ],
+    ids=range(15),
+)
+async def test_device_that_says_what_is_not_understood_is_told_why_the_stream_closes(
+    tower: Tower, sent: bytes, code: int
+) -> None:
+    _, headers = await tower.account()
+    async with tower.device(*headers) as device:
+        await device.peer.send(sent)
+        assert await device.closed() == code
+    assert tower.hub.listened_to() == []
+
+
+async def test_stream_takes_a_thousand_subscriptions_and_no_more(tower: Tower) -> None:
+    made, headers = await tower.account()
+    ids = [_workspace(number) for number in range(MOST_SUBSCRIPTIONS + 1)]
+
+    async def found(transaction: Transaction) -> None:
+        for workspace_id in ids:
+            await transaction.execute(
+                "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1, '', 0, 0)",
+                workspace_id,
+            )
+            await transaction.execute(
+                "INSERT INTO members (workspace_id, account_id, role) VALUES ($1, $2, 'owner')",
+                workspace_id,
+                made.account.account_id,
+            )
+
+    await tower.home.store.write(found)
+    async with tower.device(*headers) as device:
+        for workspace_id in ids[:-1]:
+            await device.say(type="subscribe", workspaceId=workspace_id)
+        for workspace_id in ids[:-1]:
+            assert (await device.told())["workspaceId"] == workspace_id
+        assert await device.subscribe(ids[0]) == 0
+        await device.say(type="unsubscribe", workspaceId=ids[0])
+        assert await device.subscribe(ids[-1]) == 0
+        await device.say(type="subscribe", workspaceId=ids[0])
+        assert await device.closed() == 1008
+
+
+async def test_subscription_while_the_store_is_away_is_to_be_tried_again(tower: Tower) -> None:
+    _, headers = await tower.account()
+    workspace_id = await tower.workspace(headers)
+    async with tower.device(*headers) as device:
+        tower.home.store.away = True
+        await device.say(type="subscribe", workspaceId=workspace_id)
+        assert await device.closed() == 1013
+
+
+async def test_store_that_is_away_for_a_while_ends_no_stream() -> None:
+    async with listening(check_every=0.01) as tower:
+        _, headers = await tower.account()
+        workspace_id = await tower.workspace(headers)
+        async with tower.device(*headers) as device:
+            await device.subscribe(workspace_id)
+            tower.home.store.away = True
+            reads = tower.home.store.reads
+            with trio.fail_after(5):
+                while tower.home.store.reads < reads + 3:
+                    await trio.lowlevel.checkpoint()
+            tower.home.store.away = False
+            await tower.write(workspace_id, "a.md", headers)
+            assert await device.told() == changed(workspace_id, 1)
+
+
+async def test_device_that_vanishes_is_forgotten(tower: Tower) -> None:
+    _, headers = await tower.account()
+    workspace_id = await tower.workspace(headers)
+    async with tower.device(*headers) as device:
+        await device.subscribe(workspace_id)
+        assert tower.hub.listened_to() == [workspace_id]
+    with trio.fail_after(5):
+        while tower.hub.listened_to():
+            await trio.lowlevel.checkpoint()
+    await tower.write(workspace_id, "a.md", headers)

@@ -8,7 +8,18 @@ from __future__ import annotations
 import pytest
 from _pytest.mark import ParameterSet
 
-from .peer import BINARY, CLOSE, CONTINUATION, HEAD, PING, PONG, TEXT, close, frame, served
+from tests.fakes.websocket_peer import (
+    BINARY,
+    CLOSE,
+    CONTINUATION,
+    HEAD,
+    PING,
+    PONG,
+    TEXT,
+    close,
+    frame,
+    served,
+)
 
 Frames = list[tuple[int, bytes]]
 MAX = 1 << 17

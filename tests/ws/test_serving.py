@@ -12,10 +12,9 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
-from octavo.ws import Connection, ConnectionGone, message_frame, serve_websocket
+from octavo.ws import ConnectionGone, ServerWebSocket, message_frame, serve_websocket
 from octavo.ws.serving import LINGER_AT_STOP
-
-from .peer import (
+from tests.fakes.websocket_peer import (
     BINARY,
     CLOSE,
     HEAD,
@@ -102,7 +101,7 @@ class Gone:
         self.codes: list[int] = []
         self.reasons: list[str] = []
 
-    async def __call__(self, connection: Connection) -> None:
+    async def __call__(self, connection: ServerWebSocket) -> None:
         try:
             while True:
                 self.messages.append(await connection.receive())
@@ -114,17 +113,17 @@ class Gone:
             raise
 
 
-async def wait_for_ever(connection: Connection) -> None:
+async def wait_for_ever(connection: ServerWebSocket) -> None:
     await trio.sleep_forever()
 
 
-async def flood(connection: Connection) -> None:
+async def flood(connection: ServerWebSocket) -> None:
     while True:
         await connection.send(BIG)
 
 
 async def test_handler_that_returns_closes_1000(autojump_clock: MockClock) -> None:
-    async def farewell(connection: Connection) -> None:
+    async def farewell(connection: ServerWebSocket) -> None:
         await connection.send("bye")
 
     async with talking(farewell) as talk:
@@ -139,7 +138,7 @@ async def test_handler_that_returns_closes_1000(autojump_clock: MockClock) -> No
 async def test_handler_that_raises_closes_1011_and_its_error_comes_out_alone(
     grouped: int, autojump_clock: MockClock
 ) -> None:
-    async def crash(connection: Connection) -> None:
+    async def crash(connection: ServerWebSocket) -> None:
         error: Exception = LookupError("lost")
         for _ in range(grouped):
             error = ExceptionGroup("wrapped", [error])
@@ -152,7 +151,7 @@ async def test_handler_that_raises_closes_1011_and_its_error_comes_out_alone(
 
 
 async def test_handler_that_raises_several_errors_loses_none(autojump_clock: MockClock) -> None:
-    async def crash(connection: Connection) -> None:
+    async def crash(connection: ServerWebSocket) -> None:
         raise ExceptionGroup("both", [LookupError("one"), ConnectionGone(1, ""), KeyError("two")])
 
     async with talking(crash) as talk:
@@ -165,7 +164,7 @@ async def test_handler_that_raises_several_errors_loses_none(autojump_clock: Moc
 async def test_error_of_a_handler_is_not_hidden_by_a_cancelled_close(
     autojump_clock: MockClock,
 ) -> None:
-    async def crash(connection: Connection) -> None:
+    async def crash(connection: ServerWebSocket) -> None:
         raise LookupError("lost")
 
     async with talking(crash) as talk:
@@ -214,7 +213,7 @@ async def test_peer_that_errs_or_vanishes_tells_the_handler_why(
 async def test_iteration_ends_with_the_connection(autojump_clock: MockClock) -> None:
     messages = []
 
-    async def collect(connection: Connection) -> None:
+    async def collect(connection: ServerWebSocket) -> None:
         messages.extend([message async for message in connection])
 
     async with talking(collect) as talk:
@@ -225,7 +224,7 @@ async def test_iteration_ends_with_the_connection(autojump_clock: MockClock) -> 
 
 
 async def test_handler_that_closes_tells_the_peer(autojump_clock: MockClock) -> None:
-    async def refuse(connection: Connection) -> None:
+    async def refuse(connection: ServerWebSocket) -> None:
         assert connection.subprotocol == "octavo.test"
         with pytest.raises(ValueError, match="1006"):
             await connection.close(1006)
@@ -283,7 +282,7 @@ async def test_stop_gives_the_handler_until_the_end_of_the_close(
 ) -> None:
     done = []
 
-    async def tidy(connection: Connection) -> None:
+    async def tidy(connection: ServerWebSocket) -> None:
         async for _ in connection:
             pass
         await trio.sleep(3)
@@ -305,7 +304,7 @@ async def test_cancelled_serving_ends_at_once(autojump_clock: MockClock) -> None
 async def test_ping_and_close_are_seen_while_the_handler_takes_no_message(
     autojump_clock: MockClock,
 ) -> None:
-    async def busy(connection: Connection) -> None:
+    async def busy(connection: ServerWebSocket) -> None:
         await trio.sleep(10)
         assert [await connection.receive() for _ in range(20)] == ["x"] * 20
         with pytest.raises(ConnectionGone):
@@ -326,7 +325,7 @@ async def test_messages_that_no_handler_takes_are_left_to_the_socket(
 ) -> None:
     taken = []
 
-    async def take_late(connection: Connection) -> None:
+    async def take_late(connection: ServerWebSocket) -> None:
         await trio.sleep(10)
         taken.extend([message async for message in connection])
 
@@ -406,7 +405,7 @@ async def test_stop_with_a_peer_that_does_not_read_ends_in_time() -> None:
 async def test_send_to_a_peer_that_does_not_read_ends_with_the_connection_gone() -> None:
     codes = []
 
-    async def note(connection: Connection) -> None:
+    async def note(connection: ServerWebSocket) -> None:
         try:
             await flood(connection)
         except ConnectionGone as gone:
@@ -425,7 +424,7 @@ async def test_frame_made_once_is_sent_as_its_message(
 ) -> None:
     made = message_frame(message)
 
-    async def send(connection: Connection) -> None:
+    async def send(connection: ServerWebSocket) -> None:
         await connection.send(message)
         await connection.send_frame(made)
         await connection.close()
@@ -438,7 +437,7 @@ async def test_frame_made_once_is_sent_as_its_message(
 
 
 async def test_send_cancelled_midway_ends_sending_without_a_broken_frame() -> None:
-    async def hurry(connection: Connection) -> None:
+    async def hurry(connection: ServerWebSocket) -> None:
         with trio.move_on_after(0.05):
             await flood(connection)
         with pytest.raises(ConnectionGone):

@@ -1,6 +1,6 @@
 """What trio-websocket alone does wrong: a test that fails here tells that a mend has had its time.
 
-Each names what `octavo.ws.mended_stream` mends.
+Each names what `octavo.ws.websocket_stream_adapter` mends.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from trio.testing import MockClock, memory_stream_pair
 from trio_websocket import WebSocketConnection, wrap_server_stream
 from wsproto.utilities import LocalProtocolError
 
-from .peer import BINARY, HEAD, PING, PONG, TEXT, Peer, close, frame
+from tests.fakes.websocket_peer import BINARY, HEAD, PING, PONG, TEXT, Peer, close, frame
 
 Talk = Callable[[Peer, WebSocketConnection], Awaitable[None]]
 

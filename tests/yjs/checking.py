@@ -1,8 +1,8 @@
 """Updates decided about as the service does, with the state of the document at hand."""
 
-from octavo.model.document_facts import facts_at_sight
-from octavo.model.document_update import CheckedUpdate, check_update
-from octavo.model.state_vector import StateVector
+from octavo.model.documents.facts import facts_at_sight
+from octavo.model.documents.state_vector import StateVector
+from octavo.model.documents.update_check import CheckedUpdate, check_update
 
 
 def decided(update: bytes, have: StateVector, state: bytes) -> CheckedUpdate:

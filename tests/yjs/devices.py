@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pycrdt import Doc, Text
 
-from octavo.model.state_vector import read_state_vector
+from octavo.model.documents.state_vector import read_state_vector
 from tests.yjs.checking import decided
 from tests.yjs.peer import Peer
 

@@ -5,8 +5,8 @@ import random
 import pytest
 import trio
 
-from octavo.model.refusal import DocumentDependencyMissing, Refusal
-from octavo.model.state_vector import read_state_vector, write_state_vector
+from octavo.model.documents.state_vector import read_state_vector, write_state_vector
+from octavo.model.refusal import DocumentDependencyMissing, DomainError
 from tests.yjs.checking import decided
 from tests.yjs.devices import Device, PycrdtDevice, YjsDevice, check, edit, history
 from tests.yjs.peer import Outcome, Peer, PeerFailed
@@ -96,7 +96,7 @@ def test_update_that_pycrdt_and_yjs_take_apart_is_refused(
 ) -> None:
     held = state.encoded()
     have = decided(held, {}, EMPTY).state_vector
-    with pytest.raises(Refusal):
+    with pytest.raises(DomainError):
         decided(update.encoded(), have, held)
     (found,) = peer.outcomes([(held, update.encoded())])
     assert (PycrdtDevice(9, held, update.encoded()).text(), found.text) == texts

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from octavo.model.refusal import Refusal
-from octavo.model.state_vector import read_state_vector
+from octavo.model.documents.state_vector import read_state_vector
+from octavo.model.refusal import DomainError
 from tests.yjs.checking import decided
 from tests.yjs.devices import Device, PycrdtDevice, Saved, YjsDevice, history
 from tests.yjs.mutation import Spoiler
@@ -64,7 +64,7 @@ def accepted_ones(peer: Peer, number: int) -> Iterator[Made]:
         update = Spoiler(saved.update, saved.have, others, chance).spoiled()
         try:
             checked = decided(update, saved.have, saved.state)
-        except Refusal:
+        except DomainError:
             continue
         device = PycrdtDevice(9, saved.state, update)
         vector = read_state_vector(device.state_vector())

@@ -9,14 +9,14 @@ from typing import TypeVar
 import pytest
 import trio
 
-from octavo.actors.workspace_messages import Lacking
-from octavo.model.changeset import Restore, Save
-from octavo.model.content import note_text
+from octavo.actors.workspace.messages import MissingUpdate
+from octavo.model.files.changeset import Restore, Save
+from octavo.model.files.content import note_text
 from octavo.model.identity import Epoch, FileId
 from octavo.store.scripts.files import WholeFile, whole_file
-from tests.actors.test_workspace import text_of
-from tests.actors.workspace_rig import VAULT, Rig, edit, note, serving
-from tests.documents_inline import inline_documents
+from tests.actors.workspace.test_actor import text_of
+from tests.fakes.inline_documents import inline_documents
+from tests.fakes.workspace_rig import VAULT, Rig, edit, note, serving
 from tests.yjs.devices import WORDS, YjsDevice
 from tests.yjs.devices import edit as edit_somewhere
 from tests.yjs.peer import Peer
@@ -56,7 +56,7 @@ class Offline:
             # Now and then the answer was lost, and the save is sent again.
             await self.rig.push(Save(FILE, self.epoch, update), mutation=mutation)
         vector = await run(self.copy.state_vector)
-        lacking = await self.rig.directory.ask(VAULT, Lacking(FILE, self.epoch, vector))
+        lacking = await self.rig.directory.ask(VAULT, MissingUpdate(FILE, self.epoch, vector))
         assert lacking is not None
         assert lacking.epoch == self.epoch
         await run(self.copy.apply, lacking.update)

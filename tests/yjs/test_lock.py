@@ -1,6 +1,6 @@
 """The lock file of the npm package: every package by version and hash, from nowhere in particular.
 
-`tests/test_lock.py` says the same of Python's.
+`tests/project/test_lock.py` says the same of Python's.
 """
 
 import json

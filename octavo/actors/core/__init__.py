@@ -3,13 +3,13 @@
 It depends on trio alone and knows nothing of the service round it.
 """
 
-from .actor import Actor, ActorContext
-from .backoff import Backoff
-from .branch import Branch
-from .child import WorkerContext
-from .directory import Directory
-from .envelope import Envelope, EnvelopeState
-from .errors import (
+from octavo.actors.core.actor import Actor, ActorContext
+from octavo.actors.core.backoff import Backoff
+from octavo.actors.core.branch import Branch
+from octavo.actors.core.child import WorkerContext
+from octavo.actors.core.directory import Directory
+from octavo.actors.core.envelope import Envelope, EnvelopeState
+from octavo.actors.core.errors import (
     ActorCrashed,
     ActorError,
     ActorQuarantined,
@@ -23,19 +23,19 @@ from .errors import (
     RestartIntensityExceeded,
     StartTimeout,
 )
-from .histogram import HistogramSnapshot
-from .mailbox import Mailbox
-from .message import Message, Reply
-from .monitor import Down, Monitor, StopReason
-from .quarantine import QuarantineRule
-from .ref import ActorRef
-from .restart import Intensity, Restart, Strategy
-from .runtime import Faults, Observer, Runtime
-from .specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
-from .statistics import DirectoryStatistics, MailboxStatistics
-from .supervisor import Supervisor
-from .timers import Timer
-from .tree import TreeNode, render_tree
+from octavo.actors.core.histogram import HistogramSnapshot
+from octavo.actors.core.mailbox import Mailbox
+from octavo.actors.core.message import Message, Reply
+from octavo.actors.core.monitor import Down, Monitor, StopReason
+from octavo.actors.core.quarantine import QuarantineRule
+from octavo.actors.core.ref import ActorRef
+from octavo.actors.core.restart import Intensity, Restart, Strategy
+from octavo.actors.core.runtime import Faults, Observer, Runtime
+from octavo.actors.core.specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
+from octavo.actors.core.statistics import DirectoryStatistics, MailboxStatistics
+from octavo.actors.core.supervisor import Supervisor
+from octavo.actors.core.timers import Timer
+from octavo.actors.core.tree import TreeNode, render_tree
 
 __all__ = [
     "Actor",

@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .bounds import require_seconds
-from .envelope import Envelope
-from .message import Message
-from .monitor import Down, StopReason, Watchers
-from .timers import Timer, Timers
+from octavo.actors.core.bounds import require_seconds
+from octavo.actors.core.envelope import Envelope
+from octavo.actors.core.message import Message
+from octavo.actors.core.monitor import Down, StopReason, Watchers
+from octavo.actors.core.timers import Timer, Timers
 
 if TYPE_CHECKING:
-    from .cell import Cell
-    from .ref import ActorRef
+    from octavo.actors.core.cell import Cell
+    from octavo.actors.core.ref import ActorRef
 
 M = TypeVar("M")
 A = TypeVar("A", bound="Actor[Any]")
@@ -101,7 +101,7 @@ class ActorContext:
 
     def ref(self, actor: A) -> ActorRef[A]:
         """A reference to this actor: ``self.context.ref(self)``, to give to others."""
-        from .ref import ActorRef  # noqa: PLC0415 - a reference needs this module
+        from octavo.actors.core.ref import ActorRef  # noqa: PLC0415 - a reference needs this module
 
         return ActorRef(self._cell)
 

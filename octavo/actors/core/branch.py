@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, TypeVar, overload
 
-from .actor import Actor
-from .child import ActorChild, Child, WorkerChild
-from .directory import Directory
-from .directory_child import DirectoryChild
-from .monitor import Monitor
-from .ref import ActorRef
-from .specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
-from .supervision import Supervision
+from octavo.actors.core.actor import Actor
+from octavo.actors.core.child import ActorChild, Child, WorkerChild
+from octavo.actors.core.directory import Directory
+from octavo.actors.core.directory_child import DirectoryChild
+from octavo.actors.core.monitor import Monitor
+from octavo.actors.core.ref import ActorRef
+from octavo.actors.core.specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
+from octavo.actors.core.supervision import Supervision
 
 A = TypeVar("A", bound=Actor[Any])
 K = TypeVar("K", bound=Hashable)

@@ -15,17 +15,17 @@ from typing import Any, Literal
 
 import trio
 
-from .actor import Actor, ActorContext
-from .crash import is_crash, unwrap
-from .envelope import Envelope, EnvelopeState
-from .errors import NotExecuted, StartTimeout, stopped
-from .mailbox import Mailbox, ParkObserver
-from .monitor import Down, StopReason, Watchers
-from .options import ActorOptions
-from .runtime import Runtime
-from .serving import Serving
-from .statistics import ActorStatistics, MailboxStatistics
-from .waiting import Waiter
+from octavo.actors.core.actor import Actor, ActorContext
+from octavo.actors.core.crash import is_crash, unwrap
+from octavo.actors.core.envelope import Envelope, EnvelopeState
+from octavo.actors.core.errors import NotExecuted, StartTimeout, stopped
+from octavo.actors.core.mailbox import Mailbox, ParkObserver
+from octavo.actors.core.monitor import Down, StopReason, Watchers
+from octavo.actors.core.options import ActorOptions
+from octavo.actors.core.runtime import Runtime
+from octavo.actors.core.serving import Serving
+from octavo.actors.core.statistics import ActorStatistics, MailboxStatistics
+from octavo.actors.core.waiting import Waiter
 
 CellState = Literal["new", "starting", "running", "stopping", "down", "closed"]
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import trio
 
-from .backoff import Backoff
-from .cell import Cell
-from .errors import NotExecuted
-from .monitor import Down, StopReason, Watchers
-from .restart import Restart
-from .runtime import Runtime
-from .specs import ActorSpec, WorkerSpec
-from .statistics import ActorStatistics
-from .tree import TreeNode
-from .waiting import Group
+from octavo.actors.core.backoff import Backoff
+from octavo.actors.core.cell import Cell
+from octavo.actors.core.errors import NotExecuted
+from octavo.actors.core.monitor import Down, StopReason, Watchers
+from octavo.actors.core.restart import Restart
+from octavo.actors.core.runtime import Runtime
+from octavo.actors.core.specs import ActorSpec, WorkerSpec
+from octavo.actors.core.statistics import ActorStatistics
+from octavo.actors.core.tree import TreeNode
+from octavo.actors.core.waiting import Group
 
 
 class Child(ABC):

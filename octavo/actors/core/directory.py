@@ -6,13 +6,13 @@ import math
 from collections.abc import Hashable
 from typing import Any, Generic, TypeVar
 
-from .actor import Actor
-from .cell import Cell
-from .directory_child import DirectoryChild
-from .message import Message
-from .monitor import Watchers
-from .ref import ActorRef
-from .statistics import DirectoryStatistics
+from octavo.actors.core.actor import Actor
+from octavo.actors.core.cell import Cell
+from octavo.actors.core.directory_child import DirectoryChild
+from octavo.actors.core.message import Message
+from octavo.actors.core.monitor import Watchers
+from octavo.actors.core.ref import ActorRef
+from octavo.actors.core.statistics import DirectoryStatistics
 
 K = TypeVar("K", bound=Hashable)
 A = TypeVar("A", bound=Actor[Any])

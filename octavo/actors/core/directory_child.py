@@ -20,18 +20,18 @@ from typing import Any, Literal
 
 import trio
 
-from .backoff import Backoff
-from .child import WatchedChild
-from .crash import is_crash
-from .errors import ActorQuarantined, NotExecuted, stopped
-from .places import Places
-from .quarantine import CrashRecord
-from .resident import Resident
-from .runtime import Runtime
-from .specs import DirectorySpec
-from .statistics import ActorStatistics, DirectoryStatistics
-from .tree import TreeNode
-from .waiting import Group
+from octavo.actors.core.backoff import Backoff
+from octavo.actors.core.child import WatchedChild
+from octavo.actors.core.crash import is_crash
+from octavo.actors.core.errors import ActorQuarantined, NotExecuted, stopped
+from octavo.actors.core.places import Places
+from octavo.actors.core.quarantine import CrashRecord
+from octavo.actors.core.resident import Resident
+from octavo.actors.core.runtime import Runtime
+from octavo.actors.core.specs import DirectorySpec
+from octavo.actors.core.statistics import ActorStatistics, DirectoryStatistics
+from octavo.actors.core.tree import TreeNode
+from octavo.actors.core.waiting import Group
 
 _TROUBLED = ("quarantined", "resting")
 _SHOWN = 20  # keys in the tree, at most

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
 
-from .errors import BadReply, Refusal
-from .message import Reply
+from octavo.actors.core.errors import BadReply, Refusal
+from octavo.actors.core.message import Reply
 
 if TYPE_CHECKING:
-    from .mailbox import Mailbox
+    from octavo.actors.core.mailbox import Mailbox
 
 M_co = TypeVar("M_co", covariant=True)
 

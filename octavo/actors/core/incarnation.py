@@ -7,9 +7,9 @@ from typing import Literal
 
 import trio
 
-from .child import Child
-from .crash import is_crash, unwrap
-from .errors import StartTimeout
+from octavo.actors.core.child import Child
+from octavo.actors.core.crash import is_crash, unwrap
+from octavo.actors.core.errors import StartTimeout
 
 
 class Incarnation:

@@ -24,10 +24,10 @@ from trio.lowlevel import (
     wait_task_rescheduled,
 )
 
-from .bounds import require_positive_count
-from .envelope import Envelope, EnvelopeState
-from .errors import MailboxFull, NotExecuted
-from .statistics import MailboxStatistics
+from octavo.actors.core.bounds import require_positive_count
+from octavo.actors.core.envelope import Envelope, EnvelopeState
+from octavo.actors.core.errors import MailboxFull, NotExecuted
+from octavo.actors.core.statistics import MailboxStatistics
 
 
 class ParkObserver(Protocol):

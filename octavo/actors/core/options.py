@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .bounds import require_positive_count, require_seconds
+from octavo.actors.core.bounds import require_positive_count, require_seconds
 
 
 @dataclass(frozen=True, kw_only=True)

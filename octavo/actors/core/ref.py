@@ -11,12 +11,12 @@ from typing import Any, Generic, TypeVar
 
 import trio
 
-from .cell import Cell
-from .envelope import Envelope, EnvelopeState
-from .errors import MailboxFull, NotExecuted, OutcomeUnknown
-from .message import Message
-from .monitor import Monitor, Watchers
-from .waiting import current_waiter
+from octavo.actors.core.cell import Cell
+from octavo.actors.core.envelope import Envelope, EnvelopeState
+from octavo.actors.core.errors import MailboxFull, NotExecuted, OutcomeUnknown
+from octavo.actors.core.message import Message
+from octavo.actors.core.monitor import Monitor, Watchers
+from octavo.actors.core.waiting import current_waiter
 
 A = TypeVar("A")
 R = TypeVar("R")

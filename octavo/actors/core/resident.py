@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Literal, Protocol
 
-from .actor import Actor
-from .cell import Cell
-from .options import ActorOptions
-from .quarantine import CrashRecord
-from .runtime import Runtime
-from .statistics import ActorStatistics
+from octavo.actors.core.actor import Actor
+from octavo.actors.core.cell import Cell
+from octavo.actors.core.options import ActorOptions
+from octavo.actors.core.quarantine import CrashRecord
+from octavo.actors.core.runtime import Runtime
+from octavo.actors.core.statistics import ActorStatistics
 
 Residence = Literal["asleep", "in line", "awake", "leaving", "resting", "quarantined"]
 """Where a key stands.

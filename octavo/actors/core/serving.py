@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import trio
 from trio import current_time
 
-from .actor import Actor, ActorContext, handles_batches
-from .crash import is_crash, unwrap
-from .envelope import Envelope
-from .errors import ActorCrashed, BadReply, OutcomeUnknown, Refusal
-from .runtime import Observer
-from .timers import Timers
+from octavo.actors.core.actor import Actor, ActorContext, handles_batches
+from octavo.actors.core.crash import is_crash, unwrap
+from octavo.actors.core.envelope import Envelope
+from octavo.actors.core.errors import ActorCrashed, BadReply, OutcomeUnknown, Refusal
+from octavo.actors.core.runtime import Observer
+from octavo.actors.core.timers import Timers
 
 if TYPE_CHECKING:
-    from .cell import Cell
+    from octavo.actors.core.cell import Cell
 
 
 class Serving:

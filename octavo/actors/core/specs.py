@@ -7,15 +7,26 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .actor import Actor
-from .backoff import Backoff
-from .bounds import require_positive_count, require_seconds
-from .options import ActorOptions, require_callable, require_instance, require_name
-from .quarantine import QuarantineRule
-from .restart import Intensity, Restart, Strategy, require_restart, require_strategy
+from octavo.actors.core.actor import Actor
+from octavo.actors.core.backoff import Backoff
+from octavo.actors.core.bounds import require_positive_count, require_seconds
+from octavo.actors.core.options import (
+    ActorOptions,
+    require_callable,
+    require_instance,
+    require_name,
+)
+from octavo.actors.core.quarantine import QuarantineRule
+from octavo.actors.core.restart import (
+    Intensity,
+    Restart,
+    Strategy,
+    require_restart,
+    require_strategy,
+)
 
 if TYPE_CHECKING:
-    from .child import WorkerContext
+    from octavo.actors.core.child import WorkerContext
 
 A = TypeVar("A", bound=Actor[Any])
 K = TypeVar("K", bound=Hashable)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .histogram import Histogram
+from octavo.actors.core.histogram import Histogram
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from typing import Any
 
 import trio
 
-from .child import Child, WatchedChild
-from .errors import ActorStopped, NotExecuted, RestartIntensityExceeded
-from .incarnation import Incarnation
-from .restart import RestartWindow, affected, is_restarted
-from .runtime import Runtime
-from .specs import SupervisorSpec
-from .tree import TreeNode
-from .waiting import Group
+from octavo.actors.core.child import Child, WatchedChild
+from octavo.actors.core.errors import ActorStopped, NotExecuted, RestartIntensityExceeded
+from octavo.actors.core.incarnation import Incarnation
+from octavo.actors.core.restart import RestartWindow, affected, is_restarted
+from octavo.actors.core.runtime import Runtime
+from octavo.actors.core.specs import SupervisorSpec
+from octavo.actors.core.tree import TreeNode
+from octavo.actors.core.waiting import Group
 
 
 class Supervision(WatchedChild):

@@ -13,13 +13,13 @@ from typing import Self
 
 import trio
 
-from .branch import Branch
-from .errors import ActorStopped
-from .restart import Intensity, Strategy
-from .runtime import Runtime
-from .specs import SupervisorSpec
-from .supervision import Supervision
-from .tree import TreeNode
+from octavo.actors.core.branch import Branch
+from octavo.actors.core.errors import ActorStopped
+from octavo.actors.core.restart import Intensity, Strategy
+from octavo.actors.core.runtime import Runtime
+from octavo.actors.core.specs import SupervisorSpec
+from octavo.actors.core.supervision import Supervision
+from octavo.actors.core.tree import TreeNode
 
 
 class Supervisor(Branch):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .histogram import HistogramSnapshot
-from .statistics import MailboxStatistics
+from octavo.actors.core.histogram import HistogramSnapshot
+from octavo.actors.core.statistics import MailboxStatistics
 
 Kind = Literal["supervisor", "actor", "worker", "directory", "virtual actor"]
 

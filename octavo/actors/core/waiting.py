@@ -18,8 +18,8 @@ from typing import Any
 
 import trio
 
-from .envelope import Envelope
-from .errors import ActorStopped, AskCycle
+from octavo.actors.core.envelope import Envelope
+from octavo.actors.core.errors import ActorStopped, AskCycle
 
 _current_waiter: ContextVar[Waiter | None] = ContextVar("octavo_actor", default=None)
 """Which actor the running code belongs to: a constant key; the values live in tasks' contexts."""

@@ -6,13 +6,7 @@ Histories: record what clients asked and learnt, then check that one order expla
 from octavo.actors.testing.deterministic import Deadlock, Livelock, Run, Stuck, run_deterministic
 from octavo.actors.testing.entry import Entry, Seen, Status, render_entries
 from octavo.actors.testing.explore import Exploration, explore
-from octavo.actors.testing.faults import (
-    CORE_POINTS,
-    Fault,
-    FaultKind,
-    FaultPlan,
-    InjectedCrash,
-)
+from octavo.actors.testing.faults import CORE_POINTS, Fault, FaultKind, FaultPlan, InjectedCrash
 from octavo.actors.testing.gate import ClockGate
 from octavo.actors.testing.hindsight import settle_unknown
 from octavo.actors.testing.history import History, HistoryError, Invocation
@@ -21,11 +15,7 @@ from octavo.actors.testing.interruption import (
     cancel_at_checkpoint,
     cancel_at_every_checkpoint,
 )
-from octavo.actors.testing.linearizability import (
-    NotLinearizable,
-    SearchLimit,
-    check_linearizable,
-)
+from octavo.actors.testing.linearizability import NotLinearizable, SearchLimit, check_linearizable
 from octavo.actors.testing.model import Model
 from octavo.actors.testing.operations import (
     Commit,

@@ -11,11 +11,11 @@ from quart.typing import ResponseReturnValue
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.pages.register import Registering, add_register_page
-from octavo.http.problems import NotFound, Problem
-from octavo.http.security_headers import PAGE_HEADERS
 from octavo.templates import FOLDER, STYLE_SHEET
 
 API_REFERENCE = "/api/docs"

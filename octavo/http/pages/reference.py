@@ -7,14 +7,14 @@ from typing import NamedTuple, cast
 
 from octavo.http.pages.schema_text import (
     Member,
-    Part,
     Schema,
+    TextPart,
     member,
     members_of,
     shape_of,
     type_of,
 )
-from octavo.http.wire.problem import MEDIA_TYPE
+from octavo.http.server.problem_details import MEDIA_TYPE
 
 _SECURITY = {
     "sessionCookie": "session",
@@ -41,13 +41,13 @@ class Content:
 
     description: str
     media_types: tuple[str, ...]
-    type: tuple[Part, ...]
+    type: tuple[TextPart, ...]
     members: tuple[Member, ...]
     status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusalEntry:
     """A status that refuses, and its codes."""
 
     status: str
@@ -69,7 +69,7 @@ class OperationEntry:
     parameters: tuple[Member, ...]
     body: Content | None
     answers: tuple[Content, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[RefusalEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Shape:
 
     name: str
     description: str
-    type: tuple[Part, ...]
+    type: tuple[TextPart, ...]
     members: tuple[Member, ...]
 
 
@@ -94,7 +94,7 @@ class Reference:
 
 
 def reference(document: Mapping[str, object]) -> Reference:
-    """Answer what the page of ``document``, as `octavo.http.openapi.document` makes it, tells."""
+    """Return the content of the reference page for an OpenAPI ``document``."""
     info = cast("Mapping[str, str]", document["info"])
     components = cast("Mapping[str, Mapping[str, Schema]]", document["components"])
     schemas = components["schemas"]
@@ -143,7 +143,7 @@ def _operation(
         body=None if body is None else _content(body, schemas),
         answers=tuple(each for each in content.values() if MEDIA_TYPE not in each.media_types),
         refusals=tuple(
-            Refusal(status, tuple(_codes(responses[status])))
+            RefusalEntry(status, tuple(_codes(responses[status])))
             for status, each in content.items()
             if MEDIA_TYPE in each.media_types
         ),

@@ -8,8 +8,8 @@ from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
-from octavo.http.handover import tell_refused
-from octavo.http.problems import (
+from octavo.http.contract.application import tell_refused
+from octavo.http.contract.problems import (
     BodyTimeout,
     BodyTooLarge,
     InternalError,
@@ -19,8 +19,8 @@ from octavo.http.problems import (
     Problem,
     UnsupportedMediaType,
 )
-from octavo.http.wire.asgi import Scope
-from octavo.http.wire.problem import MEDIA_TYPE, problem_document
+from octavo.http.server.asgi import Scope
+from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
 
 _BY_STATUS: dict[int, type[Problem]] = {
     kind.status: kind

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from quart import Response, make_response, render_template, request
 from quart_trio import QuartTrio
 
-from octavo.http.problems import Header, InvalidRequest, NotFound, Problem
-from octavo.http.store_problems import store_problem
-from octavo.model.identity_refusal import InvitationUnusable
+from octavo.http.api.store_problems import store_problem
+from octavo.http.contract.problems import Header, InvalidRequest, NotFound, Problem
+from octavo.model.accounts.refusal import InvitationUnusable
 from octavo.store import StoreUnavailable
 
 PATH = "/register"

@@ -12,7 +12,7 @@ _BOUNDS = (("minimum", "maximum", ""), ("minLength", "maxLength", " characters")
 _BOUNDS_OF_ITEMS = ("minItems", "maxItems", " items")
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """A piece of a type: plain words, or the name of a ``shape`` that is shown elsewhere."""
 
     text: str
@@ -24,7 +24,7 @@ class Member:
     """One member of a shape, or one parameter of a request."""
 
     name: str
-    type: tuple[Part, ...]
+    type: tuple[TextPart, ...]
     required: bool
     description: str
     default: str | None = None
@@ -37,7 +37,7 @@ def shape_of(schema: Schema) -> str | None:
     return str(reference).removeprefix(_SHAPES) if reference is not None else None
 
 
-def type_of(schema: Schema) -> tuple[Part, ...]:
+def type_of(schema: Schema) -> tuple[TextPart, ...]:
     """Answer what a value of ``schema`` is."""
     return tuple(_joined(_type(schema)))
 
@@ -63,59 +63,59 @@ def member(
     )
 
 
-def _type(schema: Schema) -> Iterator[Part]:
+def _type(schema: Schema) -> Iterator[TextPart]:
     alternatives = schema.get("anyOf") or schema.get("oneOf")
     shape = shape_of(schema)
     if shape is not None:
-        yield Part(shape, shape=True)
+        yield TextPart(shape, shape=True)
     elif alternatives:
         yield from _alternatives(cast("Sequence[Schema]", alternatives))
     elif "const" in schema:
-        yield Part(json.dumps(schema["const"], ensure_ascii=False))
+        yield TextPart(json.dumps(schema["const"], ensure_ascii=False))
     elif "enum" in schema:
         values = cast("Sequence[object]", schema["enum"])
-        yield Part(" or ".join(json.dumps(value, ensure_ascii=False) for value in values))
+        yield TextPart(" or ".join(json.dumps(value, ensure_ascii=False) for value in values))
     elif schema.get("type") == "array":
         yield from _array(schema)
     elif schema.get("type") == "object":
         yield from _object(schema)
     else:
-        yield Part(_plain(schema))
+        yield TextPart(_plain(schema))
 
 
-def _alternatives(schemas: Sequence[Schema]) -> Iterator[Part]:
+def _alternatives(schemas: Sequence[Schema]) -> Iterator[TextPart]:
     for at, each in enumerate(schemas):
         if at:
-            yield Part(" or ")
+            yield TextPart(" or ")
         yield from _type(each)
 
 
-def _array(schema: Schema) -> Iterator[Part]:
+def _array(schema: Schema) -> Iterator[TextPart]:
     fixed = cast("Sequence[Schema]", schema.get("prefixItems", ()))
     if fixed:
-        yield Part("array of, in order, ")
+        yield TextPart("array of, in order, ")
         for at, each in enumerate(fixed):
             if at:
-                yield Part(", ")
+                yield TextPart(", ")
             yield from _type(each)
     elif "items" in schema:
-        yield Part("array of ")
+        yield TextPart("array of ")
         yield from _type(cast("Schema", schema["items"]))
         bounds = _bound(schema, *_BOUNDS_OF_ITEMS)
         if bounds:
-            yield Part(f" ({bounds})")
+            yield TextPart(f" ({bounds})")
     else:
-        yield Part("array")
+        yield TextPart("array")
 
 
-def _object(schema: Schema) -> Iterator[Part]:
+def _object(schema: Schema) -> Iterator[TextPart]:
     values = schema.get("additionalProperties")
     names = ", ".join(cast("Mapping[str, Schema]", schema.get("properties", {})))
     if isinstance(values, Mapping):
-        yield Part("object of any names, each ")
+        yield TextPart("object of any names, each ")
         yield from _type(values)
     else:
-        yield Part(f"object of {names}" if names else "object")
+        yield TextPart(f"object of {names}" if names else "object")
 
 
 def _plain(schema: Schema) -> str:
@@ -141,7 +141,7 @@ def _bound(schema: Schema, least: str, most: str, unit: str) -> str:
             return f"{low} to {high}{unit}"
 
 
-def _joined(parts: Iterator[Part]) -> Iterator[Part]:
+def _joined(parts: Iterator[TextPart]) -> Iterator[TextPart]:
     """Put neighbouring words together."""
     words = ""
     for part in parts:
@@ -149,8 +149,8 @@ def _joined(parts: Iterator[Part]) -> Iterator[Part]:
             words += part.text
             continue
         if words:
-            yield Part(words)
+            yield TextPart(words)
         yield part
         words = ""
     if words:
-        yield Part(words)
+        yield TextPart(words)

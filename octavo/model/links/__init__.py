@@ -2,8 +2,8 @@
 
 from octavo.model.links.extraction import Link, links_of
 from octavo.model.links.headings import Heading, has_heading, headings_of
+from octavo.model.links.link_rewrite import rewrite_links
 from octavo.model.links.resolution import keys_of_link, keys_of_path, place_rank, places_of, resolve
-from octavo.model.links.rewriting import rewrite_links
 
 __all__ = [
     "Heading",

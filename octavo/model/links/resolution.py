@@ -11,8 +11,8 @@ A key that begins with a slash is a path from the root, any other one a name. Bo
 import unicodedata
 from collections.abc import Callable, Iterable
 
+from octavo.model.files.path import LONGEST_PATH, LONGEST_SEGMENT, NOTE_SUFFIX, path_key
 from octavo.model.links.extraction import LinkKind
-from octavo.model.path import LONGEST_PATH, LONGEST_SEGMENT, NOTE_SUFFIX, path_key
 from octavo.model.stream_safe import stream_safe
 
 Find = Callable[[str], str | None]

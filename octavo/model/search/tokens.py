@@ -4,11 +4,16 @@ A token is a run of letters and digits. Chinese, Japanese and Korean are written
 between words, or with endings that change: a run of them becomes its pairs of characters, each
 overlapping the next, and its last character. So any part of a run is found: by the pairs that it
 has itself, and a single character as the beginning of a pair.
+
+What tells the tokens of one workspace from those of another, in an index that holds both.
 """
 
+import hashlib
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
-from octavo.model.path import NOTE_SUFFIX
+from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.search.folding import folded
 
 LONGEST_TOKEN = 64
@@ -56,3 +61,26 @@ def pairs_of(run: str, *, ended: bool = True) -> list[str]:
     """Answer the tokens of an East Asian run; without the last when it may go on."""
     pairs = [run[at : at + 2] for at in range(len(run) - 1)]
     return [*pairs, run[-1]] if ended or not pairs else pairs
+
+
+_LENGTH = 5
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@lru_cache(maxsize=1024)
+def tag_of(workspace_id: str) -> str:
+    """Answer what stands before each token of a workspace: five letters and digits.
+
+    Two workspaces may have one tag: whoever searches looks at the workspace of what it finds, too.
+    """
+    number = int.from_bytes(hashlib.blake2b(workspace_id.encode(), digest_size=8).digest())
+    tag = ""
+    for _ in range(_LENGTH):
+        number, digit = divmod(number, len(_DIGITS))
+        tag += _DIGITS[digit]
+    return tag
+
+
+def tagged(tag: str, tokens: Sequence[str]) -> str:
+    """Answer ``tokens``, each behind the tag, with spaces between them."""
+    return tag + f" {tag}".join(tokens) if tokens else ""

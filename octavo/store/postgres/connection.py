@@ -15,8 +15,8 @@ IDLE_SECONDS = 60.0
 Notified = Callable[[object, int, str, str], None]
 
 
-class Connection(Protocol):
-    """What is used of ``asyncpg.Connection``; its methods are awaited in asyncio."""
+class PooledConnection(Protocol):
+    """What is used of ``asyncpg.PooledConnection``; its methods are awaited in asyncio."""
 
     def fetch(self, sql: str, *arguments: object) -> Awaitable[Sequence[Any]]:
         """Answer every row."""
@@ -46,7 +46,7 @@ class Connection(Protocol):
         """Say goodbye."""
 
 
-async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> Connection:
+async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> PooledConnection:
     """Open a connection; in asyncio. Raises what asyncpg raises.
 
     ``statement_seconds`` is how long a statement may take, 0 for as long as it wants.
@@ -62,7 +62,7 @@ async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> 
             "timezone": "UTC",
         },
     )
-    return cast(Connection, connection)
+    return cast(PooledConnection, connection)
 
 
 class Connections:
@@ -70,9 +70,9 @@ class Connections:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._idle: list[Connection] = []
+        self._idle: list[PooledConnection] = []
 
-    async def take(self) -> tuple[Connection, bool]:
+    async def take(self) -> tuple[PooledConnection, bool]:
         """Answer a connection, and whether it was used before; in asyncio."""
         while self._idle:
             connection = self._idle.pop()
@@ -80,7 +80,7 @@ class Connections:
                 return connection, True
         return await connect(self._url), False
 
-    def give_back(self, connection: Connection) -> None:
+    def give_back(self, connection: PooledConnection) -> None:
         """Keep a connection that is in no transaction."""
         if not connection.is_closed():
             self._idle.append(connection)

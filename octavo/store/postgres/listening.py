@@ -10,7 +10,7 @@ import trio
 
 from octavo.store.errors import StoreUnavailable
 from octavo.store.postgres.bridge import Bridge
-from octavo.store.postgres.connection import Connection, connect
+from octavo.store.postgres.connection import PooledConnection, connect
 from octavo.store.postgres.failures import FAILURES, opening_failure
 from octavo.store.postgres.ungrouped import ungrouped
 
@@ -110,7 +110,7 @@ class _Ear:
         self._url = url
         self._channel = channel
         self._messages = messages
-        self._connection: Connection | None = None
+        self._connection: PooledConnection | None = None
         self._gone = trio.Event()
 
     async def open(self) -> None:

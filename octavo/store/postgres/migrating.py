@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from octavo.store.errors import StoreError
 from octavo.store.migrations import APPLIED, RECORD, RECORD_ONE, Migration, pending
-from octavo.store.postgres.connection import Connection
+from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES, opening_failure
 
 # Any number that nobody else takes: "octavo" in ASCII.
@@ -19,7 +19,7 @@ def collated(sql: str) -> str:
     return _TEXT.sub(lambda found: 'TEXT COLLATE "C"' if found[0] == "TEXT" else found[0], sql)
 
 
-async def migrate(connection: Connection, known: Sequence[Migration]) -> int:
+async def migrate(connection: PooledConnection, known: Sequence[Migration]) -> int:
     """Bring the database to the newest version, and answer that; in asyncio.
 
     Each migration is a transaction of its own. A lock is held meanwhile: of two processes that
@@ -48,16 +48,16 @@ async def migrate(connection: Connection, known: Sequence[Migration]) -> int:
     return len(known)
 
 
-async def _has_record(connection: Connection) -> bool:
+async def _has_record(connection: PooledConnection) -> bool:
     row = await connection.fetchrow("SELECT to_regclass('migrations') IS NOT NULL")
     return bool(row[0])
 
 
-async def _applied(connection: Connection) -> dict[int, str]:
+async def _applied(connection: PooledConnection) -> dict[int, str]:
     return dict([tuple(row) for row in await connection.fetch(APPLIED)])
 
 
-async def _apply(connection: Connection, migration: Migration) -> None:
+async def _apply(connection: PooledConnection, migration: Migration) -> None:
     await connection.execute("BEGIN")
     try:
         await connection.execute(collated(migration.sql))

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from octavo.model.search import MOST_TOKENS, Clause
-from octavo.model.search.tags import tag_of
-from octavo.model.search.tokens import name_tokens, tokens_of
+from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store.transaction import Matching, Value
 
 NUMBERS = "SELECT nextval('search_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"

@@ -11,7 +11,7 @@ from octavo.store.errors import StatementInvalid, StoreUnavailable
 from octavo.store.migrations import NEWEST, shipped
 from octavo.store.postgres.attempts import pause_before
 from octavo.store.postgres.bridge import Bridge, open_bridge
-from octavo.store.postgres.connection import Connection, Connections, connect
+from octavo.store.postgres.connection import Connections, PooledConnection, connect
 from octavo.store.postgres.failures import (
     FAILURES,
     Conflict,
@@ -153,7 +153,7 @@ class PostgresStore:
                 connection.terminate()
         return result
 
-    async def _connect(self) -> tuple[Connection, bool]:
+    async def _connect(self) -> tuple[PooledConnection, bool]:
         try:
             return await self._connections.take()
         except FAILURES as error:
@@ -187,7 +187,7 @@ class PostgresStore:
         await self._connections.close(CLOSE_SECONDS)
 
 
-async def _roll_back(connection: Connection) -> bool:
+async def _roll_back(connection: PooledConnection) -> bool:
     """Answer whether the connection is of use afterwards."""
     try:
         async with asyncio.timeout(ROLLBACK_SECONDS):

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from octavo.model.search.tags import tag_of
+from octavo.model.search.tokens import tag_of
 from octavo.store.errors import StoreError
-from octavo.store.postgres.connection import Connection
+from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES, failure
 from octavo.store.postgres.search import (
     BY_INDEX,
@@ -36,7 +36,7 @@ class PostgresTransaction:
 
     __slots__ = ("_connection", "_reading", "failure")
 
-    def __init__(self, connection: Connection, *, reading: bool) -> None:
+    def __init__(self, connection: PooledConnection, *, reading: bool) -> None:
         self._connection = connection
         self._reading = reading
         self.failure: StoreError | None = None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from octavo.model.account import Account
-from octavo.model.address import Address
+from octavo.model.accounts.account import Account
+from octavo.model.accounts.address import Address
 from octavo.model.identity import AccountId
 from octavo.store.transaction import Row, Script, Transaction
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from octavo.model.api_key import KeyId
-from octavo.model.session import SessionId
+from octavo.model.accounts.api_key import KeyId
+from octavo.model.accounts.session import SessionId
 from octavo.store.transaction import Script, Transaction
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.model.feed import page_end
+from octavo.model.files.feed import page_end
+from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, WorkspaceId
-from octavo.model.revision import Revision
 from octavo.store.scripts.indexing import index_links
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.rows import COLUMNS, COUNT, revision_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from octavo.model.document import KeptDocument
+from octavo.model.documents.document import KeptDocument
+from octavo.model.files.plan import Plan
 from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
-from octavo.model.plan import Plan
 from octavo.store.scripts.announcing import announce
 from octavo.store.scripts.indexing import index_changes
 from octavo.store.scripts.naming import fetch_named

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.model.document import KeptDocument
+from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.initial_document import initial
 from octavo.model.identity import ContentId, Epoch, FileId, Position, WorkspaceId
-from octavo.model.initial_document import initial
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.transaction import Row, Script, Transaction
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from octavo.model.feed import page_end
+from octavo.model.files.feed import page_end
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.files import StoredFile

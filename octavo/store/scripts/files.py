@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from octavo.model.document import KeptDocument
+from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.initial_document import initial
+from octavo.model.files.revision import Revision
 from octavo.model.identity import Epoch, FileId, Position, RevisionId, WorkspaceId
-from octavo.model.initial_document import initial
 from octavo.model.refusal import TooManyFiles
-from octavo.model.revision import Revision
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.rows import COUNT, columns_of, revision_of
 from octavo.store.transaction import Row, Script, Transaction

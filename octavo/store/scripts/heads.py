@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from octavo.model.files.revision import Revision
 from octavo.model.identity import Position, WorkspaceId
-from octavo.model.revision import Revision
 from octavo.store.scripts.rows import COLUMNS, revision_of
 from octavo.store.transaction import Script, Transaction
 

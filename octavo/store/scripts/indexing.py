@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from octavo.model.batch import portions
+from octavo.model.files.batch import portions
+from octavo.model.files.plan import Change
+from octavo.model.files.revision import Revision
 from octavo.model.identity import ContentId, FileId, WorkspaceId
-from octavo.model.plan import Change
-from octavo.model.revision import Revision
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.taking_in import Known, Work, forget, take_in
 from octavo.store.scripts.wording import drop_purged, drop_some_words, erase_later

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from octavo.model.account import Account
-from octavo.model.identity_refusal import AddressTaken, InvitationUnusable
-from octavo.model.invitation import Invitation
-from octavo.model.session import Session
+from octavo.model.accounts.account import Account
+from octavo.model.accounts.invitation import Invitation
+from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
+from octavo.model.accounts.session import Session
 from octavo.store.scripts import accounts, sessions
 from octavo.store.transaction import Row, Script, Transaction
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from octavo.model.feed import page_end
+from octavo.model.files.feed import page_end
+from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
-from octavo.model.path import NOTE_SUFFIX
 from octavo.store.scripts.link_rows import read_rank, stored_key, stored_links
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.transaction import Row, Script, Transaction

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from octavo.model.changeset import Outcome
+from octavo.model.files.changeset import Outcome
+from octavo.model.files.receipt import FileOutcome, Receipt
+from octavo.model.files.revision import Revision
 from octavo.model.identity import Digest, MutationId, Position, WorkspaceId
-from octavo.model.receipt import FileOutcome, Receipt
-from octavo.model.revision import Revision
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.rows import COLUMNS, revision_of
 from octavo.store.transaction import Script, Transaction

@@ -1,6 +1,6 @@
 """Revisions as rows: the columns that the tables ``files`` and ``revisions`` have alike."""
 
-from octavo.model.revision import Revision
+from octavo.model.files.revision import Revision
 from octavo.store.transaction import Row, Value
 
 COLUMNS = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from octavo.model.account import Account
+from octavo.model.accounts.account import Account
+from octavo.model.accounts.refusal import CredentialRefused
+from octavo.model.accounts.session import Session, SessionId
 from octavo.model.identity import AccountId
-from octavo.model.identity_refusal import CredentialRefused
-from octavo.model.session import Session, SessionId
 from octavo.store.scripts import accounts
 from octavo.store.transaction import Row, Script, Transaction
 

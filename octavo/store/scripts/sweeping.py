@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from octavo.model.feed import page_end
+from octavo.model.files.feed import page_end
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.indexing import forget_some
 from octavo.store.scripts.wording import erase_later

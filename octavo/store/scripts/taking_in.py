@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from octavo.model.files.revision import Revision
 from octavo.model.identity import ContentId, FileId, WorkspaceId
 from octavo.model.links import keys_of_path
-from octavo.model.revision import Revision
 from octavo.model.search import title_of
 from octavo.store.scripts.link_rows import (
     LinkRow,

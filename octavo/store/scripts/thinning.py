@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from octavo.model.feed import page_end
+from octavo.model.files.feed import page_end
+from octavo.model.files.retention import Aged, Retention, thinned
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
-from octavo.model.retention import Aged, Retention, thinned
 from octavo.store.transaction import Script, Transaction
 
 MOST_ROWS = 500

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, WorkspaceId
-from octavo.model.revision import Revision
 from octavo.store.scripts.naming import fetch_named
 from octavo.store.scripts.taking_in import each_row, stored_title
 from octavo.store.transaction import IndexedNote, Script, Transaction, Value

@@ -9,8 +9,7 @@ then what it leaves behind stands under a number that no note has, and is not fo
 """
 
 from octavo.model.search import Clause
-from octavo.model.search.tags import tag_of, tagged
-from octavo.model.search.tokens import name_tokens, tokens_of
+from octavo.model.search.tokens import name_tokens, tag_of, tagged, tokens_of
 from octavo.store.transaction import IndexedNote, Matching, Value
 
 NUMBER = "UPDATE search_numbers SET last = last + ?1 RETURNING last"

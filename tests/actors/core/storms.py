@@ -41,8 +41,7 @@ from octavo.actors.testing import (
     current_schedule,
     scenario_random,
 )
-
-from .actors import Recorder
+from tests.actors.core.actors import Recorder
 
 PATIENT = Intensity(restarts=1000, period=1)
 AT_ONCE = Backoff(first=0, jitter=0)

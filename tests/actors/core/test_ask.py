@@ -23,8 +23,7 @@ from octavo.actors.core import (
     Runtime,
     Supervisor,
 )
-
-from .actors import (
+from tests.actors.core.actors import (
     Add,
     Counter,
     CounterMessage,

@@ -16,8 +16,7 @@ from octavo.actors.core import (
     Runtime,
     Supervisor,
 )
-
-from .actors import Ledger, Put, Recorder, Spoil, TooBad
+from tests.actors.core.actors import Ledger, Put, Recorder, Spoil, TooBad
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 

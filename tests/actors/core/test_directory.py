@@ -22,8 +22,7 @@ from octavo.actors.core import (
     StopReason,
     Supervisor,
 )
-
-from .actors import Add, Counter, CounterMessage, Crash, Nap, Note, Recorder, Words
+from tests.actors.core.actors import Add, Counter, CounterMessage, Crash, Nap, Note, Recorder, Words
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 

@@ -21,8 +21,7 @@ from octavo.actors.core import (
     WorkerContext,
     WorkerSpec,
 )
-
-from .actors import Add, Counter, Crash, Recorder
+from tests.actors.core.actors import Add, Counter, Crash, Recorder
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 

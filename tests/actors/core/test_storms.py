@@ -19,8 +19,7 @@ from octavo.actors.core.mailbox import Mailbox
 from octavo.actors.core.resident import Resident
 from octavo.actors.testing import Deadlock, ScheduleFailure, explore
 from octavo.actors.testing.plugin import Explore
-
-from .storms import (
+from tests.actors.core.storms import (
     AT_ONCE,
     STORMS,
     Do,

@@ -29,8 +29,7 @@ from octavo.actors.core import (
     WorkerSpec,
 )
 from octavo.actors.testing import scenario_random
-
-from .actors import Add, Counter, Crash, Nap, Note, Recorder, Relay, Words
+from tests.actors.core.actors import Add, Counter, Crash, Nap, Note, Recorder, Relay, Words
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 

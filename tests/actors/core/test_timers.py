@@ -19,8 +19,7 @@ from octavo.actors.core import (
     Supervisor,
     Timer,
 )
-
-from .actors import Recorder
+from tests.actors.core.actors import Recorder
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 

@@ -19,8 +19,7 @@ from octavo.actors.core import (
     WorkerSpec,
     render_tree,
 )
-
-from .actors import Add, Counter, Crash, Nap, Recorder, Refuse, TooBad
+from tests.actors.core.actors import Add, Counter, Crash, Nap, Recorder, Refuse, TooBad
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 

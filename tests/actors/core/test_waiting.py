@@ -23,8 +23,7 @@ from octavo.actors.core import (
     Runtime,
     Supervisor,
 )
-
-from .actors import Recorder
+from tests.actors.core.actors import Recorder
 
 pytestmark = pytest.mark.explore(schedules=50, early_time=False)
 

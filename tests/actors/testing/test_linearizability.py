@@ -8,11 +8,7 @@ from hypothesis import strategies as st
 
 from octavo.actors.testing.entry import Entry, Seen, Status
 from octavo.actors.testing.history import History
-from octavo.actors.testing.linearizability import (
-    NotLinearizable,
-    SearchLimit,
-    check_linearizable,
-)
+from octavo.actors.testing.linearizability import NotLinearizable, SearchLimit, check_linearizable
 from octavo.actors.testing.model import Model
 from octavo.actors.testing.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
 from octavo.actors.testing.register_model import RegisterModel, RegisterState

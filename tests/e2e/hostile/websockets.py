@@ -6,8 +6,8 @@ import random
 from tests.e2e.hostile.requests import Surroundings
 from tests.e2e.hostile.values import VALUES
 from tests.e2e.listening import HANDSHAKE
-from tests.wire.mutation import mutate
-from tests.ws.peer import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, frame
+from tests.fakes.request_mutation import mutate
+from tests.fakes.websocket_peer import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, frame
 
 
 def session(around: Surroundings, chance: random.Random) -> bytes:

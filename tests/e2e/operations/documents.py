@@ -10,7 +10,7 @@ from tests.e2e.operations.cases import leads
 from tests.e2e.operations.changesets import create, guarded
 from tests.e2e.operations.files import restore, update
 from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
-from tests.yjs_device import Device
+from tests.fakes.yjs_device import Device
 
 DEEP = "> " * 100 + "deep"
 """More quotes within each other than any note may have."""

@@ -2,14 +2,21 @@
 
 import pytest
 
-from octavo.http.contract import contract_of
-from octavo.http.openapi import document
-from octavo.http.operation import Operation
-from octavo.http.operations.service import ServiceOperations
-from octavo.http.pages.reference import OperationEntry, Reference, Refusal, Span, reference, spans
-from octavo.http.pages.schema_text import Part
-from octavo.http.possible import possible_problems
-from tests.http.shelf import ShelfOperations
+from octavo.http.api.service import ServiceOperations
+from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.openapi import document
+from octavo.http.contract.operation import Operation
+from octavo.http.pages.reference import (
+    OperationEntry,
+    Reference,
+    RefusalEntry,
+    Span,
+    reference,
+    spans,
+)
+from octavo.http.pages.schema_text import TextPart
+from tests.fakes.example_contract import ShelfOperations
 
 GROUPS = [ServiceOperations, ShelfOperations]
 
@@ -52,7 +59,7 @@ def test_operation_tells_body_and_answers_with_their_members() -> None:
     found = entry("putNote")
     assert found.body is not None
     assert found.body.media_types == ("application/json",)
-    assert found.body.type == (Part("NoteInput", shape=True),)
+    assert found.body.type == (TextPart("NoteInput", shape=True),)
     assert [each.name for each in found.body.members] == ["text"]
     assert "100 bytes" in found.body.description
     shown = [(each.status, [m.name for m in each.members]) for each in found.answers]
@@ -71,7 +78,7 @@ def test_operation_lists_its_refusals(declared: Operation) -> None:
 
 
 def test_refusals_of_one_status_stand_together() -> None:
-    assert Refusal("401", ("key_refused", "not_signed_in")) in entry("getShelf").refusals
+    assert RefusalEntry("401", ("key_refused", "not_signed_in")) in entry("getShelf").refusals
 
 
 def test_shapes_are_those_of_the_document_in_order() -> None:
@@ -86,7 +93,7 @@ def test_shape_that_is_no_object_has_its_type() -> None:
     described = document(GROUPS, title="Octavo", version="0.1.0")
     components = {"schemas": {"Colour": {"enum": ["red"]}}}
     [shape] = reference({**described, "components": components, "paths": {}}).shapes
-    assert (shape.type, shape.members) == ((Part('"red"'),), ())
+    assert (shape.type, shape.members) == ((TextPart('"red"'),), ())
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 from quart_trio import QuartTrio
 
+from octavo.http.contract.problems import Header, InvalidRequest, NotFound
 from octavo.http.pages import pages
 from octavo.http.pages.register import Registering
-from octavo.http.problems import Header, InvalidRequest, NotFound
 from octavo.store import StoreUnavailable
 
 GIVEN = {

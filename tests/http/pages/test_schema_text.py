@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.http.pages.schema_text import Member, Part, Schema, member, members_of, type_of
+from octavo.http.pages.schema_text import Member, Schema, TextPart, member, members_of, type_of
 
 
 def words(schema: Schema) -> str:
@@ -58,7 +58,7 @@ def test_type_is_told_on_one_line(schema: Schema, expected: str) -> None:
 
 def test_type_keeps_neighbouring_words_together() -> None:
     schema = {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}
-    assert type_of(schema) == (Part("array of string or null"),)
+    assert type_of(schema) == (TextPart("array of string or null"),)
 
 
 def test_members_have_their_type_their_words_and_whether_they_are_required() -> None:
@@ -71,14 +71,14 @@ def test_members_have_their_type_their_words_and_whether_they_are_required() -> 
         },
     }
     assert members_of(schema) == (
-        Member("text", (Part("string"),), True, "The text."),
-        Member("limit", (Part("integer"),), False, "", "100"),
+        Member("text", (TextPart("string"),), True, "The text."),
+        Member("limit", (TextPart("integer"),), False, "", "100"),
     )
 
 
 def test_member_of_a_request_has_its_place_and_its_own_words() -> None:
     found = member("id", {"type": "string"}, required=True, description="Which.", place="path")
-    assert found == Member("id", (Part("string"),), True, "Which.", None, "path")
+    assert found == Member("id", (TextPart("string"),), True, "Which.", None, "path")
 
 
 def test_schema_that_is_no_object_has_no_members() -> None:

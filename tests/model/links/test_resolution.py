@@ -4,11 +4,11 @@ import unicodedata
 
 import pytest
 
+from octavo.model.files.path import LONGEST_SEGMENT, check_path
 from octavo.model.links import keys_of_link, places_of, resolve
 from octavo.model.links.extraction import LinkKind
 from octavo.model.links.resolution import LONGEST_TARGET, MOST_MARKS_OF_NAME
-from octavo.model.path import LONGEST_SEGMENT, check_path
-from tests.model.normalizing import watch
+from tests.fakes.normalization import watch
 
 PLACES = places_of(
     [

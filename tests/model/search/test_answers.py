@@ -19,7 +19,7 @@ from octavo.model.search import (
 from octavo.model.search.folding import folded
 from octavo.model.search.hits import Finder
 from octavo.model.stream_safe import MOST_MARKS
-from tests.model.normalizing import watch
+from tests.fakes.normalization import watch
 
 GRAVE, BELOW = "\u0300", "\u0316"
 FILLER = "Other words stand here, and go on for a while. " * 10

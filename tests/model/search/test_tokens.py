@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from octavo.model.search import tokens_of
 from octavo.model.search.folding import MOST_CHARACTERS, folded, folded_in_place
 from octavo.model.stream_safe import MOST_MARKS
-from tests.model.normalizing import watch
+from tests.fakes.normalization import watch
 
 
 @pytest.mark.parametrize(

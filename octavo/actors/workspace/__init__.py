@@ -1,0 +1,1 @@
+"""The workspace actor: its messages, its planning, and the documents it works on."""

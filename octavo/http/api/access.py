@@ -1,0 +1,84 @@
+"""Who may do what in a workspace."""
+
+import trio
+
+from octavo.accounts.caller import Caller
+from octavo.http.contract.call import Call
+from octavo.http.contract.problems import Forbidden, NotFound
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.workspace import Right, Role, Workspace, grants
+from octavo.store import Store
+from octavo.store.scripts.workspaces import role_of, seen_by
+
+_NEEDED: dict[Right, str] = {
+    "read": "a member",
+    "write": "an editor",
+    "manage": "an administrator",
+    "own": "the owner",
+}
+
+
+class Access:
+    """Judges members by their roles.
+
+    A workspace that an account does not belong to is not there for it: 404, never 403.
+
+    Args:
+        store: where members are kept.
+        fresh: seconds that a member who was found is not looked up again. Whoever changes members
+            says so to `forget`; where other processes do, it is 0, and each request looks.
+        most: workspaces whose members are remembered.
+    """
+
+    def __init__(self, store: Store, *, fresh: float = 0.0, most: int = 10_000) -> None:
+        self._store = store
+        self._fresh = fresh
+        self._most = most
+        self._members: dict[WorkspaceId, dict[AccountId, tuple[Role, float]]] = {}
+        # How often something was forgotten: what was read before that is not remembered.
+        self._generation = 0
+
+    async def role(self, workspace_id: WorkspaceId, account_id: AccountId) -> Role | None:
+        """Answer the role of an account; None when it does not belong to the workspace."""
+        members = self._members.get(workspace_id)
+        if members is not None:
+            known = members.get(account_id)
+            if known is not None and known[1] > trio.current_time():
+                return known[0]
+        generation = self._generation
+        role = await self._store.read(role_of(workspace_id, account_id))
+        if role is not None and self._fresh > 0 and generation == self._generation:
+            self._remember(workspace_id, account_id, role)
+        return role
+
+    def forget(self, workspace_id: WorkspaceId) -> None:
+        """Look the members of the workspace up anew from now on.
+
+        To be called once it is kept that somebody's role changed or ended.
+        """
+        self._generation += 1
+        self._members.pop(workspace_id, None)
+
+    def _remember(self, workspace_id: WorkspaceId, account_id: AccountId, role: Role) -> None:
+        if workspace_id not in self._members and len(self._members) >= self._most:
+            del self._members[next(iter(self._members))]
+        until = trio.current_time() + self._fresh
+        self._members.setdefault(workspace_id, {})[account_id] = (role, until)
+
+    async def require(self, call: Call, workspace_id: WorkspaceId, right: Right) -> Caller:
+        """Answer who calls, a member who has ``right``; raises `NotFound` and `Forbidden`."""
+        caller = call.principal_as(Caller)
+        role = await self.role(workspace_id, caller.account_id)
+        if role is None:
+            raise NotFound
+        if not grants(role, right):
+            raise Forbidden(f"Your role here is {role}: this takes {_NEEDED[right]} or more.")
+        return caller
+
+    async def seen(self, call: Call, workspace_id: WorkspaceId) -> Workspace:
+        """Answer the workspace as the caller sees it; raises `NotFound`."""
+        account_id = call.principal_as(Caller).account_id
+        found = await self._store.read(seen_by(workspace_id, account_id))
+        if found is None:
+            raise NotFound
+        return found

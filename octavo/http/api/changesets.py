@@ -1,0 +1,238 @@
+"""Changesets: many changes at once, all of them or none, and what came of them."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, assert_never
+from uuid import UUID
+
+from pydantic import FailFast, Field, field_validator
+from pydantic_core import MISSING
+
+from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.file_problems import OF_CHANGES, FilePurged, TooManyFiles
+from octavo.http.api.file_schemas import ChangesetResultSchema, changeset_result
+from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE, text_of
+from octavo.http.api.revision_texts import RevisionTexts
+from octavo.http.api.sync import SyncProtocol, UnsupportedProtocol, check_protocol
+from octavo.http.api.workspaces import WorkspacePath
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model.files.changeset import (
+    MOST_OPERATIONS,
+    Create,
+    Delete,
+    Operation,
+    Purge,
+    Restore,
+    Save,
+    Update,
+    first_repeated,
+)
+from octavo.model.files.content import NoteText
+from octavo.model.identity import Epoch, FileId, MutationId, RevisionId, WorkspaceId
+from octavo.store import Store
+from octavo.store.scripts.receipts import receipts
+
+
+class _Single(ContractModel):
+    file_id: Identifier
+
+
+class _Guarded(_Single):
+    if_match: Identifier
+    """The revision that is the head as far as the client knows."""
+
+
+class CreateOperation(_Single):
+    """Make a note."""
+
+    op: Literal["create"]
+    path: str
+    text: str
+
+
+class UpdateOperation(_Guarded):
+    """Give a file new text, a new path, or both."""
+
+    op: Literal["update"]
+    text: str | MISSING = MISSING
+    path: str | MISSING = MISSING
+    rewrite_links: bool = False
+    """With a path: every note that links to the file is changed in the same changeset, and so are
+    the file's own links, so that all of them lead where they led. Those notes stand behind the
+    operations in the answer."""
+
+
+class SaveOperation(_Single):
+    """Merge an update into the document of a note."""
+
+    op: Literal["save"]
+    epoch: Identifier
+    """The generation of the document that the update is for."""
+    update: GivenBytes
+    """A Yjs update, version 1."""
+
+
+class DeleteOperation(_Guarded):
+    """Delete a file."""
+
+    op: Literal["delete"]
+
+
+class RestoreOperation(_Guarded):
+    """Bring a deleted file back, or an earlier text."""
+
+    op: Literal["restore"]
+    path: str | MISSING = MISSING
+    revision_id: Identifier | MISSING = MISSING
+    """A revision of the file whose text it gets back; a live note can be given one, too."""
+
+
+class PurgeOperation(_Single):
+    """Destroy what a deleted file held."""
+
+    op: Literal["purge"]
+
+
+AnyOperation = Annotated[
+    CreateOperation
+    | UpdateOperation
+    | SaveOperation
+    | DeleteOperation
+    | RestoreOperation
+    | PurgeOperation,
+    Field(discriminator="op"),
+]
+
+
+class ChangesetInput(ContractModel):
+    """Changes of different files, to be accepted together."""
+
+    mutation_id: Identifier
+    """Sent again, the changeset has one effect and one answer."""
+    operations: Annotated[list[AnyOperation], Field(min_length=1), FailFast()]
+    """At most 500, each on another file. They are judged by the tree that they make together."""
+
+    @field_validator("operations", mode="before")
+    @classmethod
+    def _few(cls, given: object) -> object:
+        # Before any of them is looked at: many take long.
+        if isinstance(given, list) and len(given) > MOST_OPERATIONS:
+            raise TooManyFiles(
+                f"The changeset has {len(given)} operations: {MOST_OPERATIONS} are taken at most."
+            )
+        return given
+
+
+class MutationPath(WorkspacePath):
+    """One changeset of a workspace."""
+
+    mutation_id: UUID
+
+
+class ChangesetOperations:
+    """Changesets and their receipts."""
+
+    def __init__(self, pushing: ChangesetSubmitter, store: Store) -> None:
+        self._pushing = pushing
+        self._store = store
+        self._texts = RevisionTexts(store, pushing.access)
+
+    @operation(
+        id="pushChangeset",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/changesets",
+        tag="files",
+        summary="Make many changes at once, all of them or none",
+        security=Security.SESSION_OR_KEY,
+        problems=(*OF_CHANGES, TooManyFiles, UnsupportedProtocol),
+        body=json_body(ChangesetInput, limit=LONGEST_CHANGE),
+        must_answer=True,
+    )
+    async def push_changeset(
+        self, call: Call, path: WorkspacePath, headers: SyncProtocol, body: ChangesetInput
+    ) -> ChangesetResultSchema:
+        """Push a changeset."""
+        check_protocol(headers)
+        idle = [
+            (f"/operations/{index}", "Give text, path, or both.")
+            for index, each in enumerate(body.operations)
+            if isinstance(each, UpdateOperation) and each.text is MISSING and each.path is MISSING
+        ]
+        idle += [
+            (f"/operations/{index}/rewriteLinks", LINKS_WITHOUT_PATH)
+            for index, each in enumerate(body.operations)
+            if isinstance(each, UpdateOperation) and each.rewrite_links and each.path is MISSING
+        ]
+        if idle:
+            raise InvalidRequest(errors=idle)
+        named = {
+            FileId(each.file_id): RevisionId(each.revision_id)
+            for each in body.operations
+            if isinstance(each, RestoreOperation) and each.revision_id is not MISSING
+        }
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        try:
+            texts = await self._texts.contents(call, workspace_id, named)
+        except (FilePurged, InvalidRequest, TooManyFiles):
+            operations = tuple(_operation(each, {}) for each in body.operations)
+            before = await self._texts.accepted_before(workspace_id, body.mutation_id, operations)
+            if before is None:
+                raise
+            return changeset_result(before)
+        operations = tuple(_operation(each, texts) for each in body.operations)
+        repeated = first_repeated(operations)
+        if repeated is not None:
+            told = "Another operation of this changeset is on the same file: put them into one."
+            raise InvalidRequest(errors=[(f"/operations/{repeated}/fileId", told)])
+        receipt = await self._pushing.push(
+            call, str(path.workspace_id), operations, body.mutation_id
+        )
+        return changeset_result(receipt)
+
+    @operation(
+        id="getReceipt",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/receipts/{mutationId}",
+        tag="files",
+        summary="What came of a change that was sent",
+        description="404: no such change was accepted, so far.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResultSchema:
+        """Answer a receipt."""
+        workspace_id, mutation_id = (
+            WorkspaceId(str(path.workspace_id)),
+            MutationId(str(path.mutation_id)),
+        )
+        await self._pushing.access.require(call, workspace_id, "read")
+        found = await self._store.read_much(receipts(workspace_id, [mutation_id]))
+        if mutation_id not in found:
+            raise NotFound
+        return changeset_result(found[mutation_id])
+
+
+def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> Operation:
+    file_id = FileId(given.file_id)
+    match given:
+        case CreateOperation():
+            return Create(file_id, given.path, text_of(given.text, file_id))
+        case UpdateOperation():
+            text = None if given.text is MISSING else text_of(given.text, file_id)
+            path = None if given.path is MISSING else given.path
+            return Update(file_id, frozenset({given.if_match}), text, path, given.rewrite_links)
+        case SaveOperation():
+            return Save(file_id, Epoch(given.epoch), given.update)
+        case DeleteOperation():
+            return Delete(file_id, frozenset({given.if_match}))
+        case RestoreOperation():
+            path = None if given.path is MISSING else given.path
+            name = None if given.revision_id is MISSING else RevisionId(given.revision_id)
+            return Restore(file_id, frozenset({given.if_match}), path, texts.get(file_id), name)
+        case PurgeOperation():
+            return Purge(file_id)
+        case _:
+            assert_never(given)

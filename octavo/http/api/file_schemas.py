@@ -1,0 +1,243 @@
+"""Files as the contract shows them: revisions, changes, whole files, entries of the feed."""
+
+from typing import Literal, cast
+
+from pydantic_core import MISSING
+
+from octavo.http.contract.contract_model import (
+    Base64,
+    ContractModel,
+    Identifier,
+    Timestamp,
+    base64_of,
+    timestamp,
+)
+from octavo.model.documents.document import DocumentUpdate, KeptDocument
+from octavo.model.files.changeset import Outcome
+from octavo.model.files.path import Kind
+from octavo.model.files.receipt import FileOutcome, Receipt
+from octavo.model.files.revision import Origin, Revision, State
+from octavo.model.identity import FileId, MutationId, WorkspaceId
+from octavo.store.scripts.files import StoredFile
+
+
+class RevisionDocument(ContractModel):
+    """One revision of a file; it never changes."""
+
+    id: Identifier
+    file_id: Identifier
+    position: int
+    """Place of its changeset in the order of the workspace."""
+    kind: Kind
+    path: str | None
+    """Null for a purged file."""
+    digest: str | None
+    """SHA-256 of the content, in hexadecimal; null for a purged file."""
+    size: int
+    """Of the content, in bytes."""
+    media_type: str | None
+    author: Identifier
+    """Id of the account that made it."""
+    created_at: Timestamp
+    mutation_id: Identifier
+    origin: Origin
+    """By which way it came: a device that is signed in, a personal API key, or another."""
+
+
+class FileChangeSchema(ContractModel):
+    """What became of one file."""
+
+    file_id: Identifier
+    outcome: Outcome
+    revision: RevisionDocument
+    """The accepted head; it carries no text."""
+    position: int
+    path: str | None
+
+
+class ChangesetResultSchema(ContractModel):
+    """What became of a changeset."""
+
+    mutation_id: Identifier
+    position: int
+    """Its place in the order of the workspace; when it changed nothing, that of the last one."""
+    changes: list[FileChangeSchema]
+
+
+class NoteDocumentSchema(ContractModel):
+    """The document of a note: a Yjs document whose one text is named ``text``."""
+
+    epoch: Identifier
+    """Its generation. Updates of one generation are of no use to another."""
+    state: Base64
+    """A Yjs update (version 1) that makes the whole document."""
+    state_vector: Base64
+    """How much of each client's work is in it."""
+
+
+class NoteSaveSchema(FileChangeSchema):
+    """What became of a save, and what the device lacks."""
+
+    outcome: Literal["merged", "unchanged"]
+    """``unchanged``: the document had all of it."""
+    epoch: Identifier
+    """The generation that the document has now. When it is another than the save was for, the
+    document was made anew, with the edits of the save in it: load ``update`` into a new one."""
+    update: Base64
+    """A Yjs update with all that the given state vector lacks; of another generation, or without
+    a state vector, the whole document."""
+    state_vector: Base64
+    """What the server has now: encode the next update against it."""
+
+
+class WorkspaceFile(ContractModel):
+    """A file at its head, or as one of its revisions left it."""
+
+    id: Identifier
+    workspace_id: Identifier
+    path: str | None
+    kind: Kind
+    state: State
+    head: RevisionDocument
+    text: str | None
+    """The Markdown; null for an image."""
+    document: NoteDocumentSchema | None = None
+    """Null for an image, in lists, and when the text alone is asked for."""
+
+
+class ListedFileSchema(ContractModel):
+    """A file without its text."""
+
+    id: Identifier
+    workspace_id: Identifier
+    path: str
+    kind: Kind
+    state: Literal["live", "deleted"]
+    head: RevisionDocument
+
+
+class FeedEntrySchema(ContractModel):
+    """What a file has become, at the position where it changed last."""
+
+    position: int
+    file_id: Identifier
+    path: str | None
+    kind: Kind
+    state: State
+    revision_id: Identifier
+    digest: str | None
+    size: int
+    mutation_id: Identifier
+    changed_at: Timestamp
+    text: str | MISSING | None = MISSING
+    """The Markdown of a live note, when it was asked for."""
+
+
+def revision_document(revision: Revision) -> RevisionDocument:
+    """Answer a revision as a document."""
+    # What the store holds was checked on its way in.
+    return RevisionDocument.model_construct(
+        id=revision.revision_id,
+        file_id=revision.file_id,
+        position=revision.position,
+        kind=revision.kind,
+        path=revision.path or None,
+        digest=revision.digest or None,
+        size=revision.size,
+        media_type=revision.media_type or None,
+        author=revision.author,
+        created_at=timestamp(revision.created_at),
+        mutation_id=revision.mutation_id,
+        origin=revision.origin,
+    )
+
+
+def file_change(outcome: FileOutcome) -> FileChangeSchema:
+    """Answer what came of one operation as a document."""
+    head = outcome.head
+    return FileChangeSchema.model_construct(
+        file_id=head.file_id,
+        outcome=outcome.outcome,
+        revision=revision_document(head),
+        position=head.position,
+        path=head.path or None,
+    )
+
+
+def note_save(outcome: FileOutcome, lacking: DocumentUpdate) -> NoteSaveSchema:
+    """Answer what came of a save as a document."""
+    head = outcome.head
+    return NoteSaveSchema.model_construct(
+        file_id=head.file_id,
+        outcome=outcome.outcome,
+        revision=revision_document(head),
+        position=head.position,
+        path=head.path or None,
+        epoch=lacking.epoch,
+        update=base64_of(lacking.update),
+        state_vector=base64_of(lacking.vector),
+    )
+
+
+def note_document(kept: KeptDocument) -> NoteDocumentSchema:
+    """Answer the document of a note."""
+    return NoteDocumentSchema.model_construct(
+        epoch=kept.epoch, state=base64_of(kept.state), state_vector=base64_of(kept.vector)
+    )
+
+
+def changeset_result(receipt: Receipt) -> ChangesetResultSchema:
+    """Answer a receipt as a document."""
+    return ChangesetResultSchema.model_construct(
+        mutation_id=receipt.mutation_id,
+        position=receipt.position,
+        changes=[file_change(outcome) for outcome in receipt.outcomes],
+    )
+
+
+def workspace_file(
+    workspace_id: WorkspaceId, stored: StoredFile, document: NoteDocumentSchema | None = None
+) -> WorkspaceFile:
+    """Answer a file with its text, and its document if there is one to show."""
+    revision = stored.revision
+    return WorkspaceFile.model_construct(
+        id=revision.file_id,
+        workspace_id=workspace_id,
+        path=revision.path or None,
+        kind=revision.kind,
+        state=revision.state,
+        head=revision_document(revision),
+        text=stored.text,
+        document=document,
+    )
+
+
+def listed_file(workspace_id: WorkspaceId, revision: Revision) -> ListedFileSchema:
+    """Answer a file that was not purged as a document."""
+    return ListedFileSchema.model_construct(
+        id=revision.file_id,
+        workspace_id=workspace_id,
+        path=revision.path,
+        kind=revision.kind,
+        state=cast('Literal["live", "deleted"]', revision.state),
+        head=revision_document(revision),
+    )
+
+
+def feed_entry(stored: StoredFile, *, text: bool) -> FeedEntrySchema:
+    """Answer a head as an entry of the feed."""
+    revision = stored.revision
+    shown = stored.text if revision.state == "live" else None
+    return FeedEntrySchema.model_construct(
+        position=revision.position,
+        file_id=FileId(revision.file_id),
+        path=revision.path or None,
+        kind=revision.kind,
+        state=revision.state,
+        revision_id=revision.revision_id,
+        digest=revision.digest or None,
+        size=revision.size,
+        mutation_id=MutationId(revision.mutation_id),
+        changed_at=timestamp(revision.created_at),
+        text=shown if text else MISSING,
+    )

@@ -1,0 +1,273 @@
+"""Change one file: each of these is a changeset of its own."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from pydantic_core import MISSING
+
+from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
+from octavo.http.api.file_problems import (
+    FileExists,
+    FileLive,
+    FilePurged,
+    HeadMoved,
+    IfMatchRequired,
+    InvalidContent,
+    InvalidGraph,
+    InvalidPath,
+    MutationReused,
+    PathConflict,
+    TooManyFiles,
+    UnrenderableNote,
+    refusals_as_problems,
+)
+from octavo.http.api.file_schemas import FileChangeSchema, file_change
+from octavo.http.api.revision_texts import RevisionTexts
+from octavo.http.api.store_problems import WorkspaceBusy
+from octavo.http.api.workspaces import WorkspacePath
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.contract.reply import Reply
+from octavo.model.etag import entity_tag
+from octavo.model.files.changeset import Create, Delete, Purge, Restore, Update
+from octavo.model.files.changeset import Operation as Change
+from octavo.model.files.content import NoteText, note_text
+from octavo.model.files.receipt import Receipt
+from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo.model.refusal import DomainError
+from octavo.render.limits import check_renderable
+
+LONGEST_CHANGE = 8 * 1024 * 1024
+"""Bytes of a body that holds text."""
+ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
+_SHORT_BODY = 16_384
+OF_ANY = (NotFound, FilePurged, WorkspaceBusy)
+# What a path, and what an expected head, can be refused for.
+_OF_PLACES = (PathConflict, InvalidPath, InvalidGraph)
+_OF_TEXTS = (InvalidContent, UnrenderableNote)
+_OF_HEADS = (HeadMoved, IfMatchRequired)
+LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
+_ANY = FileId("")
+"""Stands for the id that a client leaves to the server."""
+
+
+class FilePath(WorkspacePath):
+    """One file of a workspace."""
+
+    file_id: UUID
+
+
+class IfMatch(HeaderModel):
+    """What the change rests on."""
+
+    if_match: str | None = None
+    """The entity tag of the head that is changed, or a list of them; ``*`` is refused."""
+
+
+class CreateFileInput(ContractModel):
+    """A new note."""
+
+    file_id: Identifier | MISSING = MISSING
+    """An id of the client's own; left out, the server makes one."""
+    path: str
+    """Where it stands; ends with ``.md``."""
+    text: str
+    mutation_id: Identifier | MISSING = MISSING
+    """Makes the change repeatable: sent again, it has one effect and one answer."""
+
+
+class UpdateFileInput(ContractModel):
+    """What is new: text, path, or both."""
+
+    text: str | MISSING = MISSING
+    path: str | MISSING = MISSING
+    rewrite_links: bool = False
+    """With a path: notes that link to the file are changed with it, and so are its own links, so
+    that all of them lead where they led. The feed tells which notes changed."""
+    mutation_id: Identifier | MISSING = MISSING
+
+
+class RestoreFileInput(ContractModel):
+    """Where the file goes."""
+
+    path: str | MISSING = MISSING
+    """Left out: where it stood."""
+    revision_id: Identifier | MISSING = MISSING
+    """A revision of the file whose text it gets back; a live note can be given one, too."""
+    mutation_id: Identifier | MISSING = MISSING
+
+
+class PurgeFileInput(ContractModel):
+    """Nothing but the identity of the change."""
+
+    mutation_id: Identifier | MISSING = MISSING
+
+
+class FileOperations:
+    """Changes of single files."""
+
+    def __init__(self, pushing: ChangesetSubmitter, texts: RevisionTexts) -> None:
+        self._pushing = pushing
+        self._texts = texts
+
+    @operation(
+        id="createFile",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/files",
+        tag="files",
+        summary="Make a note",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        headers=ETAG,
+        problems=(*OF_ANY, *_OF_PLACES, FileExists, MutationReused, *_OF_TEXTS),
+        body=json_body(CreateFileInput, limit=LONGEST_CHANGE),
+    )
+    async def create_file(
+        self, call: Call, path: WorkspacePath, body: CreateFileInput
+    ) -> Reply[FileChangeSchema]:
+        """Make a note."""
+        content = text_of(body.text)
+        if body.file_id is not MISSING:
+            create = Create(FileId(body.file_id), body.path, content)
+            return await self._push(call, path, create, body.mutation_id)
+        create = Create(FileId(self._pushing.new_id()), body.path, content)
+        asked = Create(_ANY, body.path, content)
+        return await self._push(call, path, create, body.mutation_id, asked)
+
+    @operation(
+        id="updateFile",
+        method="PUT",
+        path="/api/workspaces/{workspaceId}/files/{fileId}",
+        tag="files",
+        summary="Give a file new text, a new path, or both",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(*OF_ANY, *_OF_PLACES, *_OF_HEADS, MutationReused, *_OF_TEXTS, TooManyFiles),
+        body=json_body(UpdateFileInput, limit=LONGEST_CHANGE),
+    )
+    async def update_file(
+        self, call: Call, path: FilePath, headers: IfMatch, body: UpdateFileInput
+    ) -> Reply[FileChangeSchema]:
+        """Update a file."""
+        if body.text is MISSING and body.path is MISSING:
+            raise InvalidRequest(errors=[("", "Give text, path, or both.")])
+        update = Update(
+            FileId(str(path.file_id)),
+            expected_heads(headers.if_match),
+            None if body.text is MISSING else text_of(body.text),
+            None if body.path is MISSING else body.path,
+            body.rewrite_links,
+        )
+        if body.rewrite_links and body.path is MISSING:
+            raise InvalidRequest(errors=[("/rewriteLinks", LINKS_WITHOUT_PATH)])
+        return await self._push(call, path, update, body.mutation_id)
+
+    @operation(
+        id="deleteFile",
+        method="DELETE",
+        path="/api/workspaces/{workspaceId}/files/{fileId}",
+        tag="files",
+        summary="Delete a file",
+        description="Its revisions stay readable, and it can be restored.",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(*OF_ANY, *_OF_HEADS),
+    )
+    async def delete_file(
+        self, call: Call, path: FilePath, headers: IfMatch
+    ) -> Reply[FileChangeSchema]:
+        """Delete a file."""
+        delete = Delete(FileId(str(path.file_id)), expected_heads(headers.if_match))
+        return await self._push(call, path, delete, MISSING)
+
+    @operation(
+        id="restoreFile",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/restore",
+        tag="files",
+        summary="Bring a deleted file back, or an earlier text",
+        description="With revisionId the text of that revision becomes the text of a new head.",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(*OF_ANY, *_OF_PLACES, *_OF_HEADS, FileLive, MutationReused, *_OF_TEXTS),
+        body=json_body(RestoreFileInput, limit=_SHORT_BODY),
+    )
+    async def restore_file(
+        self, call: Call, path: FilePath, headers: IfMatch, body: RestoreFileInput
+    ) -> Reply[FileChangeSchema]:
+        """Restore a file; ``if-match`` names its head, which may be one that deleted it."""
+        file_id, heads = FileId(str(path.file_id)), expected_heads(headers.if_match)
+        target = None if body.path is MISSING else body.path
+        if body.revision_id is MISSING:
+            return await self._push(call, path, Restore(file_id, heads, target), body.mutation_id)
+        workspace_id, name = WorkspaceId(str(path.workspace_id)), RevisionId(body.revision_id)
+        restore = Restore(file_id, heads, target, revision_id=name)
+        try:
+            texts = await self._texts.contents(call, workspace_id, {file_id: name})
+        except (FilePurged, InvalidRequest):
+            before = await self._texts.accepted_before(workspace_id, body.mutation_id, (restore,))
+            if before is None:
+                raise
+            return _changed(before)
+        restore = replace(restore, content=texts[file_id])
+        return await self._push(call, path, restore, body.mutation_id)
+
+    @operation(
+        id="purgeFile",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/purge",
+        tag="files",
+        summary="Destroy what a deleted file held",
+        description="Its texts are gone for good, in all revisions, and so are their paths. The "
+        "id is never taken again.",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(*OF_ANY, FileLive, MutationReused),
+        body=json_body(PurgeFileInput, limit=_SHORT_BODY),
+    )
+    async def purge_file(
+        self, call: Call, path: FilePath, body: PurgeFileInput
+    ) -> Reply[FileChangeSchema]:
+        """Purge a file."""
+        return await self._push(call, path, Purge(FileId(str(path.file_id))), body.mutation_id)
+
+    async def _push(
+        self,
+        call: Call,
+        path: WorkspacePath,
+        change: Change,
+        mutation_id: str | MISSING,
+        asked: Change | None = None,
+    ) -> Reply[FileChangeSchema]:
+        receipt = await self._pushing.push(
+            call,
+            str(path.workspace_id),
+            (change,),
+            mutation_id,
+            asked=(change if asked is None else asked,),
+        )
+        return _changed(receipt)
+
+
+def _changed(receipt: Receipt) -> Reply[FileChangeSchema]:
+    # Behind it stand the notes whose links follow.
+    outcome = receipt.outcomes[0]
+    tag = (b"etag", entity_tag(outcome.head.revision_id))
+    return Reply(file_change(outcome), headers=(tag,))
+
+
+def text_of(text: str, file_id: FileId | None = None) -> NoteText:
+    """Answer ``text`` as the content of a note.
+
+    Raises the problems ``invalid_content`` and ``unrenderable_note``, which name ``file_id``.
+    """
+    with refusals_as_problems():
+        try:
+            check_renderable(text)
+            return note_text(text)
+        except DomainError as refusal:
+            refusal.file_id = file_id
+            raise

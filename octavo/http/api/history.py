@@ -1,0 +1,166 @@
+"""What changed between two revisions of a note."""
+
+from functools import partial
+from typing import Annotated, Literal
+
+import trio
+from pydantic import Field
+
+from octavo.http.api.access import Access
+from octavo.http.api.file_problems import FilePurged, InvalidContent
+from octavo.http.api.file_schemas import RevisionDocument, revision_document
+from octavo.http.api.files import FilePath
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel, Identifier
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.paging import IN_DIGITS
+from octavo.http.contract.problems import NotFound
+from octavo.model.files.revision_diff import ChangedHunk, ChangedPiece, unified, unified_text, words
+from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.store import Store
+from octavo.store.scripts.files import StoredFile, file, revision, revisions_of
+
+MOST_THREADS = 2
+
+_NO_REVISION = "There is no revision {} of a file here that you can see."
+
+
+class DiffQuery(ContractModel):
+    """Which revisions are compared, and how."""
+
+    old: Identifier | None = None
+    """The earlier one; left out, the one before ``new``."""
+    new: Identifier | None = None
+    """The later one; left out, the head."""
+    by: Literal["lines", "words"] = "lines"
+    context: Annotated[int, Field(ge=0, le=1000), IN_DIGITS] = 3
+    """Lines that stayed, shown around each change."""
+
+
+class DiffLineSchema(ContractModel):
+    """A line, its line feed with it where it has one."""
+
+    kind: Literal["context", "added", "removed"]
+    text: str
+
+
+class DiffHunkSchema(ContractModel):
+    """Lines that changed, with those around them."""
+
+    old_start: int
+    """The first of them in the old text, counted from 1; without any, the line before."""
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: list[DiffLineSchema]
+
+
+class DiffPieceSchema(ContractModel):
+    """A stretch of text that both have, or only one."""
+
+    kind: Literal["equal", "added", "removed"]
+    text: str
+
+
+class RevisionDiff(ContractModel):
+    """What changed from one revision to the other."""
+
+    old: RevisionDocument | None
+    """Null when ``new`` is the first one: all of it was added."""
+    new: RevisionDocument
+    unified: str | None
+    """By lines: a unified diff, as the program patch takes it; empty for equal texts."""
+    hunks: list[DiffHunkSchema] | None
+    """By lines: the same, for programs."""
+    words: list[DiffPieceSchema] | None
+    """By words: equal and added pieces make the new text, equal and removed ones the old."""
+
+
+class HistoryOperations:
+    """The history of a note.
+
+    Args:
+        store: where revisions are kept.
+        access: judges the members.
+    """
+
+    def __init__(self, store: Store, access: Access) -> None:
+        self._store = store
+        self._access = access
+        self._threads = trio.CapacityLimiter(MOST_THREADS)
+
+    @operation(
+        id="diffRevisions",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/diff",
+        tag="files",
+        summary="What changed between two revisions of a note",
+        description="By lines or by words. Of a deleted note, too.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound, FilePurged, InvalidContent),
+    )
+    async def diff_revisions(self, call: Call, path: FilePath, query: DiffQuery) -> RevisionDiff:
+        """Answer what changed."""
+        workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
+        await self._access.require(call, workspace_id, "read")
+        new = await self._revision(workspace_id, file_id, query.new)
+        old = await self._before(workspace_id, file_id, query.old, new)
+        compare = partial(_compare, old, new, query)
+        return await trio.to_thread.run_sync(compare, limiter=self._threads)
+
+    async def _revision(
+        self, workspace_id: WorkspaceId, file_id: FileId, name: str | None
+    ) -> StoredFile:
+        if name is None:
+            found = await self._store.read(file(workspace_id, file_id))
+        else:
+            found = await self._store.read(revision(workspace_id, file_id, RevisionId(name)))
+        if found is None:
+            raise NotFound(None if name is None else _NO_REVISION.format(name))
+        if not found.revision.path:
+            raise FilePurged
+        if found.revision.kind != "note":
+            raise InvalidContent("The file is an image: only the texts of notes are compared.")
+        return found
+
+    async def _before(
+        self, workspace_id: WorkspaceId, file_id: FileId, name: str | None, new: StoredFile
+    ) -> StoredFile | None:
+        if name is not None:
+            return await self._revision(workspace_id, file_id, name)
+        position = Position(new.revision.position)
+        before = await self._store.read(revisions_of(workspace_id, file_id, position, 1))
+        if not before:
+            return None
+        return await self._revision(workspace_id, file_id, before[0].revision_id)
+
+
+def _compare(old: StoredFile | None, new: StoredFile, query: DiffQuery) -> RevisionDiff:
+    before = "" if old is None else old.text or ""
+    after = new.text or ""
+    told = None if old is None else revision_document(old.revision)
+    document = revision_document(new.revision)
+    if query.by == "words":
+        pieces = [_piece(each) for each in words(before, after)]
+        return RevisionDiff(old=told, new=document, unified=None, hunks=None, words=pieces)
+    hunks = unified(before, after, context=query.context)
+    old_name = "/dev/null" if old is None else f"a/{old.revision.path}"
+    text = unified_text(hunks, old_name, f"b/{new.revision.path}")
+    shown = [_hunk(each) for each in hunks]
+    return RevisionDiff(old=told, new=document, unified=text, hunks=shown, words=None)
+
+
+def _piece(piece: ChangedPiece) -> DiffPieceSchema:
+    return DiffPieceSchema.model_construct(kind=piece.kind, text=piece.text)
+
+
+def _hunk(hunk: ChangedHunk) -> DiffHunkSchema:
+    return DiffHunkSchema.model_construct(
+        old_start=hunk.old_start,
+        old_lines=hunk.old_lines,
+        new_start=hunk.new_start,
+        new_lines=hunk.new_lines,
+        lines=[
+            DiffLineSchema.model_construct(kind=each.kind, text=each.text) for each in hunk.lines
+        ],
+    )

@@ -1,0 +1,165 @@
+"""The API keys of the account that calls."""
+
+from uuid import UUID
+
+from pydantic import Field
+
+from octavo.accounts.caller import Caller
+from octavo.accounts.own_account import OwnKeys
+from octavo.accounts.ports import Clock
+from octavo.http.api.identity_problems import TooManyKeys, refusals_as_problems
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    LATEST,
+    REMOVED,
+    ContractModel,
+    GivenTime,
+    Identifier,
+    Removed,
+    Timestamp,
+    milliseconds_of,
+    timestamp,
+)
+from octavo.http.contract.operation import Locked, Security, operation
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model.accounts.api_key import LONGEST_NAME, KeyId
+from octavo.model.accounts.api_key import ApiKey as StoredKey
+from octavo.model.label import parse_label
+
+_LONGEST_BODY = 4_096
+
+
+class KeyPath(ContractModel):
+    """One key."""
+
+    key_id: UUID
+
+
+class ApiKeyCreateInput(ContractModel):
+    """A new key."""
+
+    name: str
+    """1 to 100 characters on one line, to know it by."""
+    expires_at: GivenTime | None = None
+    """When it ends; null for never."""
+
+
+class ApiKeySchema(ContractModel):
+    """A key, without its secret."""
+
+    id: Identifier
+    name: str
+    created_at: Timestamp
+    expires_at: Timestamp | None
+    """Null for never."""
+    last_used_at: Timestamp | None
+    """To the minute; null when it was never used."""
+
+
+class ApiKeyCreated(ApiKeySchema):
+    """A key that was just made."""
+
+    secret: str = Field(repr=False)
+    """What a program sends as ``authorization: Bearer …``. It can't be read again."""
+
+
+class ApiKeyList(ContractModel):
+    """All keys, the newest first."""
+
+    items: tuple[ApiKeySchema, ...]
+
+
+class KeyOperations:
+    """The API keys of the account that calls.
+
+    Args:
+        own: lists, makes and revokes them.
+        now: the clock, in seconds of Unix time.
+    """
+
+    def __init__(self, own: OwnKeys, *, now: Clock) -> None:
+        self._own = own
+        self._now = now
+
+    @operation(
+        id="listApiKeys",
+        method="GET",
+        path="/api/account/keys",
+        tag="accounts",
+        summary="Your API keys",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+    )
+    async def list_keys(self, call: Call) -> ApiKeyList:
+        """Answer the keys."""
+        keys = await self._own.list(call.principal_as(Caller).account_id)
+        return ApiKeyList(items=tuple(_told(key) for key in keys))
+
+    @operation(
+        id="createApiKey",
+        method="POST",
+        path="/api/account/keys",
+        tag="accounts",
+        summary="Make an API key",
+        description="It gives full access to the account, with the rights that it has at the "
+        "time. The secret stands in this answer alone. An account has at most 25 keys, expired "
+        "ones included.",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        problems=(TooManyKeys,),
+        body=json_body(ApiKeyCreateInput, limit=_LONGEST_BODY),
+    )
+    async def create_key(self, call: Call, body: ApiKeyCreateInput) -> ApiKeyCreated:
+        """Make a key."""
+        name, expires_at = self._checked(body)
+        account_id = call.principal_as(Caller).account_id
+        with refusals_as_problems():
+            key, secret = await self._own.create(account_id, name, expires_at)
+        return ApiKeyCreated(**_told(key).model_dump(), secret=secret)
+
+    @operation(
+        id="revokeApiKey",
+        method="DELETE",
+        path="/api/account/keys/{keyId}",
+        tag="accounts",
+        summary="Revoke an API key",
+        description="The next request with it is refused.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def revoke_key(self, call: Call, path: KeyPath) -> Removed:
+        """Revoke a key."""
+        account_id = call.principal_as(Caller).account_id
+        with refusals_as_problems():
+            await self._own.revoke(account_id, KeyId(str(path.key_id)))
+        return REMOVED
+
+    def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None]:
+        """Answer name and expiry; raise `InvalidRequest`."""
+        errors: list[tuple[str, str]] = []
+        name = ""
+        expires_at = None if body.expires_at is None else milliseconds_of(body.expires_at)
+        try:
+            name = parse_label(body.name, LONGEST_NAME)
+        except ValueError as error:
+            errors.append(("/name", str(error)))
+        if expires_at is not None and expires_at <= self._now() * 1000:
+            errors.append(("/expiresAt", "This is past: give a time to come, or leave it out."))
+        if expires_at is not None and expires_at > LATEST:
+            errors.append(("/expiresAt", "Give a time before the year 10000, or leave it out."))
+        if errors:
+            raise InvalidRequest(errors=errors)
+        return name, expires_at
+
+
+def _told(key: StoredKey) -> ApiKeySchema:
+    return ApiKeySchema(
+        id=key.key_id,
+        name=key.name,
+        created_at=timestamp(key.created_at),
+        expires_at=None if key.expires_at is None else timestamp(key.expires_at),
+        last_used_at=None if key.used_at is None else timestamp(key.used_at),
+    )

@@ -1,0 +1,183 @@
+"""Links between files: where those of a note lead, what leads to it, and which lead nowhere."""
+
+from contextlib import suppress
+from typing import Literal
+
+from octavo.actors.jobs.indexing import catch_up_links
+from octavo.http.api.access import Access
+from octavo.http.api.files import FilePath
+from octavo.http.api.workspaces import WorkspacePath
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel, Identifier
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.paging import PageQuery, cursor, read_cursor
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model.identity import FileId, WorkspaceId
+from octavo.store import Store, StoreUnavailable
+from octavo.store.scripts.linking import (
+    FoundLink,
+    OutgoingLink,
+    back_links,
+    outgoing_links,
+    unresolved_links,
+)
+
+_MOST_DIGITS = 9
+
+
+class OutgoingLinkDocument(ContractModel):
+    """A link of a note, once however often it stands there."""
+
+    kind: Literal["standard", "wiki"]
+    """How it is written."""
+    embed: bool
+    """Whether it shows what it leads to."""
+    target: str
+    """What it gives, decoded; empty for a link to the note itself."""
+    heading: str | None
+    file_id: Identifier | None
+    """What it leads to; null when that is nothing."""
+    path: str | None
+    """Where that stands."""
+    heading_found: bool | None
+    """Whether the note that it leads to has the heading. Null without a heading, or without a
+    note, and when the notes to look through are too large."""
+
+
+class FoundLinkDocument(ContractModel):
+    """A link, and the note that it stands in."""
+
+    file_id: Identifier
+    path: str
+    title: str | None
+    """The first heading of the note."""
+    kind: Literal["standard", "wiki"]
+    embed: bool
+    target: str
+    heading: str | None
+
+
+class FileLinksSchema(ContractModel):
+    """The links of a file: all that it has, and a page of those to it."""
+
+    outgoing: list[OutgoingLinkDocument]
+    """In the order of the note; on the first page alone."""
+    incoming: list[FoundLinkDocument]
+    """Of other notes."""
+    next: str | None
+    """What to give as ``after`` for more of ``incoming``; null on the last page."""
+
+
+class LinkList(ContractModel):
+    """A page of links."""
+
+    items: list[FoundLinkDocument]
+    next: str | None
+    """What to give as ``after`` for the next page; null on the last one."""
+
+
+class LinkOperations:
+    """Links.
+
+    Args:
+        store: where files are kept.
+        access: judges the members.
+    """
+
+    def __init__(self, store: Store, access: Access) -> None:
+        self._store = store
+        self._access = access
+
+    @operation(
+        id="getLinks",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/links",
+        tag="links",
+        summary="The links of a file, and those to it",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def get_links(self, call: Call, path: FilePath, query: PageQuery) -> FileLinksSchema:
+        """Answer the links of a live file."""
+        workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
+        await self._access.require(call, workspace_id, "read")
+        after = _after(query.after)
+        await self._catch_up(workspace_id)
+        outgoing: list[OutgoingLink] | None = []
+        if query.after is None:
+            outgoing = await self._store.read_much(outgoing_links(workspace_id, file_id))
+        script = back_links(workspace_id, file_id, after, query.limit + 1)
+        incoming = await self._store.read_much(script)
+        if outgoing is None or incoming is None:
+            raise NotFound
+        page, following = _page(incoming, query.limit)
+        return FileLinksSchema(
+            outgoing=list(map(_outgoing, outgoing)), incoming=page, next=following
+        )
+
+    @operation(
+        id="listUnresolvedLinks",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/links/unresolved",
+        tag="links",
+        summary="Links that lead to no file",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def list_unresolved_links(
+        self, call: Call, path: WorkspacePath, query: PageQuery
+    ) -> LinkList:
+        """Answer a page of links."""
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        await self._access.require(call, workspace_id, "read")
+        script = unresolved_links(workspace_id, _after(query.after), query.limit + 1)
+        await self._catch_up(workspace_id)
+        page, following = _page(await self._store.read_much(script), query.limit)
+        return LinkList(items=page, next=following)
+
+    async def _catch_up(self, workspace_id: WorkspaceId) -> None:
+        """Have the index know all links, if that can be had in time: what there is, is answered."""
+        # It may take no changes, as a full disk does, and be read all the same.
+        with suppress(StoreUnavailable):
+            await catch_up_links(self._store, workspace_id)
+
+
+def _after(given: str | None) -> tuple[str, int]:
+    parts = read_cursor(given, 2)
+    if parts is None:
+        return "", -1
+    name, number = parts
+    if not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS):
+        raise InvalidRequest(errors=[("/query/after", "This is no cursor of this list.")])
+    return name, int(number)
+
+
+def _page(links: list[FoundLink], limit: int) -> tuple[list[FoundLinkDocument], str | None]:
+    page = links[:limit]
+    more = len(links) > limit
+    following = cursor(page[-1].file_id, str(page[-1].number)) if more else None
+    return list(map(_found, page)), following
+
+
+def _outgoing(link: OutgoingLink) -> OutgoingLinkDocument:
+    return OutgoingLinkDocument(
+        kind=link.kind,
+        embed=link.embed,
+        target=link.target,
+        heading=link.heading or None,
+        file_id=link.file_id,
+        path=link.path,
+        heading_found=link.heading_found,
+    )
+
+
+def _found(link: FoundLink) -> FoundLinkDocument:
+    return FoundLinkDocument(
+        file_id=link.file_id,
+        path=link.path,
+        title=link.title or None,
+        kind=link.kind,
+        embed=link.embed,
+        target=link.target,
+        heading=link.heading or None,
+    )

@@ -1,0 +1,290 @@
+"""Read files: a head, many at once, lists, revisions."""
+
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from octavo.actors.workspace.messages import HeadOf
+from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.file_problems import FilePurged, TooManyFiles, refusals_as_problems
+from octavo.http.api.file_schemas import (
+    ListedFileSchema,
+    RevisionDocument,
+    WorkspaceFile,
+    listed_file,
+    note_document,
+    revision_document,
+    workspace_file,
+)
+from octavo.http.api.files import ETAG, FilePath
+from octavo.http.api.store_problems import WorkspaceBusy
+from octavo.http.api.workspaces import WorkspacePath
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.paging import PageQuery, cursor, read_cursor
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.contract.reply import NotModified, Reply
+from octavo.model.etag import EntityTags, entity_tag, parse_entity_tags
+from octavo.model.files.revision import Revision
+from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.store import Store
+from octavo.store.scripts import files
+
+MOST_READ = 500
+"""How many files one request reads."""
+MOST_BYTES = 8 * 1024 * 1024
+"""How much text one request reads; more goes in several. In JSON a character of control takes six
+bytes, so the answer has six times as much at most."""
+_LONGEST_BODY = 65_536
+_NEWEST = 1 << 62
+
+
+class ContentQuery(ContractModel):
+    """How much of the file is told."""
+
+    content: Literal["text", "full"] = "full"
+    """``text`` leaves the document out."""
+
+
+class IfNoneMatch(HeaderModel):
+    """What the client has."""
+
+    if_none_match: str | None = None
+    """Entity tags, or ``*``: when one names the head, 304 is answered, without content."""
+
+
+class ListQuery(PageQuery):
+    """Which files are listed."""
+
+    prefix: str = ""
+    """What their paths begin with."""
+    state: Literal["live", "deleted"] = "live"
+
+
+class FileList(ContractModel):
+    """A page of files, by their paths."""
+
+    items: list[ListedFileSchema]
+    next: str | None
+    """What to give as ``after`` for the next page; null on the last one."""
+
+
+class RevisionList(ContractModel):
+    """A page of revisions, the newest first."""
+
+    items: list[RevisionDocument]
+    next: str | None
+    """What to give as ``after`` for the next page; null on the last one."""
+
+
+class RevisionPath(FilePath):
+    """One revision of a file."""
+
+    revision_id: UUID
+
+
+class ReadFilesInput(ContractModel):
+    """What to read."""
+
+    file_ids: list[Identifier] = Field(default_factory=list, max_length=MOST_READ)
+    """Files, at their heads."""
+    revision_ids: list[Identifier] = Field(default_factory=list, max_length=MOST_READ)
+    """Revisions, whatever became of their files."""
+    content: Literal["text", "full"] = "text"
+    """``full`` brings the documents of the files, too."""
+
+
+class ReadFilesSchema(ContractModel):
+    """What was found."""
+
+    items: list[WorkspaceFile]
+    """In the order asked, files before revisions."""
+    missing: list[Identifier]
+    """Ids of files that are deleted, purged or unknown, and of revisions that are unknown."""
+
+
+class ReadingOperations:
+    """Reading files.
+
+    Args:
+        pushing: knows the actors of the workspaces, and who may see them.
+        store: where files are kept.
+    """
+
+    def __init__(self, pushing: ChangesetSubmitter, store: Store) -> None:
+        self._workspaces = pushing.workspaces
+        self._access = pushing.access
+        self._store = store
+
+    @operation(
+        id="getFile",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/files/{fileId}",
+        tag="files",
+        summary="Read a file at its head",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(NotFound, FilePurged, WorkspaceBusy),
+    )
+    async def get_file(
+        self, call: Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
+    ) -> Reply[WorkspaceFile] | NotModified:
+        """Answer a file."""
+        workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
+        await self._access.require(call, workspace_id, "read")
+        if headers.if_none_match is not None:
+            had = _tags(headers.if_none_match)
+            with refusals_as_problems():
+                head = await self._workspaces.ask(workspace_id, HeadOf(file_id))
+            if had.names_weakly(_live(head).revision_id):
+                return NotModified(headers=(_etag(_live(head)),))
+        if query.content == "text":
+            stored = await self._store.read(files.file(workspace_id, file_id))
+            whole = None if stored is None else files.WholeFile(stored, None)
+        else:
+            whole = await self._store.read(files.whole_file(workspace_id, file_id))
+        head = _live(None if whole is None else whole.stored.revision)
+        if whole is None:
+            raise NotFound
+        return Reply(_whole(workspace_id, whole), headers=(_etag(head),))
+
+    @operation(
+        id="listFiles",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/files",
+        tag="files",
+        summary="The files of a workspace, by their paths",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def list_files(self, call: Call, path: WorkspacePath, query: ListQuery) -> FileList:
+        """Answer a page of files."""
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        await self._access.require(call, workspace_id, "read")
+        if "\0" in query.prefix:
+            raise InvalidRequest(errors=[("/query/prefix", "No path holds the character NUL.")])
+        after = read_cursor(query.after, 2) or ("", "")
+        script = files.list_of(
+            workspace_id, query.state, query.prefix, (after[0], after[1]), query.limit + 1
+        )
+        found = await self._store.read_much(script)
+        page = found[: query.limit]
+        more = len(found) > query.limit
+        following = cursor(page[-1].path, page[-1].file_id) if more else None
+        return FileList(items=[listed_file(workspace_id, head) for head in page], next=following)
+
+    @operation(
+        id="listRevisions",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/revisions",
+        tag="files",
+        summary="The revisions of a file, the newest first",
+        description="A deleted file keeps them. Of a purged one only the times are left.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def list_revisions(self, call: Call, path: FilePath, query: PageQuery) -> RevisionList:
+        """Answer a page of revisions."""
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        await self._access.require(call, workspace_id, "read")
+        after = read_cursor(query.after, 1)
+        if after is not None and not (after[0].isdecimal() and len(after[0]) < 19):
+            raise InvalidRequest(errors=[("/query/after", "This is no cursor of this list.")])
+        before = Position(int(after[0]) if after else _NEWEST)
+        script = files.revisions_of(
+            workspace_id, FileId(str(path.file_id)), before, query.limit + 1
+        )
+        found = await self._store.read_much(script)
+        if not found and after is None:
+            raise NotFound
+        page = found[: query.limit]
+        following = cursor(str(page[-1].position)) if len(found) > query.limit else None
+        return RevisionList(items=[revision_document(each) for each in page], next=following)
+
+    @operation(
+        id="getRevision",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/revisions/{revisionId}",
+        tag="files",
+        summary="Read a file as one of its revisions left it",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound, FilePurged),
+    )
+    async def get_revision(self, call: Call, path: RevisionPath) -> WorkspaceFile:
+        """Answer a revision with its text."""
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        await self._access.require(call, workspace_id, "read")
+        script = files.revision(
+            workspace_id, FileId(str(path.file_id)), RevisionId(str(path.revision_id))
+        )
+        stored = await self._store.read(script)
+        if stored is None:
+            raise NotFound
+        if not stored.revision.path:
+            raise FilePurged
+        return workspace_file(workspace_id, stored)
+
+    @operation(
+        id="readFiles",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/files/read",
+        tag="files",
+        summary="Read many files or revisions at once",
+        description="They have 8 MiB of text at most, with their documents if these are asked for; "
+        "any one of them can be read alone.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound, TooManyFiles),
+        body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
+    )
+    async def read_files(
+        self, call: Call, path: WorkspacePath, body: ReadFilesInput
+    ) -> ReadFilesSchema:
+        """Answer what there is of what was asked for."""
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        await self._access.require(call, workspace_id, "read")
+        named = (
+            workspace_id,
+            [FileId(each) for each in body.file_ids],
+            [RevisionId(each) for each in body.revision_ids],
+            MOST_BYTES,
+        )
+        with refusals_as_problems():
+            if body.content == "full":
+                whole, revisions = await self._store.read_much(files.whole_files(*named))
+            else:
+                heads, revisions = await self._store.read_much(files.files(*named))
+                whole = [files.WholeFile(each, None) for each in heads]
+        found = {each.stored.revision.file_id for each in whole}
+        known = {each.revision.revision_id for each in revisions}
+        missing = [each for each in body.file_ids if each not in found]
+        missing += [each for each in body.revision_ids if each not in known]
+        items = [_whole(workspace_id, each) for each in whole]
+        items += [workspace_file(workspace_id, each) for each in revisions]
+        return ReadFilesSchema(items=items, missing=missing)
+
+
+def _whole(workspace_id: WorkspaceId, whole: files.WholeFile) -> WorkspaceFile:
+    document = None if whole.document is None else note_document(whole.document)
+    return workspace_file(workspace_id, whole.stored, document)
+
+
+def _live(head: Revision | None) -> Revision:
+    if head is None or head.state == "deleted":
+        raise NotFound
+    if head.state == "purged":
+        raise FilePurged
+    return head
+
+
+def _etag(head: Revision) -> tuple[bytes, bytes]:
+    return (b"etag", entity_tag(head.revision_id))
+
+
+def _tags(if_none_match: str) -> EntityTags:
+    try:
+        return parse_entity_tags(if_none_match)
+    except ValueError as error:
+        raise InvalidRequest(errors=[("/headers/if-none-match", f"This {error}.")]) from None

@@ -1,0 +1,136 @@
+"""Make an account from an invitation."""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import Field, ValidationError
+
+from octavo.accounts.ports import Clock
+from octavo.accounts.registration import Registration
+from octavo.accounts.sign_in import SignedIn
+from octavo.http.api.account import AccountSchema, account_schema
+from octavo.http.api.authentication import require_origin
+from octavo.http.api.identity_problems import AddressTaken, refusals_as_problems
+from octavo.http.api.session_cookie import SET_COOKIE, session_cookie
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.bodies.faults import invalid_request
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import Header, InvalidRequest, NotFound, WrongOrigin
+from octavo.http.contract.reply import Reply
+from octavo.http.contract.unavailable import OF_STORE
+from octavo.model.accounts.account import LONGEST_NAME
+from octavo.model.accounts.address import Address, parse_address
+from octavo.model.accounts.password import password_fault
+from octavo.model.accounts.session import SessionLife
+from octavo.model.label import device_of, parse_label
+
+_LONGEST_BODY = 16_384
+
+
+class RegistrationInput(ContractModel):
+    """A new account."""
+
+    invitation: str | None = Field(None, repr=False, max_length=1_000)
+    """The token of the invitation."""
+    address: str = Field(max_length=1_000)
+    """What to sign in with; upper and lower case are one."""
+    password: str = Field(repr=False)
+    """10 to 256 characters; not one of those that are guessed first."""
+    display_name: str
+    """1 to 100 characters on one line."""
+
+
+class RegistrationOperations:
+    """New accounts.
+
+    Args:
+        registration: makes them.
+        now: the clock, in seconds of Unix time.
+        life: how long their sessions last.
+        origin: of the installation, such as ``https://notes.example.org``.
+    """
+
+    def __init__(
+        self, registration: Registration, *, now: Clock, life: SessionLife, origin: str
+    ) -> None:
+        self._registration = registration
+        self._now = now
+        self._life = life
+        self._origin = origin
+
+    @operation(
+        id="registerAccount",
+        method="POST",
+        path="/api/registrations",
+        tag="auth",
+        summary="Make an account from an invitation",
+        description="Signs in as well: the answer sets the cookie of a session. The header "
+        "`origin` has to name this installation. An invitation that is unknown, used, expired or "
+        "revoked, or that is for another address, reads as if there were none.",
+        security=Security.NONE,
+        status=201,
+        problems=(NotFound, AddressTaken, WrongOrigin, *OF_STORE),
+        body=json_body(RegistrationInput, limit=_LONGEST_BODY),
+        rate="registration",
+        headers=SET_COOKIE,
+    )
+    async def register(self, call: Call, body: RegistrationInput) -> Reply[AccountSchema]:
+        """Make the account, and begin its first session."""
+        made = await self._make(body, call.headers, call.client)
+        cookie = session_cookie(made.token, int(self._life.absolute))
+        return Reply(account_schema(made.account, self._now()), (cookie,))
+
+    async def opens(self, invitation: str) -> bool:
+        """Answer whether an account may be made from ``invitation``; raises `StoreUnavailable`."""
+        return await self._registration.opens(invitation)
+
+    async def register_by_form(
+        self, form: Mapping[str, str], headers: Sequence[Header], client: str | None
+    ) -> Header:
+        """Make the account as a page asks for it, by the members of `RegistrationInput`.
+
+        Answers the header that sets the cookie. Raises as the operation.
+        """
+        try:
+            body = RegistrationInput.model_validate(form, by_alias=True, by_name=False)
+        except ValidationError as error:
+            raise invalid_request(error, dict(form), "The form") from None
+        made = await self._make(body, headers, client)
+        return session_cookie(made.token, int(self._life.absolute))
+
+    async def _make(
+        self, body: RegistrationInput, headers: Sequence[Header], client: str | None
+    ) -> SignedIn:
+        require_origin(headers, self._origin)
+        address, display_name = _checked(body)
+        agent = next((value for name, value in headers if name == b"user-agent"), None)
+        with refusals_as_problems():
+            return await self._registration.register(
+                body.invitation,
+                address,
+                body.password,
+                display_name,
+                device_of(agent),
+                client,
+            )
+
+
+def _checked(body: RegistrationInput) -> tuple[Address, str]:
+    """Answer address and display name in their written forms; raise `InvalidRequest`."""
+    errors: list[tuple[str, str]] = []
+    address, display_name = Address(""), ""
+    try:
+        address = parse_address(body.address)
+    except ValueError as error:
+        errors.append(("/address", str(error)))
+    try:
+        display_name = parse_label(body.display_name, LONGEST_NAME)
+    except ValueError as error:
+        errors.append(("/displayName", str(error)))
+    fault = password_fault(body.password, address)
+    if fault is not None:
+        errors.append(("/password", fault))
+    if errors:
+        raise InvalidRequest(errors=errors)
+    return address, display_name

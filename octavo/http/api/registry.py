@@ -1,0 +1,62 @@
+"""What this server serves: the operations, their document, and the problems that they answer."""
+
+from octavo.http.api.account import AccountOperations
+from octavo.http.api.auth import AuthOperations
+from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.contract_document import ContractOperations
+from octavo.http.api.files import FileOperations
+from octavo.http.api.history import HistoryOperations
+from octavo.http.api.keys import KeyOperations
+from octavo.http.api.links import LinkOperations
+from octavo.http.api.notices import NoticeOperations
+from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.registrations import RegistrationOperations
+from octavo.http.api.saves import SaveOperations
+from octavo.http.api.search import SearchOperations
+from octavo.http.api.service import ServiceOperations
+from octavo.http.api.sessions import SessionOperations
+from octavo.http.api.sync import SyncOperations
+from octavo.http.api.workspaces import WorkspaceOperations
+from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.openapi import document
+from octavo.http.contract.problems import PROBLEMS, Problem
+from octavo.http.contract.schemas import Json
+from octavo.http.server import SERVER_PROBLEMS, ServerProblem
+
+CONTRACT_VERSION = "0.1.0"
+
+CONTRACT: tuple[type, ...] = (
+    ServiceOperations,
+    ContractOperations,
+    RegistrationOperations,
+    AuthOperations,
+    AccountOperations,
+    SessionOperations,
+    KeyOperations,
+    WorkspaceOperations,
+    FileOperations,
+    SaveOperations,
+    ChangesetOperations,
+    ReadingOperations,
+    HistoryOperations,
+    LinkOperations,
+    SearchOperations,
+    SyncOperations,
+    NoticeOperations,
+)
+"""Every class whose methods declare operations."""
+
+
+def contract_document() -> Json:
+    """Answer the OpenAPI document of everything that is served."""
+    return document(CONTRACT, title="Octavo", version=CONTRACT_VERSION)
+
+
+def explained_problems() -> list[type[Problem] | ServerProblem]:
+    """Answer every problem that can be answered, by its status: each gets a page."""
+    possible = (each for declared in contract_of(CONTRACT) for each in possible_problems(declared))
+    by_code: dict[str, type[Problem] | ServerProblem] = {each.code: each for each in PROBLEMS}
+    by_code |= {each.code: each for each in SERVER_PROBLEMS}
+    by_code |= {each.code: each for each in possible}
+    return sorted(by_code.values(), key=lambda each: (each.status, each.code))

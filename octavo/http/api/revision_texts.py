@@ -1,0 +1,71 @@
+"""Texts of earlier revisions, to be given back to their files."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pydantic_core import MISSING
+
+from octavo.http.api.access import Access
+from octavo.http.api.file_problems import FilePurged, MutationReused, refusals_as_problems
+from octavo.http.contract.call import Call
+from octavo.http.contract.problems import InvalidRequest
+from octavo.model.files.changeset import Operation, fingerprint
+from octavo.model.files.content import NoteText, note_text
+from octavo.model.files.receipt import Receipt
+from octavo.model.identity import FileId, MutationId, RevisionId, WorkspaceId
+from octavo.store import Store
+from octavo.store.scripts import files
+from octavo.store.scripts.receipts import receipts
+
+MOST_BYTES = 8 * 1024 * 1024
+"""Of text that one changeset gets back."""
+
+
+class RevisionTexts(NamedTuple):
+    """Reads them, for whoever may change the workspace."""
+
+    store: Store
+    access: Access
+
+    async def accepted_before(
+        self, workspace_id: WorkspaceId, mutation_id: str | MISSING, operations: Sequence[Operation]
+    ) -> Receipt | None:
+        """Answer the receipt of a change that is sent again when its texts are gone.
+
+        Raises `MutationReused` when it was for another change.
+        """
+        if mutation_id is MISSING:
+            return None
+        name = MutationId(mutation_id)
+        found = (await self.store.read(receipts(workspace_id, [name]))).get(name)
+        if found is not None and found.fingerprint != fingerprint(operations):
+            raise MutationReused
+        return found
+
+    async def contents(
+        self, call: Call, workspace_id: WorkspaceId, named: Mapping[FileId, RevisionId]
+    ) -> dict[FileId, NoteText]:
+        """Answer the texts of revisions of files, by these.
+
+        Raises `NotFound` and `Forbidden` for who may not change the workspace, `FilePurged`,
+        `TooManyFiles`, and `InvalidRequest` when a file has no such revision, or that no text.
+        """
+        if not named:
+            return {}
+        await self.access.require(call, workspace_id, "write")
+        script = files.files(workspace_id, [], [*named.values()], MOST_BYTES)
+        with refusals_as_problems():
+            _, found = await self.store.read_much(script)
+        texts = {
+            each.revision.file_id: note_text(each.text)
+            for each in found
+            if each.text is not None
+            and named.get(each.revision.file_id) == each.revision.revision_id
+        }
+        for file_id in named.keys() - texts.keys():
+            head = await self.store.read(files.file(workspace_id, file_id))
+            if head is not None and head.revision.state == "purged":
+                raise FilePurged
+            told = f"The file {file_id} has no such revision, or that one has no text."
+            raise InvalidRequest(errors=[("/revisionId", told)])
+        return texts

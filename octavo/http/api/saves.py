@@ -1,0 +1,72 @@
+"""Save a note as a document: updates of devices are merged, whatever others did meanwhile."""
+
+from pydantic_core import MISSING
+
+from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.file_problems import (
+    OF_DOCUMENTS,
+    InvalidContent,
+    MutationReused,
+    refusals_as_problems,
+)
+from octavo.http.api.file_schemas import NoteSaveSchema, note_save
+from octavo.http.api.files import ETAG, LONGEST_CHANGE, OF_ANY, FilePath
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.reply import Reply
+from octavo.model.documents.state_vector import read_state_vector
+from octavo.model.etag import entity_tag
+from octavo.model.files.changeset import Save
+from octavo.model.identity import Epoch, FileId
+
+_NOTHING_HAD = b"\0"
+
+
+class SaveNoteInput(ContractModel):
+    """An update of a note's document."""
+
+    mutation_id: Identifier | MISSING = MISSING
+    epoch: Identifier
+    """The generation of the document that the update is for."""
+    update: GivenBytes
+    """A Yjs update, version 1."""
+    state_vector: GivenBytes | MISSING = MISSING
+    """What the device has, with this update; the answer brings what it lacks of the document.
+    Left out, it brings the whole document."""
+
+
+class SaveOperations:
+    """Saves of documents."""
+
+    def __init__(self, pushing: ChangesetSubmitter) -> None:
+        self._pushing = pushing
+
+    @operation(
+        id="saveNote",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/saves",
+        tag="files",
+        summary="Merge an update into the document of a note",
+        description="Updates commute, so a save needs no if-match. A refused one leaves the note "
+        "as it was.",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(*OF_ANY, MutationReused, InvalidContent, *OF_DOCUMENTS),
+        body=json_body(SaveNoteInput, limit=LONGEST_CHANGE),
+    )
+    async def save_note(
+        self, call: Call, path: FilePath, body: SaveNoteInput
+    ) -> Reply[NoteSaveSchema]:
+        """Save a note."""
+        workspace_id, file_id = str(path.workspace_id), FileId(str(path.file_id))
+        vector = _NOTHING_HAD if body.state_vector is MISSING else body.state_vector
+        with refusals_as_problems():
+            read_state_vector(vector)
+        save = Save(file_id, Epoch(body.epoch), body.update)
+        receipt = await self._pushing.push(call, workspace_id, (save,), body.mutation_id)
+        lacking = await self._pushing.lacking(workspace_id, file_id, body.epoch, vector)
+        [outcome] = receipt.outcomes
+        tag = (b"etag", entity_tag(outcome.head.revision_id))
+        return Reply(note_save(outcome, lacking), headers=(tag,))

@@ -1,0 +1,138 @@
+"""The sessions of the account that calls."""
+
+from uuid import UUID
+
+from octavo.accounts.caller import Caller
+from octavo.accounts.own_account import OwnSessions
+from octavo.http.api.identity_problems import refusals_as_problems
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    REMOVED,
+    ContractModel,
+    Identifier,
+    Removed,
+    Timestamp,
+    timestamp,
+)
+from octavo.http.contract.operation import Locked, Security, operation
+from octavo.http.contract.paging import PageQuery, cursor, read_cursor
+from octavo.http.contract.problems import NotFound
+from octavo.model.accounts.session import Session, SessionId, SessionLife
+
+
+class SessionPath(ContractModel):
+    """One session."""
+
+    session_id: UUID
+
+
+class AccountSession(ContractModel):
+    """A browser that is signed in."""
+
+    id: Identifier
+    device: str
+    """What the browser called itself when it signed in; may be empty."""
+    client: str | None
+    """The network address that it signed in from."""
+    created_at: Timestamp
+    last_active_at: Timestamp
+    """To the minute."""
+    expires_at: Timestamp
+    """When it ends if nothing happens in it."""
+    current: bool
+    """Whether this request is of this session."""
+
+
+class SessionList(ContractModel):
+    """Sessions, the newest first."""
+
+    items: tuple[AccountSession, ...]
+    next: str | None
+    """What to give as ``after`` for the next page; null on the last one."""
+
+
+class SessionsEnded(ContractModel):
+    """Other sessions have ended."""
+
+    ended: int
+    """How many."""
+
+
+class SessionOperations:
+    """The sessions of the account that calls.
+
+    Args:
+        own: lists and ends them.
+        life: how long they last.
+    """
+
+    def __init__(self, own: OwnSessions, *, life: SessionLife) -> None:
+        self._own = own
+        self._life = life
+
+    @operation(
+        id="listSessions",
+        method="GET",
+        path="/api/account/sessions",
+        tag="accounts",
+        summary="Where you are signed in",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+    )
+    async def list_sessions(self, call: Call, query: PageQuery) -> SessionList:
+        """Answer the sessions."""
+        caller = call.principal_as(Caller)
+        after = read_cursor(query.after, 1)
+        before = None if after is None else after[0]
+        found = await self._own.list(caller.account_id, before, query.limit + 1)
+        shown = found[: query.limit]
+        return SessionList(
+            items=tuple(self._told(session, caller) for session in shown),
+            next=cursor(shown[-1].session_id) if len(found) > len(shown) else None,
+        )
+
+    @operation(
+        id="revokeSession",
+        method="DELETE",
+        path="/api/account/sessions/{sessionId}",
+        tag="accounts",
+        summary="Sign out one browser",
+        description="The session of the request itself may be named, too.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def revoke_session(self, call: Call, path: SessionPath) -> Removed:
+        """End a session."""
+        caller = call.principal_as(Caller)
+        with refusals_as_problems():
+            await self._own.end(caller.account_id, SessionId(str(path.session_id)))
+        return REMOVED
+
+    @operation(
+        id="revokeOtherSessions",
+        method="POST",
+        path="/api/account/sessions/revoke-others",
+        tag="accounts",
+        summary="Sign out every other browser",
+        description="With an API key, all of them.",
+        security=Security.SESSION_OR_KEY,
+        finish_when_client_leaves=True,
+    )
+    async def revoke_other_sessions(self, call: Call) -> SessionsEnded:
+        """End every session but that of the request."""
+        caller = call.principal_as(Caller)
+        ended = await self._own.end_others(caller.account_id, caller.session_id)
+        return SessionsEnded(ended=ended)
+
+    def _told(self, session: Session, caller: Caller) -> AccountSession:
+        return AccountSession(
+            id=session.session_id,
+            device=session.device,
+            client=session.client or None,
+            created_at=timestamp(session.created_at),
+            last_active_at=timestamp(session.active_at),
+            expires_at=timestamp(self._life.expires_at(session)),
+            current=session.session_id == caller.session_id,
+        )

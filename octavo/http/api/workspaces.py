@@ -1,0 +1,179 @@
+"""Workspaces: those that the account belongs to."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from octavo.accounts.caller import Caller
+from octavo.http.api.access import Access
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    REMOVED,
+    ContractModel,
+    Identifier,
+    Removed,
+    Timestamp,
+    timestamp,
+)
+from octavo.http.contract.operation import Locked, Security, operation
+from octavo.http.contract.paging import PageQuery, cursor, read_cursor
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model.identity import WorkspaceId
+from octavo.model.label import parse_label
+from octavo.model.workspace import LONGEST_NAME, Role, Workspace
+from octavo.store import Store
+from octavo.store.scripts import workspaces
+
+_LONGEST_BODY = 4_096
+
+
+class WorkspacePath(ContractModel):
+    """One workspace."""
+
+    workspace_id: UUID
+
+
+class WorkspaceNameInput(ContractModel):
+    """What a workspace is called."""
+
+    name: str
+    """1 to 200 characters on one line."""
+
+
+class WorkspaceDocument(ContractModel):
+    """A workspace as the account sees it."""
+
+    id: Identifier
+    name: str
+    role: Role
+    """The role of the account in it."""
+    created_at: Timestamp
+
+
+class WorkspaceList(ContractModel):
+    """A page of workspaces, the oldest first."""
+
+    items: list[WorkspaceDocument]
+    next: str | None
+    """What to give as ``after`` for the next page; null on the last one."""
+
+
+class WorkspaceOperations:
+    """Workspaces.
+
+    Args:
+        store: where they are kept.
+        access: judges the members.
+        now: the time, in seconds of Unix time.
+        new_id: makes the id of a workspace.
+        gone: told of each workspace that was deleted; must not wait.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        access: Access,
+        *,
+        now: Callable[[], float],
+        new_id: Callable[[], str],
+        gone: Callable[[WorkspaceId], None],
+    ) -> None:
+        self._store = store
+        self._access = access
+        self._now = now
+        self._new_id = new_id
+        self._gone = gone
+
+    @operation(
+        id="listWorkspaces",
+        method="GET",
+        path="/api/workspaces",
+        tag="workspaces",
+        summary="The workspaces you belong to",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+    )
+    async def list_workspaces(self, call: Call, query: PageQuery) -> WorkspaceList:
+        """Answer a page of workspaces."""
+        after = read_cursor(query.after, 1)
+        account_id = call.principal_as(Caller).account_id
+        script = workspaces.list_of(account_id, after[0] if after else "", query.limit + 1)
+        found = await self._store.read(script)
+        page = found[: query.limit]
+        following = cursor(page[-1].workspace_id) if len(found) > query.limit else None
+        return WorkspaceList(items=[_document(each) for each in page], next=following)
+
+    @operation(
+        id="createWorkspace",
+        method="POST",
+        path="/api/workspaces",
+        tag="workspaces",
+        summary="Make a workspace",
+        description="You are its owner and only member.",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        body=json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
+    )
+    async def create_workspace(self, call: Call, body: WorkspaceNameInput) -> WorkspaceDocument:
+        """Make a workspace."""
+        account_id = call.principal_as(Caller).account_id
+        now = int(self._now() * 1000)
+        made = Workspace(WorkspaceId(self._new_id()), _name(body), "owner", now)
+        await self._store.write(workspaces.create(made.workspace_id, made.name, account_id, now))
+        return _document(made)
+
+    @operation(
+        id="updateWorkspace",
+        method="PUT",
+        path="/api/workspaces/{workspaceId}",
+        tag="workspaces",
+        summary="Rename a workspace",
+        description="Takes its owner, or an administrator of it.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+        body=json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
+    )
+    async def update_workspace(
+        self, call: Call, path: WorkspacePath, body: WorkspaceNameInput
+    ) -> WorkspaceDocument:
+        """Rename a workspace."""
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        await self._access.require(call, workspace_id, "manage")
+        await self._store.write(workspaces.rename(workspace_id, _name(body)))
+        return _document(await self._access.seen(call, workspace_id))
+
+    @operation(
+        id="deleteWorkspace",
+        method="DELETE",
+        path="/api/workspaces/{workspaceId}",
+        tag="workspaces",
+        summary="Delete a workspace with all that it holds",
+        description="Takes its owner. Its files and their whole history go for good.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def delete_workspace(self, call: Call, path: WorkspacePath) -> Removed:
+        """Delete a workspace."""
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        await self._access.require(call, workspace_id, "own")
+        await self._store.write(workspaces.delete(workspace_id))
+        self._gone(workspace_id)
+        return REMOVED
+
+
+def _name(body: WorkspaceNameInput) -> str:
+    try:
+        return parse_label(body.name, LONGEST_NAME)
+    except ValueError as error:
+        raise InvalidRequest(errors=[("/name", str(error))]) from None
+
+
+def _document(workspace: Workspace) -> WorkspaceDocument:
+    return WorkspaceDocument(
+        id=workspace.workspace_id,
+        name=workspace.name,
+        role=workspace.role,
+        created_at=timestamp(workspace.created_at),
+    )

@@ -1,0 +1,1 @@
+"""What an operation is: declaration, routing, parameters, bodies, problems, OpenAPI."""

@@ -1,0 +1,35 @@
+"""What an operation reads: the kinds of body, each bounded while it arrives, and its problems.
+
+A kind is declared with an operation; the pipeline asks it to `BodyKind.read` the body.
+"""
+
+from octavo.http.contract.bodies.body_kind import BodyKind
+from octavo.http.contract.bodies.body_reader import BodyStream, ClientLeft, declared_size
+from octavo.http.contract.bodies.form import FormBody, form_body
+from octavo.http.contract.bodies.json_body import JsonBody, json_body
+from octavo.http.contract.bodies.multipart import (
+    MultipartBody,
+    MultipartStream,
+    Part,
+    multipart_body,
+)
+from octavo.http.contract.bodies.part_cutter import PartBounds
+from octavo.http.contract.bodies.raw import RawBody, raw_body
+
+__all__ = [
+    "BodyKind",
+    "BodyStream",
+    "ClientLeft",
+    "FormBody",
+    "JsonBody",
+    "MultipartBody",
+    "MultipartStream",
+    "Part",
+    "PartBounds",
+    "RawBody",
+    "declared_size",
+    "form_body",
+    "json_body",
+    "multipart_body",
+    "raw_body",
+]

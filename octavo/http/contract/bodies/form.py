@@ -1,0 +1,111 @@
+"""The fields of a form as a body, as a browser sends them."""
+
+from collections.abc import Iterable
+from typing import Generic, TypeVar, get_origin
+from urllib.parse import unquote_to_bytes
+
+from pydantic import BaseModel, ValidationError
+
+from octavo.http.contract.bodies.body_kind import check_closed
+from octavo.http.contract.bodies.body_reader import (
+    Headers,
+    body_head,
+    refuse_media_type,
+    whole_body,
+)
+from octavo.http.contract.bodies.faults import invalid_request, pointer
+from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
+from octavo.http.contract.problems import InvalidRequest
+from octavo.http.server.asgi import Receive
+
+M = TypeVar("M", bound=BaseModel)
+
+MEDIA_TYPE = "application/x-www-form-urlencoded"
+_SEVERAL = (list, tuple, set, frozenset)
+
+
+class FormBody(Generic[M]):
+    """The kind of body that `form_body` makes."""
+
+    __slots__ = ("_repeatable", "_validate", "fields", "limit", "media_types", "model", "time")
+
+    def __init__(self, model: type[M], limit: int, fields: int, time: float | None) -> None:
+        self.model = model
+        self.limit = limit
+        self.fields = fields
+        self.time = time
+        self.media_types = (MEDIA_TYPE,)
+        self._validate = model.__pydantic_validator__.validate_python
+        self._repeatable = frozenset(
+            field.validation_alias if isinstance(field.validation_alias, str) else name
+            for name, field in model.model_fields.items()
+            if get_origin(field.annotation) in _SEVERAL
+        )
+
+    async def read(self, headers: Headers, receive: Receive) -> M:
+        """Answer the form; raises what `BodyKind.read` names."""
+        declared, _ = body_head(headers, self.limit)
+        media_type = parse_media_type(declared or b"")
+        if media_type is None or media_type.essence != MEDIA_TYPE or not in_utf8(media_type):
+            refuse_media_type(self.media_types)
+        return self.parse(await whole_body(receive, self.limit))
+
+    def parse(self, body: bytes) -> M:
+        """Answer the form that ``body`` holds, or raise `InvalidRequest`."""
+        document = _document(parse_form(body, self.fields), self._repeatable)
+        try:
+            # A form knows text alone, so text is read as the type that is declared.
+            form: M = self._validate(document, strict=False, by_alias=True, by_name=False)
+        except ValidationError as error:
+            raise invalid_request(error, document, "The form") from None
+        return form
+
+
+def form_body(
+    model: type[M], *, limit: int, fields: int = 100, time: float | None = None
+) -> FormBody[M]:
+    """Declare a body of the fields of ``model`` (URL standard, section 5.1; RFC 1866 8.2.1).
+
+    It has ``limit`` bytes and ``fields`` fields at most and may take ``time`` seconds. A field
+    that ``model`` declares as a list may be repeated, any other stands there once. Raises
+    ValueError when the model would take fields that it does not declare.
+    """
+    check_closed(model)
+    return FormBody(model, limit, fields, time)
+
+
+def parse_form(body: bytes, most: int) -> list[tuple[str, str]]:
+    """Answer names and values of the fields of ``body``, in order.
+
+    Raises `InvalidRequest` for more than ``most`` fields and for what is not UTF-8, which the
+    URL standard would replace: a password must not be another one silently.
+    """
+    if body.count(b"&") >= most:
+        raise InvalidRequest(f"The form may have {most} fields at most.")
+    try:
+        return [
+            (_text(name), _text(value))
+            for name, _, value in (field.partition(b"=") for field in body.split(b"&") if field)
+        ]
+    except UnicodeDecodeError:
+        raise InvalidRequest("The form is not in UTF-8.") from None
+
+
+def _text(coded: bytes) -> str:
+    return unquote_to_bytes(coded.replace(b"+", b" ")).decode()
+
+
+def _document(
+    fields: Iterable[tuple[str, str]], repeatable: frozenset[str]
+) -> dict[str, str | list[str]]:
+    single: dict[str, str] = {}
+    several: dict[str, list[str]] = {}
+    for name, value in fields:
+        if name in repeatable:
+            several.setdefault(name, []).append(value)
+        elif name in single:
+            message = "This field stands there more than once: send it once."
+            raise InvalidRequest(errors=[(pointer((name,)), message)])
+        else:
+            single[name] = value
+    return {**single, **several}

@@ -1,0 +1,115 @@
+"""A JSON document as a body, read by its model in one pass over the bytes."""
+
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import MISSING, from_json
+
+from octavo.http.contract.bodies.body_kind import check_closed
+from octavo.http.contract.bodies.body_reader import (
+    Headers,
+    body_head,
+    refuse_media_type,
+    whole_body,
+)
+from octavo.http.contract.bodies.faults import MOST_LOOKED_AT, invalid_request
+from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
+from octavo.http.contract.bodies.strict_json import NotStrict, check_strict
+from octavo.http.contract.problems import InvalidRequest
+from octavo.http.server.asgi import Receive
+
+M = TypeVar("M", bound=BaseModel)
+
+MEDIA_TYPE = "application/json"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LEAVES = frozenset({str, bytes, int, bool, type(None), type(MISSING)})
+
+
+class JsonBody(Generic[M]):
+    """The kind of body that `json_body` makes."""
+
+    __slots__ = ("_validate", "limit", "media_types", "model", "time")
+
+    def __init__(self, model: type[M], limit: int, time: float | None) -> None:
+        self.model = model
+        self.limit = limit
+        self.time = time
+        self.media_types = (MEDIA_TYPE,)
+        self._validate = model.__pydantic_validator__.validate_json
+
+    async def read(self, headers: Headers, receive: Receive) -> M:
+        """Answer the document; raises what `BodyKind.read` names."""
+        media_type, _ = body_head(headers, self.limit)
+        if media_type != b"application/json" and not is_json(media_type):
+            refuse_media_type(self.media_types)
+        return self.parse(await whole_body(receive, self.limit))
+
+    def parse(self, body: bytes) -> M:
+        """Answer the document that ``body`` holds, or raise `InvalidRequest`."""
+        try:
+            document: M = self._validate(body, by_alias=True, by_name=False)
+        except ValidationError as error:
+            raise _refusal(error, body) from None
+        if not _plain(document, body):
+            try:
+                check_strict(body.decode())
+            except NotStrict as fault:
+                raise InvalidRequest(errors=fault.errors) from None
+        return document
+
+
+def json_body(model: type[M], *, limit: int, time: float | None = None) -> JsonBody[M]:
+    """Declare a body that is one JSON document (RFC 8259) of ``model``.
+
+    It has ``limit`` bytes at most and may take ``time`` seconds. Taken are ``application/json``
+    and every ``application/…+json`` in UTF-8. A member that stands there twice, a number that is
+    none, and a member that ``model`` does not have are refused: ValueError when the model, or
+    one in it, would take extra members.
+    """
+    check_closed(model)
+    return JsonBody(model, limit, time)
+
+
+def is_json(content_type: bytes | None) -> bool:
+    """Answer whether the header ``content_type`` names JSON in UTF-8."""
+    media_type = parse_media_type(content_type or b"")
+    if media_type is None or not in_utf8(media_type):
+        return False
+    kind, _, name = media_type.essence.partition("/")
+    return kind == "application" and (name == "json" or name.endswith("+json"))
+
+
+def _plain(document: BaseModel, body: bytes) -> bool:
+    """Answer whether it is plain from ``document`` that ``body`` was strict.
+
+    So it is when each value is a leaf and every colon in the body belongs to a member that
+    came out: no room is left for a second one of a name. This spares most small documents a
+    second parser.
+    """
+    return _LEAVES.issuperset(map(type, document.__dict__.values())) and body.count(b":") == len(
+        document.__pydantic_fields_set__
+    )
+
+
+def _refusal(error: ValidationError, body: bytes) -> InvalidRequest:
+    if error.error_count() == 1:
+        [only] = error.errors(include_url=False, include_input=False)
+        if only["type"] == "json_invalid":
+            return InvalidRequest(errors=[("", _broken(body, str(only["ctx"]["error"])))])
+    # A body of faults is not read a second time: their places are not told.
+    document = from_json(body) if error.error_count() <= MOST_LOOKED_AT else None
+    return invalid_request(error, document, "The body")
+
+
+def _broken(body: bytes, found: str) -> str:
+    if not body.strip(b" \t\r\n"):
+        return "The body is empty: send a JSON document."
+    if body.startswith(_BYTE_ORDER_MARK):
+        return "The body starts with a byte order mark: leave it out (RFC 8259 section 8.1)."
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        return f"The body is not UTF-8: the byte at {error.start} does not fit in."
+    if "recursion limit" in found:
+        return "The body is nested too deeply: 200 levels are taken at most."
+    return f"The body is not JSON: {found}."

@@ -1,0 +1,156 @@
+"""A form with files as a body (RFC 7578), part by part and never a whole file in memory."""
+
+import re
+
+from octavo.http.contract.bodies.body_reader import (
+    BodyStream,
+    Headers,
+    body_head,
+    refuse_length,
+    refuse_media_type,
+)
+from octavo.http.contract.bodies.media_type import parse_media_type
+from octavo.http.contract.bodies.part_cutter import PartBounds, PartCutter, PartEvent, PartHead
+from octavo.http.contract.problems import Header, InvalidRequest
+from octavo.http.server.asgi import Receive
+
+MEDIA_TYPE = "multipart/form-data"
+# RFC 2046 section 5.1.1.
+_BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]")
+
+
+class Part:
+    """One part of a form: iterate its bytes as they arrive, or `read` them.
+
+    The stream that handed it out must not have gone on: RuntimeError when it has. Steps raise,
+    and are cancelled, as those of `BodyStream`.
+
+    Attributes:
+        name: of the field.
+        filename: as the client calls the file, never to be used as a path; None for no file.
+        headers: of the part, names in lower case.
+    """
+
+    __slots__ = ("_stream", "filename", "headers", "name")
+
+    def __init__(self, head: PartHead, stream: "MultipartStream") -> None:
+        self.name, self.filename = head.disposition
+        self.headers: tuple[Header, ...] = head.headers
+        self._stream = stream
+
+    @property
+    def media_type(self) -> str | None:
+        """What the client declares the part to be, as ``type/subtype``; None for nothing valid."""
+        for name, value in self.headers:
+            if name == b"content-type":
+                media_type = parse_media_type(value)
+                return media_type.essence if media_type else None
+        return None
+
+    def __aiter__(self) -> "Part":
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk = await self._stream.chunk_of(self)
+        if chunk is None:
+            raise StopAsyncIteration
+        return chunk
+
+    async def read(self, limit: int) -> bytes:
+        """Answer what is left of the part, or raise `BodyTooLarge` beyond ``limit`` bytes."""
+        chunks, size = [], 0
+        async for chunk in self:
+            size += len(chunk)
+            if size > limit:
+                refuse_length(limit)
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+
+class MultipartStream:
+    """The parts of a form as they arrive: iterate it once, by one task.
+
+    What was not read of a part is passed over when the next one is asked for. One event of the
+    connection is held at most, and the next is read only when it is used up. The end of the
+    iteration means that the form was whole. A step raises `InvalidRequest` for a form that is
+    malformed, breaks off or passes a bound, `BodyTooLarge` and `ClientLeft`.
+    """
+
+    __slots__ = ("_body", "_current", "_cutter")
+
+    def __init__(self, body: BodyStream, cutter: PartCutter) -> None:
+        self._body = body
+        self._cutter = cutter
+        self._current: Part | None = None
+
+    def __aiter__(self) -> "MultipartStream":
+        return self
+
+    async def __anext__(self) -> Part:
+        self._current = None
+        while True:
+            event = await self._event()
+            if event is None:
+                raise StopAsyncIteration
+            if isinstance(event, PartHead):
+                self._current = Part(event, self)
+                return self._current
+
+    async def chunk_of(self, part: Part) -> bytes | None:
+        """Answer the next bytes of ``part``, which iterating it does; None at its end."""
+        if part is not self._current:
+            raise RuntimeError(f"the form went on: the part {part.name!r} can't be read any more")
+        if self._cutter.events and self._cutter.events[0] == "end of part":
+            return None
+        event = await self._event()
+        if isinstance(event, bytes):
+            return event
+        self._cutter.events.appendleft("end of part")
+        return None
+
+    async def _event(self) -> PartEvent | None:
+        events = self._cutter.events
+        while not events:
+            try:
+                chunk = await anext(self._body)
+            except StopAsyncIteration:
+                self._cutter.finish()
+                return None
+            self._cutter.feed(chunk)
+        return events.popleft()
+
+
+class MultipartBody:
+    """The kind of body that `multipart_body` makes."""
+
+    __slots__ = ("bounds", "limit", "media_types", "model", "time")
+
+    def __init__(self, limit: int, bounds: PartBounds, time: float | None) -> None:
+        self.limit = limit
+        self.bounds = bounds
+        self.time = time
+        self.media_types = (MEDIA_TYPE,)
+        self.model = None
+
+    async def read(self, headers: Headers, receive: Receive) -> MultipartStream:
+        """Answer the parts, of which nothing was read yet; raises what `BodyKind.read` names."""
+        declared, length = body_head(headers, self.limit)
+        media_type = parse_media_type(declared or b"")
+        if media_type is None or media_type.essence != MEDIA_TYPE:
+            refuse_media_type(self.media_types)
+        boundary = media_type.parameters.get("boundary")
+        if boundary is None or not _BOUNDARY.fullmatch(boundary):
+            raise InvalidRequest("The header content-type takes a boundary (RFC 2046 5.1.1).")
+        return MultipartStream(
+            BodyStream(receive, self.limit, length), PartCutter(boundary, self.bounds)
+        )
+
+
+def multipart_body(
+    *, limit: int, bounds: PartBounds | None = None, time: float | None = None
+) -> MultipartBody:
+    """Declare a body that is a form in parts, of ``limit`` bytes in all, within ``bounds``.
+
+    It may take ``time`` seconds.
+    """
+    return MultipartBody(limit, bounds or PartBounds(), time)

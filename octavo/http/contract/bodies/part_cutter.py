@@ -1,0 +1,136 @@
+"""The parts of a multipart form, cut out of its bytes as they come; no I/O."""
+
+import re
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser
+
+from octavo.http.contract.bodies.body_reader import refuse_length
+from octavo.http.contract.bodies.disposition import Disposition, parse_disposition
+from octavo.http.contract.problems import Header, InvalidRequest
+
+_MOST_HEADERS = 16
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartBounds:
+    """What a form in parts may hold: how many parts, bytes of one's head, bytes of one field.
+
+    A field is a part that is no file: a file is bounded by the whole body.
+    """
+
+    parts: int = 100
+    head: int = 8 * 1024
+    field: int = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PartHead:
+    """What stands above the bytes of a part: its names, and its headers in lower case."""
+
+    disposition: Disposition
+    headers: tuple[Header, ...]
+
+
+PartEvent = PartHead | bytes | Literal["end of part"]
+
+
+class PartCutter:
+    """Turns the bytes of a form into heads, pieces of parts, and their ends.
+
+    ``events`` holds what was found and not yet taken, in order; it never holds more than the
+    bytes of the last `feed`.
+    """
+
+    def __init__(self, boundary: bytes, bounds: PartBounds) -> None:
+        self.events: deque[PartEvent] = deque()
+        self._bounds = bounds
+        self._parts = 0
+        self._ended = False
+        self._headers: list[Header] = []
+        self._name = self._value = b""
+        self._head_size = 0
+        # Bytes that the current part may still have; None for a file.
+        self._left: int | None = None
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._begin,
+                "on_header_field": self._header_name,
+                "on_header_value": self._header_value,
+                "on_header_end": self._header_end,
+                "on_headers_finished": self._head_end,
+                "on_part_data": self._data,
+                "on_part_end": self._end,
+                "on_end": self._end_of_form,
+            },
+            max_header_count=_MOST_HEADERS,
+            max_header_size=bounds.head,
+        )
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes; raises `InvalidRequest` or `BodyTooLarge`, and is done for then."""
+        try:
+            self._parser.write(data)
+        except FormParserError:
+            raise InvalidRequest("The form is malformed: it breaks off from RFC 7578.") from None
+
+    def finish(self) -> None:
+        """Take the end of the bytes; raises `InvalidRequest` when the form has no end yet."""
+        if not self._ended:
+            raise InvalidRequest("The form ends before its closing boundary.")
+
+    def _begin(self) -> None:
+        self._parts += 1
+        if self._parts > self._bounds.parts:
+            raise InvalidRequest(f"The form may have {self._bounds.parts} parts at most.")
+        self._headers = []
+        self._name = self._value = b""
+        self._head_size = 0
+
+    def _header_name(self, data: bytes, start: int, end: int) -> None:
+        self._count_head(end - start)
+        self._name += data[start:end]
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._count_head(end - start)
+        self._value += data[start:end]
+
+    def _count_head(self, size: int) -> None:
+        self._head_size += size
+        if self._head_size > self._bounds.head:
+            raise InvalidRequest(f"The head of a part may have {self._bounds.head} bytes at most.")
+
+    def _header_end(self) -> None:
+        if _CONTROL.search(self._value):
+            raise InvalidRequest("A header of a part holds a control character.")
+        self._headers.append((self._name.lower(), self._value.rstrip(b" \t")))
+        self._name = self._value = b""
+
+    def _head_end(self) -> None:
+        named = [value for name, value in self._headers if name == b"content-disposition"]
+        disposition = parse_disposition(named[0]) if len(named) == 1 else None
+        if disposition is None:
+            raise InvalidRequest(
+                "Each part of the form takes one header content-disposition, as "
+                'form-data; name="…", in UTF-8 (RFC 7578 section 4.2).'
+            )
+        self._left = self._bounds.field if disposition.filename is None else None
+        self.events.append(PartHead(disposition, tuple(self._headers)))
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._left is not None:
+            self._left -= end - start
+            if self._left < 0:
+                refuse_length(self._bounds.field)
+        self.events.append(data[start:end])
+
+    def _end(self) -> None:
+        self.events.append("end of part")
+
+    def _end_of_form(self) -> None:
+        self._ended = True

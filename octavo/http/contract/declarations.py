@@ -1,0 +1,74 @@
+"""The contract: all operations, as their classes declare them."""
+
+from collections.abc import Iterable
+from functools import cache
+
+from octavo.http.contract.operation import ContractError, Operation, declarations_of
+from octavo.http.contract.problems import PROBLEMS
+from octavo.http.contract.router import segments_of
+from octavo.http.contract.signature import read_signature
+from octavo.http.server.rejection import SERVER_PROBLEMS
+
+
+def operations_of(group: type) -> tuple[Operation, ...]:
+    """Answer the operations that the methods of ``group`` declare, in the order of the class.
+
+    Raises `ContractError` for one that contradicts its handler, and for a class with none.
+    """
+    return _read(group)
+
+
+@cache
+def _read(group: type) -> tuple[Operation, ...]:
+    methods = {
+        name: value for base in reversed(group.__mro__) for name, value in vars(base).items()
+    }
+    found = [
+        read_signature(name, method, declared)
+        for name, method in methods.items()
+        for declared in declarations_of(method)
+    ]
+    if not found:
+        raise ContractError(f"{group.__qualname__} declares no operation")
+    return tuple(found)
+
+
+def contract_of(groups: Iterable[type]) -> tuple[Operation, ...]:
+    """Answer the operations of all ``groups``, in order.
+
+    Raises `ContractError` for an id, or a method of a path, that is declared twice, for two
+    templates that differ in the names of their parameters alone, which OpenAPI forbids, and for
+    a code of problems that has two statuses.
+    """
+    operations: tuple[Operation, ...] = ()
+    statuses = {each.code: each.status for each in PROBLEMS}
+    statuses |= {each.code: each.status for each in SERVER_PROBLEMS}
+    for group in groups:
+        found = operations_of(group)
+        for each in found:
+            _check_codes(f"{each.id} ({group.__qualname__}.{each.handler})", each, statuses)
+        operations += found
+    ids: set[str] = set()
+    methods: set[tuple[str, str]] = set()
+    templates: dict[tuple[str | None, ...], str] = {}
+    for each in operations:
+        if each.id in ids:
+            raise ContractError(f"the id {each.id} is declared twice")
+        if (each.method, each.path) in methods:
+            raise ContractError(f"{each.method} {each.path} is declared twice")
+        template = templates.setdefault(segments_of(each.path), each.path)
+        if template != each.path:
+            raise ContractError(f"{template} and {each.path} are one path with two names")
+        ids.add(each.id)
+        methods.add((each.method, each.path))
+    return operations
+
+
+def _check_codes(where: str, operation: Operation, statuses: dict[str, int]) -> None:
+    for problem in operation.problems:
+        known = statuses.setdefault(problem.code, problem.status)
+        if known != problem.status:
+            raise ContractError(
+                f"{where}: {problem.__qualname__} has the status {problem.status}, but another "
+                f"problem of the code {problem.code} has {known}: choose another code"
+            )

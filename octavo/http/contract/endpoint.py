@@ -1,0 +1,245 @@
+"""One operation at work: who calls, what they sent, the handler, and its answer as bytes.
+
+Whatever the declaration decides is worked out when the application is built.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, cast
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, SchemaSerializer
+
+from octavo.actors.core.crash import unwrap
+from octavo.http.contract.bodies import ClientLeft, declared_size
+from octavo.http.contract.call import Authenticator, Call, RateLimiter
+from octavo.http.contract.declared_answers import DeclaredAnswers
+from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
+from octavo.http.contract.operation import Locked, Operation, Security
+from octavo.http.contract.parameters import Parameters
+from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
+from octavo.http.contract.problems import AccountLocked, Header, Problem
+from octavo.http.contract.reply import NotModified, Reply, Stream
+from octavo.http.contract.security_headers import API_HEADERS
+from octavo.http.server.asgi import Extension, Receive
+from octavo.http.server.response import FixedHeaders
+
+_JSON: Header = (b"content-type", b"application/json")
+_NO_LENGTH = frozenset({204, 304})
+
+FailureProblem = Callable[[Exception], Problem | None]
+"""Returns the problem for a failure, None for an error that is a bug."""
+
+
+class Endpoint:
+    """Answers the calls of one operation.
+
+    Args:
+        operation: its declaration.
+        handler: the bound method that serves it.
+        authenticator: for its security; None when it has none.
+        limiter: for its rate class; None when it has none.
+        memory: counts large bodies and answers.
+        failure_problem: returns the problem for a failure of what the handlers rest on, None
+            for any other error.
+        strict: raise `UndeclaredAnswer` where the handler breaks the declaration.
+    """
+
+    __slots__ = (
+        "_authenticator",
+        "_body",
+        "_declared",
+        "_failure_problem",
+        "_handler",
+        "_headers",
+        "_json_headers",
+        "_large_body",
+        "_limiter",
+        "_locked_out",
+        "_memory",
+        "_model",
+        "_null",
+        "_parameters",
+        "_room",
+        "_serializer",
+        "_status",
+        "_warnings",
+        "operation",
+    )
+
+    def __init__(
+        self,
+        operation: Operation,
+        handler: Callable[..., Awaitable[object]],
+        *,
+        authenticator: Authenticator | None,
+        limiter: RateLimiter | None,
+        memory: MemoryBudget,
+        failure_problem: FailureProblem,
+        strict: bool,
+    ) -> None:
+        self.operation = operation
+        self._handler = handler
+        self._authenticator = authenticator
+        self._limiter = limiter
+        self._memory = memory
+        self._failure_problem = failure_problem
+        self._locked_out = (
+            operation.security is Security.SESSION_OR_KEY and operation.locked is Locked.REFUSED
+        )
+        # A stream that could only wait for room is not begun.
+        self._room = STEP if operation.streams else 0
+        self._parameters = Parameters(operation)
+        self._body = body = operation.body
+        # One without a model is handed on as it comes.
+        self._large_body = body is not None and body.model is not None and body.limit >= COUNTED
+        self._declared = DeclaredAnswers(operation, strict=strict)
+        kept = () if "cache-control" in operation.headers else (NOT_STORED,)
+        self._headers = FixedHeaders([*kept, *API_HEADERS])
+        self._json_headers = FixedHeaders([_JSON, *self._headers.each])
+        self._status = operation.status
+        answers = operation.answers
+        self._model = answers if isinstance(answers, type) else None
+        # A model was checked when it was made, and a string costs pydantic a microsecond that a
+        # bool does not; whatever else is declared is checked here alone.
+        self._warnings: Literal["error", False] = "error"
+        self._null = False
+        if isinstance(answers, type) and issubclass(answers, BaseModel):
+            self._serializer: SchemaSerializer = answers.__pydantic_serializer__
+            self._warnings = "error" if strict else False
+        else:
+            adapter = TypeAdapter(cast("type[object]", answers))
+            self._serializer = adapter.serializer
+            self._null = answers is not None and _takes_none(adapter)
+
+    async def answer(
+        self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
+    ) -> PreparedResponse:
+        """Serve ``call``; ``values`` are those of the path's parameters.
+
+        Raises the `Problem` that is to be answered instead, `ClientLeft` when the body broke
+        off, and what the handler raises beside that. Cancelled, what was done is up to the
+        handler.
+        """
+        try:
+            answer = self._encode(await self._serve(call, values, receive, exchange))
+            content = answer.content
+            # What a stream sends is held piece by piece.
+            if type(content) is bytes and len(content) >= COUNTED:
+                held = self._memory.count if self.operation.must_answer else self._memory.hold
+                call.hold = held(call.client, len(content))
+            return answer
+        except Problem as problem:
+            self._declared.problem(problem)
+            raise
+        except ExceptionGroup as group:
+            # A handler with a nursery of its own raises its one problem in a group.
+            error = unwrap(group)
+            if isinstance(error, Problem):
+                self._declared.problem(error)
+            elif not isinstance(error, ClientLeft):
+                raise
+            raise error from group
+        except Exception as error:
+            failure = self._failure_problem(error)
+            if failure is None:
+                raise
+            self._declared.problem(failure)
+            raise failure from error
+
+    async def _serve(
+        self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
+    ) -> object:
+        operation, scope = self.operation, call.scope
+        if self._authenticator is not None:
+            call.principal = await self._authenticator.authenticate(call)
+            if self._locked_out and call.principal.locked:
+                raise AccountLocked
+        if self._limiter is not None and operation.rate is not None:
+            await self._limiter.admit(operation.rate, call)
+        arguments = self._parameters.check(values, scope["query_string"], scope["headers"])
+        if self._room:
+            self._memory.require_room(call.client, self._room)
+        body = self._body
+        if body is not None:
+            if body.time is not None and exchange is not None:
+                exchange.allow(body.time)
+            if self._large_body:
+                size = declared_size(scope["headers"], body.limit)
+                if size >= COUNTED:
+                    with self._memory.hold(call.client, size):
+                        arguments["body"] = await body.read(scope["headers"], receive)
+                        return await self._handle(call, arguments, exchange)
+            arguments["body"] = await body.read(scope["headers"], receive)
+        return await self._handle(call, arguments, exchange)
+
+    async def _handle(
+        self, call: Call, arguments: dict[str, object], exchange: Extension | None
+    ) -> object:
+        operation = self.operation
+        if exchange is not None:
+            if operation.time is not None:
+                exchange.allow(operation.time)
+            if operation.finish_when_client_leaves:
+                exchange.ignore_disconnect()
+        return await self._handler(call, **arguments)
+
+    def _encode(self, result: object) -> PreparedResponse:
+        if type(result) is self._model:
+            return self._content(self._status, result, ())
+        if isinstance(result, Reply):
+            status = self._status
+            if result.status is not None:
+                status = result.status
+                self._declared.status(status)
+            self._declared.headers(result.headers)
+            return self._checked(status, result.body, result.headers)
+        if isinstance(result, NotModified):
+            self._declared.not_modified()
+            self._declared.headers(result.headers)
+            return PreparedResponse(304, [*result.headers], self._headers, None)
+        if isinstance(result, Stream):
+            return self._stream(result)
+        return self._checked(self._status, result, ())
+
+    def _checked(
+        self, status: int, content: object, headers: tuple[Header, ...]
+    ) -> PreparedResponse:
+        if content is None and self.operation.empty:
+            length = () if status in _NO_LENGTH else ((b"content-length", b"0"),)
+            return PreparedResponse(status, [*length, *headers], self._headers, None)
+        if content is None:
+            # pydantic writes None for any type, without a warning.
+            fits = self._null
+        else:
+            fits = self._model is None or isinstance(content, self._model)
+        if not fits:
+            raise self._declared.other_content(content)
+        return self._content(status, content, headers)
+
+    def _content(
+        self, status: int, content: object, headers: tuple[Header, ...]
+    ) -> PreparedResponse:
+        try:
+            body = self._serializer.to_json(content, by_alias=True, warnings=self._warnings)
+        except PydanticSerializationError as error:
+            raise self._declared.other_content(content, str(error)) from None
+        length = (b"content-length", b"%d" % len(body))
+        return PreparedResponse(status, [length, *headers], self._json_headers, body)
+
+    def _stream(self, stream: Stream) -> PreparedResponse:
+        status = self._status if stream.status is None else stream.status
+        self._declared.status(status)
+        self._declared.headers(stream.headers)
+        self._declared.media_type(stream.media_type)
+        headers = [(b"content-type", stream.media_type.encode()), *stream.headers]
+        if stream.length is not None:
+            headers.append((b"content-length", b"%d" % stream.length))
+        return PreparedResponse(status, headers, self._headers, stream.chunks)
+
+
+def _takes_none(adapter: TypeAdapter[object]) -> bool:
+    try:
+        adapter.validate_python(None, strict=True)
+    except ValidationError:
+        return False
+    return True

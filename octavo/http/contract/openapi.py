@@ -1,0 +1,219 @@
+"""The contract as a document: OpenAPI 3.1, from the declarations alone.
+
+The same declarations always give the same document, to the byte once it is encoded.
+"""
+
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+
+from octavo.http.contract.bodies import BodyKind
+from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.operation import Operation, Security
+from octavo.http.contract.problems import Problem
+from octavo.http.contract.schemas import Json, Parameter, Schemas
+from octavo.http.server.problem_details import MEDIA_TYPE
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REQUEST_ID: Json = {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"}
+_REQUEST_ID_HEADER: Json = {
+    "x-request-id": {"$ref": "#/components/headers/RequestId"},
+}
+_RETRY_AFTER: Json = {
+    "retry-after": {
+        "description": "In how many seconds to come back, where that is known.",
+        "schema": {"type": "string", "pattern": "^[0-9]{1,16}$"},
+    }
+}
+_STATUSES_THAT_PASS = (429, 503, 507)
+
+_SECURITY: dict[Security, list[Json]] = {
+    Security.NONE: [],
+    Security.SESSION_OR_KEY: [{"sessionCookie": []}, {"personalApiKey": []}],
+    Security.OPERATOR: [{"operatorToken": []}],
+    Security.MCP: [{"mcpAccessToken": ["notes:read"]}],
+}
+
+_SECURITY_SCHEMES: Json = {
+    "sessionCookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-octavo",
+        "description": "Set by signing in. Changes also need the origin of the installation.",
+    },
+    "personalApiKey": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A key of an account, with all its rights.",
+    },
+    "operatorToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token that the settings of the installation name.",
+    },
+    "mcpAccessToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An access token of the MCP resource, with the scopes listed.",
+    },
+}
+
+_PROBLEM: Json = {
+    "type": "object",
+    "description": "Problem details (RFC 9457). Further members depend on the code.",
+    "required": ["type", "title", "status", "detail", "code", "requestId"],
+    "properties": {
+        "type": {
+            "type": "string",
+            "format": "uri-reference",
+            "description": "Address of a page that explains the code.",
+        },
+        "title": {"type": "string", "description": "The phrase of the status."},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What is wrong and what to do, for people."},
+        "code": {"type": "string", "description": "What is wrong, for programs; stable."},
+        "requestId": _REQUEST_ID,
+        "errors": {
+            "type": "array",
+            "description": "Each place that does not match the contract.",
+            "items": {
+                "type": "object",
+                "required": ["pointer", "message"],
+                "properties": {
+                    "pointer": {
+                        "type": "string",
+                        "description": "A JSON pointer (RFC 6901): into the body, or below "
+                        "/path, /query or /headers.",
+                    },
+                    "message": {"type": "string"},
+                },
+            },
+        },
+    },
+}
+
+
+def document(
+    groups: Iterable[type], *, title: str, version: str, servers: Sequence[str] = ()
+) -> Json:
+    """Answer the document of the operations that the classes ``groups`` declare.
+
+    ``servers`` are the addresses that they are served at. Raises `ContractError`.
+    """
+    operations = contract_of(groups)
+    schemas = Schemas(operations)
+    paths: dict[str, Json] = {}
+    for each in operations:
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, schemas)
+    tags = dict.fromkeys(each.tag for each in operations)
+    return {
+        "openapi": "3.1.0",
+        "jsonSchemaDialect": _DIALECT,
+        "info": {
+            "title": title,
+            "version": version,
+            "description": "Every GET also serves HEAD, and every path OPTIONS.",
+        },
+        "servers": [{"url": url} for url in servers] or [{"url": "/"}],
+        "tags": [{"name": tag} for tag in tags],
+        "paths": paths,
+        "components": {
+            "schemas": {**schemas.components, "Problem": _PROBLEM},
+            "parameters": {
+                "RequestId": {
+                    "name": "x-request-id",
+                    "in": "header",
+                    "description": "The id under which the request is known; one is made "
+                    "where it is absent.",
+                    "schema": _REQUEST_ID,
+                }
+            },
+            "headers": {
+                "RequestId": {
+                    "description": "The id under which the request is known.",
+                    "required": True,
+                    "schema": _REQUEST_ID,
+                }
+            },
+            "securitySchemes": _SECURITY_SCHEMES,
+        },
+    }
+
+
+def _operation(each: Operation, schemas: Schemas) -> Json:
+    parameters = [
+        *(_parameter(one, "path") for one in schemas.parameters(each.path_model)),
+        *(_parameter(one, "query") for one in schemas.parameters(each.query_model)),
+        *(_parameter(one, "header") for one in schemas.parameters(each.header_model)),
+        {"$ref": "#/components/parameters/RequestId"},
+    ]
+    found: Json = {"operationId": each.id, "tags": [each.tag], "summary": each.summary}
+    if each.description:
+        found["description"] = each.description
+    found["parameters"] = parameters
+    if each.body is not None:
+        found["requestBody"] = _body(each.body, schemas)
+    found["responses"] = {**_successes(each, schemas), **_refusals(each)}
+    found["security"] = _SECURITY[each.security]
+    if each.security is Security.SESSION_OR_KEY:
+        found["x-locked-account"] = each.locked.value
+    if each.rate is not None:
+        found["x-rate-class"] = each.rate
+    return found
+
+
+def _parameter(parameter: Parameter, place: str) -> Json:
+    schema = dict(parameter.schema)
+    found: Json = {"name": parameter.name, "in": place, "required": parameter.required}
+    if "description" in schema:
+        found["description"] = schema.pop("description")
+    return {**found, "schema": schema}
+
+
+def _body(body: BodyKind[object], schemas: Schemas) -> Json:
+    content: Json = {} if body.model is None else {"schema": schemas.of(body.model, "validation")}
+    return {
+        "description": f"{body.limit} bytes at most.",
+        "required": True,
+        "content": dict.fromkeys(body.media_types, content),
+    }
+
+
+def _successes(each: Operation, schemas: Schemas) -> dict[str, Json]:
+    headers: Json = {
+        **_REQUEST_ID_HEADER,
+        **{
+            name: {"description": description, "schema": {"type": "string"}}
+            for name, description in each.headers.items()
+        },
+    }
+    content: Json = {media_type: {} for media_type in each.media_types}
+    if each.answers is not None:
+        content["application/json"] = {"schema": schemas.of(each.answers, "serialization")}
+    found: dict[str, Json] = {}
+    for status in sorted(each.statuses):
+        answer: Json = {"description": HTTPStatus(status).phrase, "headers": headers}
+        if content and status not in (204, 304):
+            answer["content"] = content
+        found[str(status)] = answer
+    return found
+
+
+def _refusals(each: Operation) -> dict[str, Json]:
+    by_status: dict[int, list[type[Problem]]] = {}
+    for problem in possible_problems(each):
+        by_status.setdefault(problem.status, []).append(problem)
+    return {str(status): _refusal(status, problems) for status, problems in by_status.items()}
+
+
+def _refusal(status: int, problems: Sequence[type[Problem]]) -> Json:
+    headers = {**_REQUEST_ID_HEADER, **(_RETRY_AFTER if status in _STATUSES_THAT_PASS else {})}
+    schema: Json = {
+        "$ref": "#/components/schemas/Problem",
+        "properties": {"code": {"enum": [problem.code for problem in problems]}},
+    }
+    return {
+        "description": "\n".join(f"- `{problem.code}`: {problem.summary}" for problem in problems),
+        "headers": headers,
+        "content": {MEDIA_TYPE: {"schema": schema}},
+    }

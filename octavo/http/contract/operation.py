@@ -1,0 +1,197 @@
+"""The declaration of an operation: said once, beside its handler, and enforced as it is said.
+
+Operations are async methods of a class that holds what they need::
+
+    class NoteOperations:
+        @operation(
+            id="getNote",
+            method="GET",
+            path="/api/notes/{noteId}",
+            tag="notes",
+            summary="Read a note",
+            security=Security.SESSION_OR_KEY,
+            problems=(NotFound,),
+        )
+        async def get_note(self, call: Call, path: NotePath) -> Note: ...
+
+The handler's parameters ``path``, ``query`` and ``headers`` name the models of those parts of
+the request, its return annotation the model of the success (`octavo.http.contract.signature`).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Concatenate, Literal, ParamSpec, TypeVar
+
+from pydantic import BaseModel
+
+from octavo.http.contract.bodies import BodyKind
+from octavo.http.contract.call import Call
+from octavo.http.contract.problems import Problem
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+S = TypeVar("S")
+P = ParamSpec("P")
+R = TypeVar("R")
+Handler = Callable[Concatenate[S, Call, P], Awaitable[R]]
+
+_ATTRIBUTE = "__octavo_operations__"
+
+
+class Security(Enum):
+    """Who may call an operation."""
+
+    NONE = "none"
+    SESSION_OR_KEY = "session or key"
+    OPERATOR = "operator"
+    MCP = "mcp"
+
+
+class Locked(Enum):
+    """Whether a locked account keeps an operation."""
+
+    REFUSED = "refused"
+    ALLOWED = "allowed"
+
+
+class ContractError(Exception):
+    """A declaration contradicts its handler, another declaration, or itself."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Declaration:
+    """What is declared of an operation.
+
+    Attributes:
+        id: unique in the contract, in camelCase.
+        method: of HTTP; HEAD is served by every GET.
+        path: the template; ``{name}`` takes one segment, ``{nameId}`` a UUID.
+        tag: the group in the document.
+        summary: a few words for the document.
+        description: Markdown for the document; may be empty.
+        security: who may call.
+        locked: whether a locked account may.
+        status: of the success.
+        other_statuses: those that a `Reply` or `Stream` may have instead.
+        problems: those of the operation itself; `declared_answers` adds the rest.
+        body: how the body is read; None for an operation without.
+        time: seconds that the handler may take; None for the wire's own limit.
+        rate: class of the rate limit; None for none.
+        finish_when_client_leaves: the handler runs to its end all the same.
+        headers: names (in lower case) and descriptions of headers that the success may have.
+        media_types: those of a `Stream`.
+        must_answer: the answer is sent even when memory is short. Any other answer of at least
+            `memory_budget.COUNTED` bytes may be refused, so its handler must not have changed
+            anything.
+    """
+
+    id: str
+    method: Method
+    path: str
+    tag: str
+    summary: str
+    description: str = ""
+    security: Security
+    locked: Locked = Locked.REFUSED
+    status: int = 200
+    other_statuses: tuple[int, ...] = ()
+    problems: tuple[type[Problem], ...] = ()
+    body: BodyKind[object] | None = None
+    time: float | None = None
+    rate: str | None = None
+    finish_when_client_leaves: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
+    media_types: tuple[str, ...] = ()
+    must_answer: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Operation(Declaration):
+    """A declaration and what the signature of its handler adds.
+
+    Attributes:
+        handler: name of the method.
+        path_model: of the path's parameters; None without any.
+        query_model: of the query; None when it takes none.
+        header_model: of the headers read; None when none are.
+        answers: the type of the success, as pydantic takes it; None when it is no document.
+        empty: None may be answered, for a success without content.
+        not_modified: a 304 may be answered.
+        streams: a `Stream` may be answered.
+    """
+
+    handler: str
+    path_model: type[BaseModel] | None
+    query_model: type[BaseModel] | None
+    header_model: type[BaseModel] | None
+    answers: object
+    empty: bool
+    not_modified: bool
+    streams: bool
+
+    @property
+    def statuses(self) -> frozenset[int]:
+        """Every status that the handler may answer without refusing."""
+        not_modified = (304,) if self.not_modified else ()
+        return frozenset((self.status, *self.other_statuses, *not_modified))
+
+
+def operation(
+    *,
+    id: str,  # noqa: A002 - the name that the contract document has for it
+    method: Method,
+    path: str,
+    tag: str,
+    summary: str,
+    security: Security,
+    description: str = "",
+    locked: Locked = Locked.REFUSED,
+    status: int = 200,
+    other_statuses: tuple[int, ...] = (),
+    problems: tuple[type[Problem], ...] = (),
+    body: BodyKind[object] | None = None,
+    time: float | None = None,
+    rate: str | None = None,
+    finish_when_client_leaves: bool = False,
+    headers: Mapping[str, str] | None = None,
+    media_types: tuple[str, ...] = (),
+    must_answer: bool = False,
+) -> Callable[[Handler[S, P, R]], Handler[S, P, R]]:
+    """Declare an operation at its handler; the arguments are those of `Declaration`.
+
+    A handler declared twice serves two operations. What contradicts itself is found when the
+    contract is put together (`octavo.http.contract.declarations`).
+    """
+    declared = Declaration(
+        id=id,
+        method=method,
+        path=path,
+        tag=tag,
+        summary=summary,
+        description=description,
+        security=security,
+        locked=locked,
+        status=status,
+        other_statuses=other_statuses,
+        problems=problems,
+        body=body,
+        time=time,
+        rate=rate,
+        finish_when_client_leaves=finish_when_client_leaves,
+        headers=dict(headers or {}),
+        media_types=media_types,
+        must_answer=must_answer,
+    )
+
+    def declare(handler: Handler[S, P, R]) -> Handler[S, P, R]:
+        setattr(handler, _ATTRIBUTE, (declared, *declarations_of(handler)))
+        return handler
+
+    return declare
+
+
+def declarations_of(handler: object) -> tuple[Declaration, ...]:
+    """Answer what is declared at ``handler``, first to last; nothing for any other object."""
+    found: tuple[Declaration, ...] = getattr(handler, _ATTRIBUTE, ())
+    return found

@@ -1,0 +1,172 @@
+"""Check what a request says outside its body: path, query and declared headers.
+
+All that is wrong is told at once, each with its place (RFC 6901): ``/query/limit``,
+``/headers/if-match``, ``/path/fileId``.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+from urllib.parse import unquote_plus
+
+from pydantic import BaseModel, ValidationError
+
+from octavo.http.contract.bodies.faults import MOST_LISTED, pointer
+from octavo.http.contract.operation import Operation
+from octavo.http.contract.problems import Header, InvalidRequest
+from octavo.http.contract.router import is_identifier, parameters_of
+
+Errors = list[tuple[str, str]]
+
+# Of what pydantic takes for a UUID, the notation with hyphens alone is so long.
+_UUID_LENGTH = 36
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+_MESSAGES = {
+    "extra_forbidden": "This operation has no such parameter.",
+    "missing": "This is required.",
+    "uuid_parsing": "This has to be a UUID: 32 hexadecimal digits in groups 8-4-4-4-12.",
+}
+
+
+class Parameters:
+    """The check of one operation, made once.
+
+    Args:
+        operation: what is called.
+    """
+
+    __slots__ = ("_headers", "_identifiers", "_names", "_path", "_query", "_without_query")
+
+    def __init__(self, operation: Operation) -> None:
+        self._names = parameters_of(operation.path)
+        self._identifiers = [at for at, name in enumerate(self._names) if is_identifier(name)]
+        self._path = operation.path_model
+        self._query = operation.query_model
+        self._headers = None
+        if operation.header_model is not None:
+            self._headers = _HeaderCheck(operation.header_model)
+        # Most requests have no query: the model of its defaults is frozen, and made once.
+        self._without_query = None if self._query is None else _if_valid(self._query)
+
+    def check(
+        self, values: Sequence[str], query: bytes, headers: Sequence[Header]
+    ) -> dict[str, object]:
+        """Answer the models that the handler takes, by the names of its parameters.
+
+        ``values`` are those of the path's parameters, decoded; ``query`` is the raw query
+        string; ``headers`` those of the request, names in lower case.
+
+        Raises `InvalidRequest` with all errors, or the first `MOST_LISTED` of them.
+        """
+        errors: Errors = []
+        found: dict[str, object] = {}
+        if self._path is not None:
+            self._check_path(self._path, values, found, errors)
+        if query:
+            given = read_query(query, errors)
+            if self._query is not None:
+                _validate("query", self._query, given, found, errors)
+            else:
+                errors += [(pointer(("query", n)), _MESSAGES["extra_forbidden"]) for n in given]
+        elif self._without_query is not None:
+            found["query"] = self._without_query
+        elif self._query is not None:
+            _validate("query", self._query, {}, found, errors)
+        if self._headers is not None:
+            self._headers.check(headers, found, errors)
+        if errors:
+            raise InvalidRequest(errors=errors[:MOST_LISTED])
+        return found
+
+    def _check_path(
+        self,
+        model: type[BaseModel],
+        values: Sequence[str],
+        found: dict[str, object],
+        errors: Errors,
+    ) -> None:
+        before = len(errors)
+        for at in self._identifiers:
+            # pydantic takes other notations, too: one thing would have several addresses.
+            if len(values[at]) != _UUID_LENGTH:
+                errors.append((pointer(("path", self._names[at])), _MESSAGES["uuid_parsing"]))
+        if len(errors) == before:
+            _validate("path", model, dict(zip(self._names, values, strict=True)), found, errors)
+
+
+class _HeaderCheck:
+    __slots__ = ("_absent", "_model", "_names")
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self._model = model
+        named = [field.alias or name for name, field in model.model_fields.items()]
+        self._names = {name.encode(): name for name in named}
+        self._absent = _if_valid(model)
+
+    def check(self, headers: Sequence[Header], found: dict[str, object], errors: Errors) -> None:
+        names = self._names
+        given: dict[str, str] = {}
+        for header, value in headers:
+            if header in names:
+                name, text = names[header], value.decode("latin-1")
+                # Fields of one name are one list (RFC 9110 section 5.3).
+                given[name] = f"{given[name]}, {text}" if name in given else text
+        if not given and self._absent is not None:
+            found["headers"] = self._absent
+        else:
+            _validate("headers", self._model, given, found, errors)
+
+
+def _if_valid(model: type[BaseModel]) -> BaseModel | None:
+    try:
+        return model.model_validate_strings({}, by_alias=True, by_name=False)
+    except ValidationError:
+        return None
+
+
+def _validate(
+    part: str,
+    model: type[BaseModel],
+    given: dict[str, str],
+    found: dict[str, object],
+    errors: Errors,
+) -> None:
+    try:
+        found[part] = model.__pydantic_validator__.validate_strings(
+            cast("dict[str, Any]", given), by_alias=True, by_name=False
+        )
+    except ValidationError as refused:
+        for error in refused.errors(include_url=False, include_context=False, include_input=False):
+            message = _MESSAGES.get(error["type"], error["msg"])
+            errors.append((pointer((part, *error["loc"])), message))
+
+
+def read_query(query: bytes, errors: Errors) -> dict[str, str]:
+    """Answer the parameters of a query string, decoded as forms are (WHATWG URL section 5.1).
+
+    What is wrong is added to ``errors``: a name given twice, an escape that is none, text that
+    is no UTF-8.
+    """
+    given: dict[str, str] = {}
+    for pair in query.decode("latin-1").split("&"):
+        if not pair:
+            continue
+        name, _, value = pair.partition("=")
+        try:
+            name, value = _decoded(name), _decoded(value)
+        except ValueError:
+            errors.append(("/query", "A name or a value is not UTF-8, percent-encoded."))
+            continue
+        if name in given:
+            errors.append((pointer(("query", name)), "This was given more than once."))
+        given[name] = value
+    return given
+
+
+def _decoded(text: str) -> str:
+    if "%" not in text and "+" not in text and text.isascii():
+        return text
+    if not text.isascii() or _BAD_ESCAPE.search(text):
+        raise ValueError(text)
+    return unquote_plus(text, errors="strict")

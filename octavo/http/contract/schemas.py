@@ -1,0 +1,91 @@
+"""The JSON schemas of the contract's models, each once, under the names of the document."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, cast
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from octavo.http.contract.contract_model import SUFFIX
+from octavo.http.contract.operation import Operation
+
+Json = dict[str, object]
+Mode = Literal["validation", "serialization"]
+
+_REFERENCE = "#/components/schemas/"
+
+
+class Parameter(NamedTuple):
+    """One parameter of a path or a query, or one header."""
+
+    name: str
+    required: bool
+    schema: Json
+
+
+class _PublicNames(GenerateJsonSchema):
+    """Names each schema in the document as its model, without the suffix ``Schema``."""
+
+    def normalize_name(self, name: str) -> str:
+        return super().normalize_name(name).removesuffix(SUFFIX)
+
+
+class Schemas:
+    """The schemas of all that ``operations`` read and answer.
+
+    Attributes:
+        components: the schemas that the others refer to, by name.
+    """
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        wanted: dict[tuple[object, Mode], None] = {}
+        parts: dict[type[BaseModel], None] = {}
+        for each in operations:
+            models = (each.path_model, each.query_model, each.header_model)
+            parts |= dict.fromkeys(model for model in models if model is not None)
+            if each.body is not None and each.body.model is not None:
+                wanted[each.body.model, "validation"] = None
+            if each.answers is not None:
+                wanted[each.answers, "serialization"] = None
+        keys = [*wanted, *((part, "validation") for part in parts)]
+        made, shared = TypeAdapter.json_schemas(
+            [
+                (at, mode, TypeAdapter(cast("type[object]", kind)))
+                for at, (kind, mode) in enumerate(keys)
+            ],
+            by_alias=True,
+            ref_template=f"{_REFERENCE}{{model}}",
+            schema_generator=_PublicNames,
+        )
+        found = [cast("Json", made[at, mode]) for at, (_, mode) in enumerate(keys)]
+        definitions = cast("dict[str, Json]", shared.get("$defs", {}))
+        self._schemas = dict(zip(wanted, found, strict=False))
+        self._parameters: dict[type[BaseModel], list[Parameter]] = {}
+        taken: set[str] = set()
+        for part, schema in zip(parts, found[len(wanted) :], strict=True):
+            name = _referred(schema)
+            taken.add(name)
+            self._parameters[part] = _parameters(definitions[name])
+        # A parameter stands where it is taken: the model that groups them is none of the document.
+        kept = {_referred(schema) for schema in self._schemas.values()}
+        self.components = {
+            name: definitions[name] for name in sorted(definitions) if name not in taken - kept
+        }
+
+    def of(self, kind: object, mode: Mode) -> Json:
+        """Answer the schema of a body (``validation``) or of an answer (``serialization``)."""
+        return self._schemas[kind, mode]
+
+    def parameters(self, model: type[BaseModel] | None) -> list[Parameter]:
+        """Answer the parameters that ``model`` groups, in its order."""
+        return [] if model is None else self._parameters[model]
+
+
+def _referred(schema: Json) -> str:
+    return str(schema.get("$ref", "")).removeprefix(_REFERENCE)
+
+
+def _parameters(model: Json) -> list[Parameter]:
+    required = cast("list[str]", model.get("required", []))
+    properties = cast("dict[str, Json]", model.get("properties", {}))
+    return [Parameter(name, name in required, schema) for name, schema in properties.items()]

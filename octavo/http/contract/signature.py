@@ -1,0 +1,156 @@
+"""Read from the signature of a handler what the declaration of its operation leaves to it."""
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Union, cast, get_args, get_origin, get_type_hints
+from uuid import UUID
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
+
+from octavo.http.contract.bodies import BodyKind
+from octavo.http.contract.contract_model import ContractModel, HeaderModel
+from octavo.http.contract.declaration_check import (
+    check_declaration,
+    check_single_values,
+    check_statuses,
+)
+from octavo.http.contract.operation import ContractError, Declaration, Operation
+from octavo.http.contract.reply import NotModified, Reply, Stream
+from octavo.http.contract.router import is_identifier, parameters_of
+
+_PARTS = ("path", "query", "headers", "body")
+_STATUSES_WITHOUT_CONTENT = (101, 204, 205, 304)
+# The pipeline says these, for every operation alike.
+_RESERVED_HEADERS = frozenset({"content-type", "content-length", "x-request-id"})
+
+
+def read_signature(name: str, handler: Callable[..., object], declared: Declaration) -> Operation:
+    """Answer the operation that the method ``handler``, called ``name``, serves.
+
+    Raises `ContractError` where the signature contradicts the declaration.
+    """
+    try:
+        return _read(name, handler, declared)
+    except ContractError as error:
+        raise ContractError(f"{declared.id} ({handler.__qualname__}): {error}") from None
+
+
+def _read(name: str, handler: Callable[..., object], declared: Declaration) -> Operation:
+    check_declaration(declared)
+    hints = _hints(handler)
+    if not inspect.iscoroutinefunction(handler):
+        raise ContractError("the handler has to be an async method")
+    _, *others = inspect.signature(handler).parameters or ("",)
+    if others[:1] != ["call"]:
+        raise ContractError(f"the handler has to take its call: async def {name}(self, call: Call)")
+    taken = others[1:]
+    if unknown := [parameter for parameter in taken if parameter not in _PARTS]:
+        raise ContractError(f"a handler takes {', '.join(_PARTS)} and no {', '.join(unknown)}")
+    if missing := [part for part in (*taken, "return") if part not in hints]:
+        raise ContractError(f"{', '.join(missing)} needs an annotation")
+    models = {part: _model(part, hints[part]) for part in taken if part != "body"}
+    path_model, header_model = models.get("path"), models.get("headers")
+    _check_path(declared, path_model)
+    if header_model is not None and not issubclass(header_model, HeaderModel):
+        raise ContractError("the model of headers has to be a HeaderModel")
+    for part, model in models.items():
+        check_single_values(part, model)
+    _check_body(declared, "body" in taken, hints.get("body"))
+    answers, empty, not_modified, streams = _success(hints["return"])
+    check_statuses(declared, not_modified=not_modified)
+    _check_success(declared, answers, streams=streams)
+    return Operation(
+        **{each.name: getattr(declared, each.name) for each in fields(declared)},
+        handler=name,
+        path_model=path_model,
+        query_model=models.get("query"),
+        header_model=header_model,
+        answers=answers,
+        empty=empty,
+        not_modified=not_modified,
+        streams=streams,
+    )
+
+
+def _hints(handler: Callable[..., object]) -> dict[str, object]:
+    try:
+        return get_type_hints(handler, include_extras=True)
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise ContractError(
+            f"an annotation can't be resolved ({error}): define or import what it names in the "
+            "module itself, not in a function and not under TYPE_CHECKING"
+        ) from None
+
+
+def _model(part: str, hint: object) -> type[BaseModel]:
+    # Any other model ignores what it does not know, and might not be frozen.
+    if not (isinstance(hint, type) and issubclass(hint, ContractModel)):
+        raise ContractError(f"{part} has to be a ContractModel, not {hint}")
+    return hint
+
+
+def _check_path(declared: Declaration, model: type[BaseModel] | None) -> None:
+    named = set(parameters_of(declared.path))
+    known = {} if model is None else {f.alias or n: f for n, f in model.model_fields.items()}
+    if unknown := sorted(known.keys() - named):
+        raise ContractError(f"{declared.path} has no parameter {', '.join(unknown)}")
+    if missing := sorted(named - known.keys()):
+        raise ContractError(f"the handler takes no path with {', '.join(missing)}")
+    for parameter in sorted(named):
+        kind = known[parameter].annotation
+        if is_identifier(parameter) and getattr(kind, "__supertype__", kind) is not UUID:
+            raise ContractError(f"{parameter} has to be a UUID, not {kind}")
+
+
+def _check_body(declared: Declaration, takes: bool, hint: object) -> None:
+    body: BodyKind[object] | None = declared.body
+    if (body is not None) != takes:
+        where = "the handler takes no body" if body else "the declaration has no body"
+        raise ContractError(f"{where}, the other does")
+    if body is None:
+        return
+    if declared.method == "GET":
+        raise ContractError("a GET has no body (RFC 9110 section 9.3.1)")
+    if body.model is not None and body.model is not hint:
+        raise ContractError(f"the body is declared as {body.model.__name__}, and taken as {hint}")
+
+
+def _success(hint: object) -> tuple[object, bool, bool, bool]:
+    """Answer the type of the content, and whether it may be empty, not modified, or a stream."""
+    union = get_origin(hint) in (Union, types.UnionType)
+    contents: list[object] = []
+    for member in get_args(hint) if union else (hint,):
+        content = get_args(member)[0] if get_origin(member) is Reply else member
+        if content not in (NotModified, Stream, *contents):
+            contents.append(content)
+    marks = get_args(hint) if union else (hint,)
+    nothing = (None, type(None))
+    empty = bool(contents) and all(content in nothing for content in contents)
+    if empty or not contents:
+        answers: object = None
+    elif len(contents) == 1:
+        answers = contents[0]
+    else:
+        answers = Union[tuple(contents)]  # noqa: UP007 - made of values
+    return answers, empty, NotModified in marks, Stream in marks
+
+
+def _check_success(declared: Declaration, answers: object, *, streams: bool) -> None:
+    if answers is not None and declared.status in _STATUSES_WITHOUT_CONTENT:
+        raise ContractError(f"{declared.status} has no content, the handler answers {answers}")
+    if streams != bool(declared.media_types):
+        raise ContractError("a Stream, and nothing else, has media_types")
+    if reserved := sorted(_RESERVED_HEADERS & declared.headers.keys()):
+        raise ContractError(f"every answer says {', '.join(reserved)} by itself")
+    if unusual := [name for name in declared.headers if name != name.lower()]:
+        raise ContractError(f"headers are declared in lower case: {', '.join(unusual)}")
+    try:
+        TypeAdapter(cast("type[object]", answers)).json_schema(mode="serialization")
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+        raise ContractError(
+            f"the answer {answers} can't be described: answer a ContractModel, or another type "
+            f"that pydantic knows ({error})"
+        ) from None

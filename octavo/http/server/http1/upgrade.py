@@ -1,0 +1,109 @@
+"""A connection that leaves HTTP for WebSocket: what the wire checks, and what it hands over."""
+
+import base64
+import binascii
+
+import trio
+
+from octavo.http.server.connection_port import StreamPort
+from octavo.http.server.http1.head import Head
+from octavo.http.server.limits import READ_SIZE, WRITE_SIZE
+from octavo.http.server.rejection import ClientGone, RequestRejected, malformed
+
+
+def check_handshake(head: Head) -> None:
+    """Refuse a request for a WebSocket that RFC 6455 section 4.2.1 doesn't know.
+
+    Raises `RequestRejected`: 426 for another version than 13, 400 for the key.
+    """
+    versions = [value for name, value in head.headers if name == b"sec-websocket-version"]
+    if versions != [b"13"]:
+        raise RequestRejected(
+            "websocket_version",
+            "The version of WebSocket served is 13: send sec-websocket-version: 13.",
+            headers=((b"sec-websocket-version", b"13"), (b"upgrade", b"websocket")),
+        )
+    keys = [value for name, value in head.headers if name == b"sec-websocket-key"]
+    if len(keys) != 1 or not _is_nonce(keys[0]):
+        raise malformed("The header sec-websocket-key takes 16 random bytes in base64.")
+
+
+def _is_nonce(key: bytes) -> bool:
+    try:
+        return len(base64.b64decode(key, validate=True)) == 16
+    except binascii.Error:
+        return False
+
+
+class HandedStream(trio.abc.HalfCloseableStream):
+    """The rest of a connection as a stream, which begins with ``replayed``.
+
+    Its reads have no deadline. A send that the client doesn't take in time ends the whole
+    connection: whoever waits in it is cancelled.
+    """
+
+    def __init__(self, line: StreamPort, replayed: bytes) -> None:
+        self._line = line
+        self._replayed = replayed
+        self._closed = False
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """Wait for bytes, ``max_bytes`` at most; ``b""`` when no more come."""
+        await trio.lowlevel.checkpoint_if_cancelled()
+        self._check_open()
+        size = READ_SIZE if max_bytes is None else max_bytes
+        if not self._replayed:
+            self._replayed = await self._line.receive()
+        else:
+            await trio.lowlevel.cancel_shielded_checkpoint()
+        data, self._replayed = self._replayed[:size], self._replayed[size:]
+        return data
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """Send all of ``data``; raise `trio.BrokenResourceError` when the client is gone.
+
+        When it ends with an exception or is cancelled, any part may have been sent.
+        """
+        await trio.lowlevel.checkpoint()
+        self._check_open()
+        whole = bytes(data)
+        try:
+            for at in range(0, len(whole), WRITE_SIZE):
+                await self._line.send(whole[at : at + WRITE_SIZE])
+        except ClientGone as error:
+            raise trio.BrokenResourceError from error
+
+    def send_now(self, data: bytes) -> int:
+        """Send what can be sent without waiting, and answer how many bytes that was.
+
+        For whoever sends one thing to many. Raises `trio.BrokenResourceError` when the client is
+        gone.
+        """
+        self._check_open()
+        try:
+            return self._line.send_now(data)
+        except ClientGone as error:
+            raise trio.BrokenResourceError from error
+
+    async def send_eof(self) -> None:
+        """Tell the client that no more comes; raise `trio.BrokenResourceError` when it is gone."""
+        await trio.lowlevel.checkpoint()
+        self._check_open()
+        try:
+            await self._line.send_end()
+        except ClientGone as error:
+            raise trio.BrokenResourceError from error
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """Return at once: a send waits by itself."""
+        await trio.lowlevel.checkpoint()
+        self._check_open()
+
+    async def aclose(self) -> None:
+        """Use the stream no longer; the connection closes when the application returns."""
+        self._closed = True
+        await trio.lowlevel.checkpoint()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise trio.ClosedResourceError

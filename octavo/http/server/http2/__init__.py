@@ -1,0 +1,1 @@
+"""HTTP/2 on one connection: hypercorn's protocol within the limits of this server."""

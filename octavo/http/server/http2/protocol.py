@@ -1,0 +1,327 @@
+"""hypercorn's HTTP/2 protocol, which waits for the client as long as that reads nothing.
+
+hypercorn's HTTP/2 protocol, with a guard before what comes in.
+
+A client must not be able to use it to hold others up, or to make the process grow or fail.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import h2.connection
+import h2.errors
+import h2.events
+import h2.exceptions
+import h2.settings
+import trio
+from hypercorn.config import Config
+from hypercorn.events import Closed, Updated
+from hypercorn.events import Event as IoEvent
+from hypercorn.protocol.events import Body, InformationalResponse
+from hypercorn.protocol.events import Event as StreamEvent
+from hypercorn.protocol.h2 import BUFFER_HIGH_WATER, H2Protocol
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import AppWrapper, ConnectionState
+
+from octavo.http.server.asgi import Event, Scope
+from octavo.http.server.http2.body import Http2Body
+from octavo.http.server.http2.exchange import Http2Exchange
+from octavo.http.server.http2.frame_budget import Flooding, FrameBudget
+from octavo.http.server.rejection import RequestRejected, malformed
+from octavo.http.server.target import check_host, read_target
+
+if TYPE_CHECKING:
+    from octavo.http.server.connection_handler import ConnectionHandler
+    from octavo.http.server.proxies import Peer
+
+
+class WaitingProtocol(H2Protocol):
+    """hypercorn's protocol, in which no answer piles up.
+
+    hypercorn's own buffer lets more in whenever the client's window lets nothing out.
+    """
+
+    async def stream_send(self, event: StreamEvent) -> None:
+        """Take a part of an answer; return once little of it waits for the client.
+
+        What was handed over is sent though this is cancelled.
+        """
+        await super().stream_send(event)
+        if isinstance(event, Body):
+            buffer = self.stream_buffers.get(event.stream_id)
+            if buffer is not None and len(buffer.buffer) >= BUFFER_HIGH_WATER:
+                await buffer.drain()
+
+
+# A client may call requests back, but not most of them: starting them is what costs
+# (CVE-2023-44487, rapid reset).
+_RESETS = 100
+# Streams that may be open, in the eyes of h2.
+_MOST_REFUSED = 2**31 - 1
+_METHOD = re.compile(rb"[A-Z-]{1,32}")
+
+
+class GuardedProtocol(WaitingProtocol):
+    """hypercorn's protocol, with a guard before what comes in."""
+
+    def __init__(
+        self,
+        wire: "ConnectionHandler",
+        peer: "Peer",
+        config: Config,
+        nursery: trio.Nursery,
+        send: Callable[[IoEvent], Awaitable[None]],
+        leave: Callable[[], None],
+        budget: FrameBudget,
+    ) -> None:
+        self._leave = leave
+        self._budget = budget
+        self._told_to_leave = False
+        self._wire = wire
+        self._peer = peer
+        self._nursery = nursery
+        self._requests = self._resets = 0
+        self._most_streams = config.h2_max_concurrent_streams
+        self._exchanges: dict[int, Http2Exchange] = {}
+        self._opening: tuple[int, RequestRejected | None, str] = (0, None, "")
+        super().__init__(
+            _unused_application,  # type: ignore[arg-type]
+            config,
+            # One that never ends: hypercorn would end the connection before its last answer.
+            WorkerContext(None),
+            self,  # type: ignore[arg-type]  # `spawn` and `spawn_app` are all it uses
+            ConnectionState(dict(wire.state)),
+            peer.scheme == "https",
+            peer.client,
+            peer.server,
+            send,
+        )
+        settings = h2.settings.SettingCodes
+        self.connection.local_settings = h2.settings.Settings(
+            client=False,
+            initial_values={
+                settings.MAX_CONCURRENT_STREAMS: config.h2_max_concurrent_streams,
+                settings.MAX_HEADER_LIST_SIZE: config.h2_max_header_list_size,
+                # WebSockets are served on connections of their own.
+                settings.ENABLE_CONNECT_PROTOCOL: 0,
+            },
+        )
+
+    async def initiate(
+        self, headers: list[tuple[bytes, bytes]] | None = None, settings: bytes | None = None
+    ) -> None:
+        """Say hello, and which bounds hold."""
+        await super().initiate(headers, settings)
+        # h2 would end the connection of a client that opens more streams before it heard of the
+        # bound. The guard refuses each alone (RFC 9113 section 5.1.2).
+        self.connection.local_settings.max_concurrent_streams = _MOST_REFUSED
+        self.connection.local_settings.acknowledge()
+
+    @property
+    def leaving(self) -> bool:
+        """True when no request is taken any more."""
+        exhausted = self._requests >= self._wire.limits.requests_per_connection
+        return exhausted or self._told_to_leave or self._wire.stopping.is_set()
+
+    def settle(self) -> None:
+        """End the connection once it takes no request any more and all was sent."""
+        if self.leaving and not self.streams and not self.stream_buffers:
+            self._leave()
+
+    async def _send_data(self, stream_id: int) -> None:
+        await super()._send_data(stream_id)
+        self.settle()
+
+    async def end(self) -> None:
+        """Cancel the requests in flight, but those that are to finish; let nobody wait to send."""
+        for exchange in tuple(self._exchanges.values()):
+            exchange.client_left()
+        for buffer in tuple(self.stream_buffers.values()):
+            await buffer.close()
+        await self.handle(Closed())
+
+    def goodbye(self) -> bytes:
+        """Answer the bytes that tell the client that nothing more is taken."""
+        try:
+            self.connection.close_connection()
+        except h2.exceptions.ProtocolError:
+            return b""
+        return self.connection.data_to_send()
+
+    # What hypercorn's protocol asks of its task group.
+
+    def spawn(self, task: Callable[[], Awaitable[None]]) -> None:
+        """Start a task of the connection."""
+        self._nursery.start_soon(task)
+
+    async def spawn_app(
+        self,
+        app: AppWrapper,
+        config: Config,
+        scope: Scope,
+        send: Callable[[Event | None], Awaitable[None]],
+    ) -> Callable[[Event], Awaitable[None]]:
+        """Start the application for one request; answer what takes its events."""
+        stream_id, refusal, asked = self._opening
+        body = Http2Body()
+        proceed = partial(
+            self.stream_send,
+            InformationalResponse(stream_id=stream_id, headers=[], status_code=100),
+        )
+        if refusal is not None:
+            # In place of the path that hypercorn was given.
+            scope["path"] = asked
+        taken = partial(self._taken, stream_id)
+        exchange = Http2Exchange(self._wire, self._peer, scope, body, taken, send, proceed, refusal)
+        self._exchanges[stream_id] = exchange
+        self._nursery.start_soon(self._run, stream_id, exchange)
+
+        async def put(event: Event) -> None:
+            body.put(event)
+
+        return put
+
+    async def _taken(self, stream_id: int, size: int) -> None:
+        """Let the client send as many bytes more as the application took."""
+        try:
+            self.connection.acknowledge_received_data(size, stream_id)
+        except h2.exceptions.ProtocolError:
+            # The stream or the connection ended meanwhile.
+            return
+        await self._flush()
+
+    async def _run(self, stream_id: int, exchange: Http2Exchange) -> None:
+        whole = False
+        try:
+            whole = await exchange.run()
+        finally:
+            del self._exchanges[stream_id]
+        await exchange.drop_body()
+        if not whole:
+            await self._abandon(stream_id)
+
+    async def _abandon(self, stream_id: int) -> None:
+        """Reset a stream whose answer can't be finished, and forget what waits in it."""
+        self._reset(stream_id, h2.errors.ErrorCodes.INTERNAL_ERROR)
+        buffer = self.stream_buffers.get(stream_id)
+        if buffer is not None:
+            # The sending task drops the buffer of a stream that is closed when it comes by.
+            await buffer.close()
+            self.priority.unblock(stream_id)
+            await self.has_data.set()
+        await self._close_stream(stream_id)
+        await self._flush()
+        await self.send(Updated(idle=not self.streams))
+
+    def _reset(self, stream_id: int, code: h2.errors.ErrorCodes) -> None:
+        try:
+            self.connection.reset_stream(stream_id, code)
+        except (h2.exceptions.ProtocolError, KeyError):
+            # It is closed already.
+            return
+
+    # What hypercorn's protocol does with what comes in.
+
+    async def _handle_events(self, events: list[h2.events.Event]) -> None:
+        for event in events:
+            if isinstance(event, h2.events.DataReceived):
+                self._budget.earn_content(len(event.data))
+            if isinstance(event, h2.events.DataReceived) and event.stream_id not in self.streams:
+                # The answer was given before the whole body was there. To reset the stream would
+                # be in order (RFC 9113 section 8.1), but common clients lose the answer then. It
+                # is dropped, for as long as a connection without requests may last.
+                self.connection.acknowledge_received_data(
+                    event.flow_controlled_length, event.stream_id
+                )
+            elif isinstance(event, h2.events.DataReceived):
+                await self.streams[event.stream_id].handle(
+                    Body(stream_id=event.stream_id, data=event.data)
+                )
+                padding = event.flow_controlled_length - len(event.data)
+                if padding:
+                    self.connection.acknowledge_received_data(padding, event.stream_id)
+            elif isinstance(event, h2.events.PriorityUpdated):
+                # Deprecated (RFC 9113 section 5.3.2): clients could only misuse it.
+                continue
+            elif isinstance(event, h2.events.ConnectionTerminated) and not event.error_code:
+                self._let_leave()
+            elif isinstance(event, h2.events.StreamReset):
+                self._resets += 1
+                if self._resets > _RESETS + self._requests // 2:
+                    raise Flooding
+                await super()._handle_events([event])
+            elif isinstance(event, h2.events.RequestReceived):
+                await self._open(event)
+            else:
+                await super()._handle_events([event])
+        await self._flush()
+
+    def _let_leave(self) -> None:
+        """Answer what is in flight to a client that asks for nothing more."""
+        self._told_to_leave = True
+        # h2 takes the client's goodbye for the end, though streams go on behind it (RFC 9113
+        # section 6.8).
+        self.connection.state_machine.state = h2.connection.ConnectionState.SERVER_OPEN
+        self.settle()
+
+    async def _open(self, event: h2.events.RequestReceived) -> None:
+        if self.leaving or len(self._exchanges) >= self._most_streams:
+            # Nothing of it was done: the client may send it again, elsewhere.
+            self._reset(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
+            return
+        self._requests += 1
+        self._budget.earn_request()
+        headers = dict(event.headers)
+        if headers[b":method"] == b"CONNECT":
+            self._reset(event.stream_id, h2.errors.ErrorCodes.HTTP_1_1_REQUIRED)
+            return
+        refusal, asked = None, ""
+        try:
+            self._check(event, headers)
+        except RequestRejected as found:
+            refusal = found
+            asked = headers[b":path"].partition(b"?")[0][:512].decode("latin-1")
+            # What is refused need not be what hypercorn can decode.
+            plain = {b":path": b"/", b":method": b"GET"}
+            event.headers = [(name, plain.get(name, value)) for name, value in event.headers]
+        self._opening = event.stream_id, refusal, asked
+        await super()._handle_events([event])
+
+    def _check(self, event: h2.events.RequestReceived, headers: dict[bytes, bytes]) -> None:
+        limits = self._wire.limits
+        if len(event.headers) > limits.header_count:
+            raise RequestRejected(
+                "head_too_large", f"At most {limits.header_count} headers are taken."
+            )
+        # As the settings of HTTP/2 count (RFC 9113 section 6.5.2).
+        if sum(len(name) + len(value) + 32 for name, value in event.headers) > limits.head_size:
+            raise RequestRejected(
+                "head_too_large", f"At most {limits.head_size} bytes of headers are taken."
+            )
+        path = headers[b":path"]
+        if len(path) > limits.target_length:
+            raise RequestRejected(
+                "target_too_long", f"At most {limits.target_length} bytes of target are taken."
+            )
+        method = headers[b":method"]
+        # Methods are what they are, in capitals: hypercorn would fold them (RFC 9110 section 9.1).
+        if not _METHOD.fullmatch(method):
+            raise RequestRejected("not_implemented", "The method of the request is not known.")
+        if read_target(path, of_options=method == b"OPTIONS").authority is not None:
+            raise malformed("The path has to start with '/'.")
+        host = headers.get(b":authority", headers.get(b"host"))
+        if host is None:
+            raise malformed("The request names no host.")
+        check_host(host)
+
+    async def _close_stream(self, stream_id: int) -> None:
+        exchange = self._exchanges.get(stream_id)
+        if exchange is not None:
+            exchange.client_left()
+        await super()._close_stream(stream_id)
+
+
+async def _unused_application() -> None:
+    raise NotImplementedError("the protocol starts its application with spawn_app")

@@ -1,0 +1,52 @@
+"""The lifespan of an application: told apart from its absence, and its failure from both."""
+
+import logging
+
+from octavo.http.server.asgi import Application, Event, Receive, Scope, Send
+
+_log = logging.getLogger(__name__)
+
+
+def with_lifespan(application: Application) -> Application:
+    """Answer ``application`` with a lifespan, whether or not it has one (ASGI 3.0, lifespan).
+
+    One that returns, or raises without having looked for an event, has none: its start and its
+    stop are answered for it. One that fails while it starts is logged and fails the start.
+    """
+
+    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _live(application, scope, receive, send)
+        else:
+            await application(scope, receive, send)
+
+    return served
+
+
+async def _live(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
+    asked: list[str] = []
+    answered: set[str] = set()
+
+    async def watched_receive() -> Event:
+        event = await receive()
+        asked.append(event["type"])
+        return event
+
+    async def watched_send(event: Event) -> None:
+        answered.add(event["type"].rpartition(".")[0])
+        await send(event)
+
+    try:
+        await application(scope, watched_receive, watched_send)
+    except Exception as error:
+        if asked[-1:] == ["lifespan.startup"] and "lifespan.startup" not in answered:
+            _log.error("the application failed to start", exc_info=error)
+            await send({"type": "lifespan.startup.failed", "message": repr(error)})
+        if asked:
+            raise
+    while "lifespan.shutdown" not in asked:
+        if "lifespan.startup" in asked and "lifespan.startup" not in answered:
+            await watched_send({"type": "lifespan.startup.complete"})
+        await watched_receive()
+    if "lifespan.shutdown" not in answered:
+        await send({"type": "lifespan.shutdown.complete"})

@@ -1,0 +1,60 @@
+"""The socket that the service listens on, and plain words for why it can't be had."""
+
+import errno
+import socket
+
+import trio
+
+from octavo.http.server.limits import BACKLOG
+
+
+class ListenError(Exception):
+    """The address can't be listened on; the message says why, and what to do about it."""
+
+
+async def open_listener(host: str, port: int) -> socket.socket:
+    """Listen on ``host`` (an IP address, or a name whose first address counts) and ``port``.
+
+    Port 0 takes any free port. Answers a non-blocking socket that already listens; the caller
+    closes it. Raises `ListenError` when the name is unknown, the port is taken or not allowed,
+    or this machine lacks the address. When cancelled (while the name is looked up), no socket
+    stays open.
+    """
+    try:
+        found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        raise ListenError(f"no address is known for the host {host}: give an IP address") from None
+    family, kind, protocol, _, address = found[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        # Without this a restart would find its own port taken by connections just closed.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError as error:
+        listener.close()
+        raise ListenError(_explain(error, host, port)) from error
+    return listener
+
+
+def _explain(error: OSError, host: str, port: int) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return (
+                f"port {port} of {host} is in use by another process: "
+                "stop it, or choose another port with --bind or OCTAVO_BIND"
+            )
+        case errno.EACCES:
+            return (
+                f"this user may not listen on port {port} of {host}: "
+                "choose a port from 1024 on with --bind or OCTAVO_BIND"
+            )
+        case errno.EADDRNOTAVAIL:
+            return (
+                f"this machine does not have the address {host}: "
+                "choose another with --bind or OCTAVO_BIND"
+            )
+        case _:
+            return f"listening on port {port} of {host} failed: {error.strerror}"

@@ -1,0 +1,246 @@
+"""Who is at the other end of a connection.
+
+Who the client is, and which scheme it speaks, when proxies stand between.
+
+A proxy appends to a header what it saw itself: the address it was called from, and how. So a
+header is read from its right end, where the nearest proxy wrote, and each entry counts only if
+the one that wrote it is trusted: the last entry was written by the peer of the connection, the
+one before it by whoever the last entry names, and so on. The first name that is no trusted
+proxy is the client; what stands to the left of it is the client's own and is never looked at,
+not even to find out whether it is well formed. Therefore nothing that a client puts in front
+can change the answer, and an unclosed quote of its making can't spoil what the proxies wrote.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+from socket import AF_INET, inet_pton
+from typing import Literal, NamedTuple
+
+from octavo.http.server.asgi import SocketAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is at the other end of a connection, and how it came.
+
+    ``client`` and ``server`` are addresses with ports, None on a Unix socket; ``trusted`` says
+    that the peer is a proxy whose word on its own clients counts.
+    """
+
+    client: SocketAddress | None
+    server: SocketAddress | None
+    scheme: str
+    trusted: bool
+
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+ForwardedHeader = Literal["x-forwarded", "forwarded"]
+
+_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+_MAPPED = IPv6Network("::ffff:0:0/96")
+
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_QUOTED = r'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t !-~\x80-\xff])*"'
+_PAIR = re.compile(rf"[ \t]*({_TOKEN})=({_TOKEN}|{_QUOTED})[ \t]*(?:;|\Z)|[ \t]*(?:;|\Z)")
+_NODE = re.compile(r"(\[[^][]+\]|[0-9.]+)(?::(?:[0-9]{1,5}|_[A-Za-z0-9._-]+))?")
+_HIDDEN = re.compile(
+    r"(?:unknown|_[A-Za-z0-9._-]+)(?::(?:[0-9]{1,5}|_[A-Za-z0-9._-]+))?", re.IGNORECASE
+)
+
+
+class _Malformed(ValueError):
+    """An entry that breaks the grammar of its header."""
+
+
+class _Hop(NamedTuple):
+    """What one proxy told: who called it (None: it won't say), and with which scheme."""
+
+    caller: Address | None
+    scheme: str | None
+
+
+def client_of(
+    peer: str,
+    scheme: str,
+    headers: Iterable[tuple[bytes, bytes]],
+    *,
+    trusted: Sequence[Network],
+    header: ForwardedHeader,
+) -> tuple[str, str]:
+    """Answer the client's address and scheme (``http`` or ``https``).
+
+    Args:
+        peer: the address that the connection comes from.
+        scheme: the scheme of the connection itself.
+        headers: the request's, with names in lower case.
+        trusted: the proxies that are believed.
+        header: the one kind that the proxies write; the other kind, which they may pass on
+            from the client, is never read.
+
+    The address is the rightmost one that is no trusted proxy; if all are, the leftmost. A proxy
+    that hides its caller (``unknown`` or an obfuscated identifier, RFC 7239 section 6) or says
+    nothing of it stands for it. The scheme is, with ``forwarded``, the one told by the outermost
+    trusted proxy that told one. The values of ``x-forwarded-proto`` don't say who wrote them, so
+    there only the last counts: trusted proxies have to set or extend that header.
+
+    When an entry that counts is malformed, the answer is ``peer`` and ``scheme``, as it is with
+    a peer that is not trusted. Raises nothing.
+    """
+    if not is_within(peer, trusted):
+        return peer, scheme
+    try:
+        if header == "forwarded":
+            hops = _forwarded_hops(_joined(headers, b"forwarded"))
+            return _outermost(peer, scheme, hops, trusted)
+        fields = list(headers)
+        hops = _x_forwarded_hops(_joined(fields, b"x-forwarded-for"))
+        told = _joined(fields, b"x-forwarded-proto").rpartition(",")[2].strip(" \t").lower()
+        return _outermost(peer, _SCHEMES.get(told, scheme), hops, trusted)
+    except _Malformed:
+        return peer, scheme
+
+
+def parse_networks(text: str) -> tuple[Network, ...]:
+    """Read addresses and networks, separated by commas; blank text means none.
+
+    Raises `ValueError`, whose message says what is wrong and is fit for an operator.
+    """
+    if not text.strip():
+        return ()
+    return tuple(_network(part.strip()) for part in text.split(","))
+
+
+def read_address(text: str) -> Address | None:
+    """Read an IP address, an IPv4-mapped one as IPv4; None if it is none."""
+    try:
+        # Three times as fast as to ask `ip_address`, on the way of every request.
+        return IPv4Address(inet_pton(AF_INET, text))
+    except (OSError, ValueError):
+        return _read_other_address(text)
+
+
+def is_within(address: str | Address, networks: Sequence[Network]) -> bool:
+    """Whether ``address`` lies in one of ``networks``; what is no IP address lies in none."""
+    if not networks:
+        return False
+    known = read_address(address) if isinstance(address, str) else address
+    if known is not None:
+        for network in networks:
+            if known in network:
+                return True
+    return False
+
+
+def _read_other_address(text: str) -> Address | None:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def _outermost(
+    peer: str, scheme: str, hops: Iterator[_Hop], trusted: Sequence[Network]
+) -> tuple[str, str]:
+    for hop in hops:
+        scheme = hop.scheme or scheme
+        if hop.caller is None:
+            break
+        peer = str(hop.caller)
+        if not is_within(hop.caller, trusted):
+            break
+    return peer, scheme
+
+
+def _joined(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> str:
+    """Repeated fields are one list in their order (RFC 9110 section 5.3)."""
+    return ",".join([value.decode("latin-1") for name, value in headers if name == wanted])
+
+
+def _x_forwarded_hops(value: str) -> Iterator[_Hop]:
+    while value:
+        value, _, entry = value.rpartition(",")
+        entry = entry.strip(" \t")
+        if entry:
+            yield _Hop(_caller(entry), None)
+
+
+def _forwarded_hops(value: str) -> Iterator[_Hop]:
+    """Go through the elements of ``forwarded`` (RFC 7239 section 4) from the right.
+
+    Read from its right end, a quoted string begins at the next quote that has no backslash
+    before it, since within the string each quote has one. So an element that is well formed is
+    found whatever precedes it.
+    """
+    end = mark = len(value)
+    quoted = False
+    while (mark := max(value.rfind(",", 0, mark), value.rfind('"', 0, mark))) >= 0:
+        if value[mark] == '"':
+            quoted = not quoted or value[mark - 1 : mark] == "\\"
+        elif not quoted:
+            yield from _element(value[mark + 1 : end])
+            end = mark
+    yield from _element(value[:end])
+
+
+def _element(text: str) -> Iterator[_Hop]:
+    """Answer one hop, or none for an element that is empty."""
+    pairs: dict[str, str] = {}
+    place = 0
+    while place < len(text):
+        found = _PAIR.match(text, place)
+        if found is None:
+            raise _Malformed
+        place = found.end()
+        name, value = found.groups()
+        if name is None:
+            continue
+        if name.lower() in pairs:
+            raise _Malformed
+        pairs[name.lower()] = re.sub(r"\\(.)", r"\1", value[1:-1]) if value[0] == '"' else value
+    if pairs:
+        node = pairs.get("for")
+        caller = None if node is None else _caller(node)
+        yield _Hop(caller, _SCHEMES.get(pairs.get("proto", "").lower()))
+
+
+def _caller(node: str) -> Address | None:
+    """Read a node (RFC 7239 section 6), or a bare IPv6 address; None if it is hidden."""
+    if _HIDDEN.fullmatch(node):
+        return None
+    parts = _NODE.fullmatch(node)
+    host = node if parts is None else parts[1]
+    bracketed = host.startswith("[") and host.endswith("]")
+    address = read_address(host[1:-1] if bracketed else host)
+    # A zone means something on the proxy's own machine only.
+    if address is None or "%" in host or (bracketed and ":" not in host):
+        raise _Malformed
+    return address
+
+
+def _network(text: str) -> Network:
+    try:
+        network = ip_network(text)
+    except ValueError:
+        try:
+            meant = ip_network(text, strict=False)
+        except ValueError:
+            raise ValueError(
+                f"{text!r} is neither an IP address nor a network such as 10.0.0.0/8"
+            ) from None
+        raise ValueError(f"{text!r} is an address within a network: write {meant}") from None
+    if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
+        return IPv4Network((int(network.network_address) & 0xFFFFFFFF, network.prefixlen - 96))
+    return network

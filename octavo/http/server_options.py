@@ -1,0 +1,74 @@
+"""The settings of the wire, and the log of what it refuses by itself."""
+
+import logging
+from collections.abc import Callable
+
+from octavo.http.contract.request_log import RequestLog, RequestRecord
+from octavo.http.server import Limits, RejectedRequest, ServerOptions, make_room
+from octavo.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+
+def server_options(
+    settings: Settings,
+    log_request: RequestLog,
+    *,
+    now: Callable[[], float],
+    new_id: Callable[[], str],
+) -> ServerOptions:
+    """Answer how the wire works under ``settings``; what it refuses is logged like a request.
+
+    ``now`` answers seconds since 1970, ``new_id`` makes the ids of requests that have none.
+    Raises this process's limit of open files as far as it may, for the connections to come.
+    """
+    room = make_room(settings.connections)
+    if room < settings.connections:
+        _log.warning(
+            "this process may open files for %d connections only, not for %d: "
+            "raise its limit (ulimit -n), or lower OCTAVO_CONNECTIONS",
+            room,
+            settings.connections,
+        )
+
+    def log_refused(refused: RejectedRequest) -> None:
+        if refused.seen:
+            # The application logs what it had, and knows more of it.
+            return
+        log_request(
+            RequestRecord(
+                request_id=refused.request_id,
+                method=refused.method,
+                path=refused.path,
+                operation=None,
+                status=refused.status,
+                duration=0.0,
+                client=refused.client,
+                request_bytes=0,
+                response_bytes=refused.size,
+                principal=None,
+                failure=refused.code,
+            )
+        )
+
+    return ServerOptions(
+        now=now,
+        new_id=new_id,
+        limits=Limits(
+            head_time=settings.head_time,
+            head_size=settings.head_size,
+            header_count=settings.header_count,
+            target_length=settings.target_length,
+            body_idle_time=settings.body_idle_time,
+            request_time=settings.request_time,
+            idle_time=settings.idle_time,
+            write_time=settings.write_time,
+            connections=room,
+            connections_per_client=settings.connections_per_client,
+            requests_per_connection=settings.requests_per_connection,
+        ),
+        trusted_proxies=settings.trusted_proxies,
+        problem_base=settings.public_url,
+        proxy_header="forwarded" if settings.proxy_header == "forwarded" else "x-forwarded",
+        log_refused=log_refused,
+    )

@@ -1,0 +1,1 @@
+"""Accounts and credentials: addresses, passwords, sessions, keys, invitations."""

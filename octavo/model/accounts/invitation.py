@@ -1,0 +1,39 @@
+"""An invitation: the right to make one account."""
+
+from dataclasses import dataclass
+from typing import NewType
+
+from octavo.model.accounts.account import Role
+from octavo.model.accounts.address import Address
+
+InvitationId = NewType("InvitationId", str)
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """An invitation as it is kept; times are in milliseconds of Unix time.
+
+    Attributes:
+        address: for which alone it is; None for any.
+        role: of the account made from it.
+        used_at: None as long as it was not used.
+        revoked_at: None as long as it was not revoked.
+        of_start: whether a start without accounts made it; the first account revokes it.
+    """
+
+    invitation_id: InvitationId
+    address: Address | None
+    role: Role
+    created_at: int
+    expires_at: int
+    used_at: int | None = None
+    revoked_at: int | None = None
+    of_start: bool = False
+
+    def open_at(self, now: int) -> bool:
+        """Answer whether an account may be made from it at ``now``."""
+        return self.used_at is None and self.revoked_at is None and now < self.expires_at
+
+    def admits(self, address: Address, now: int) -> bool:
+        """Answer whether an account with ``address`` may be made from it at ``now``."""
+        return self.open_at(now) and self.address in (None, address)

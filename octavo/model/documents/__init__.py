@@ -1,0 +1,1 @@
+"""Yjs documents of notes: reading, checking and bounding updates."""

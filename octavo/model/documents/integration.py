@@ -1,0 +1,275 @@
+"""How much work it is to put the structs of a Yjs document in their places.
+
+Each struct goes between the two that it names, which are cut apart for it, and steps over what
+stands there already (`Item.integrate` of Yjs). In the end neighbours that continue each other
+become one. An edit of a person takes a step or two. But what several clients wrote at one place
+takes the product of their numbers, and cuts and neighbours copy text: minutes for a megabyte. The
+libraries do that without letting anything else run, so the steps are counted before.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+from octavo.model.documents.facts import Range
+from octavo.model.documents.structs import Id, Struct, brought_by
+
+STEPS_MOST = 2_000_000
+"""Steps that one update may take, and loading a document: each is about 0.1 µs of pycrdt."""
+
+_UNITS_A_STEP = 40
+"""Code units that are stepped over, to where a text is cut, in the time of a step."""
+
+_COPIED_A_STEP = 3_000
+"""Code units behind a cut, to the end of the uncut text, that are copied in the time of a step."""
+
+_JOINED_A_STEP = 60
+"""Structs of a run times its code units, for each step that making one of them takes."""
+
+_WORK_OF_A_STEP = _UNITS_A_STEP * _COPIED_A_STEP
+
+# The fewest bytes that a struct takes which others have to step over.
+_BYTES_OF_A_STRUCT = 6
+
+_NONE = -1
+
+
+class Loading(NamedTuple):
+    """What it takes to load a document: ``steps``, for ``pieces`` of uncut text or deletion."""
+
+    steps: int
+    pieces: int
+
+
+def steps_bound(structs: int, ranges: int, size: int) -> int:
+    """Answer how many steps it takes at most, and mostly far fewer, to bring in an update.
+
+    It has so many new ``structs``, and so many ``ranges`` that were not deleted before. The
+    document has ``size`` bytes with them.
+    """
+    # Each struct steps over what stands there, and cuts two texts.
+    steps = structs * size // _BYTES_OF_A_STRUCT + 2 * structs * size // _UNITS_A_STEP
+    # The ranges come in order, so that what stands before their cuts is stepped over once.
+    return steps + (size // _UNITS_A_STEP if ranges else 0) + 2 * ranges * size // _COPIED_A_STEP
+
+
+def integration_steps(state: bytes, update: bytes, most: int = STEPS_MOST) -> int:
+    """Answer how many steps ``update`` takes in the document that ``state`` makes.
+
+    Both must have been accepted. A number past ``most`` is answered as soon as it is reached, also
+    when ``state`` alone takes so many. Takes time for each struct of both and for each step.
+    """
+    before, new = brought_by((state, update))
+    integration = _Integration([*before.structs, *new.structs], new.ranges, most)
+    integration.put(before.structs)
+    if integration.steps <= most:
+        integration.steps = 0
+        integration.put(new.structs)
+        integration.delete(new.ranges)
+    return integration.steps
+
+
+def loading(*updates: bytes, most: int = STEPS_MOST) -> Loading:
+    """Answer what it takes to load the document that ``updates`` make, as `integration_steps`."""
+    brought = brought_by(updates)
+    structs = [*chain.from_iterable(each.structs for each in brought)]
+    structs.sort(key=lambda struct: (-struct.client, struct.clock))
+    ranges = [*chain.from_iterable(each.ranges for each in brought)]
+    integration = _Integration(structs, ranges, most)
+    integration.put(structs)
+    integration.mark(ranges)
+    return Loading(integration.steps + integration.joining(), integration.pieces)
+
+
+class _Integration:
+    """A document as a list of pieces: structs, cut wherever one or a deletion names a place."""
+
+    def __init__(self, structs: Sequence[Struct], ranges: Sequence[Range], most: int) -> None:
+        cuts: defaultdict[int, set[int]] = defaultdict(set)
+        # Where the texts begin as they are cut now, and those that are none any more.
+        self._cut: defaultdict[int, list[int]] = defaultdict(list)
+        self._deleted: set[Id] = set()
+        for struct in structs:
+            cuts[struct.client].update((struct.clock, struct.end))
+            self._cut[struct.client].append(struct.clock)
+            if not struct.text:
+                self._deleted.add((struct.client, struct.clock))
+            if struct.origin is not None:
+                cuts[struct.origin[0]].add(struct.origin[1] + 1)
+            if struct.right is not None:
+                cuts[struct.right[0]].add(struct.right[1])
+        for client, start, end in ranges:
+            cuts[client].update((start, end))
+        self.steps = 0
+        self._most = most
+        self._work = 0
+        self._cuts = {client: sorted(places) for client, places in cuts.items()}
+        self._held: defaultdict[int, int] = defaultdict(int)
+        self._starts: dict[Id, int] = {}
+        self._ends: dict[Id, int] = {}
+        self._structs: list[Struct] = []
+        # By the number of the piece; a neighbour or origin that is not there is -1.
+        self._following, self._preceding = array("l"), array("l")
+        self._origins, self._rights = array("l"), array("l")
+        self._clients: list[int] = []
+        self._first = _NONE
+
+    @property
+    def pieces(self) -> int:
+        return len(self._structs)
+
+    def put(self, structs: Sequence[Struct]) -> None:
+        """Put in ``structs``, each after what it names, as the libraries do."""
+        waiting: dict[int, list[Struct]] = {}
+        for struct in structs:
+            waiting.setdefault(struct.client, []).append(struct)
+        for left in waiting.values():
+            left.reverse()
+        for client in waiting:
+            stack: list[Struct] = []
+            while stack or waiting[client]:
+                struct = stack.pop() if stack else waiting[client].pop()
+                while (needed := self._missing(struct)) is not None:
+                    stack.append(struct)
+                    struct = waiting[needed].pop()
+                for place in (
+                    struct.origin and (struct.origin[0], struct.origin[1] + 1),
+                    struct.right,
+                ):
+                    if place is not None:
+                        self._cut_at(*place)
+                for piece in self._pieces_of(struct):
+                    self._integrate(piece)
+                self._held[struct.client] = struct.end
+                if self.steps > self._most:
+                    return
+
+    def delete(self, ranges: Sequence[Range]) -> None:
+        """Take away what is there of ``ranges``."""
+        for client, start, end in ranges:
+            self._cut_at(client, start)
+            self._cut_at(client, end)
+            if self.steps > self._most:
+                return
+        self.mark(ranges)
+
+    def mark(self, ranges: Sequence[Range]) -> None:
+        """Take note that ``ranges`` are deleted, and that no text is to be cut for it."""
+        for client, start, end in ranges:
+            cuts = self._cuts[client]
+            for clock in cuts[bisect_left(cuts, start) : bisect_left(cuts, end)]:
+                self._deleted.add((client, clock))
+
+    def joining(self) -> int:
+        """Answer the steps for making one of neighbours that continue each other."""
+        steps = count = units = 0
+        order = sorted(range(len(self._structs)), key=self._structs.__getitem__)
+        for before, at in pairwise((_NONE, *order)):
+            if before == _NONE or not self._continues(before, at):
+                steps += count * units // _JOINED_A_STEP
+                count = units = 0
+            else:
+                count += 1
+            units += self._structs[at].end - self._structs[at].clock
+        return steps + count * units // _JOINED_A_STEP
+
+    def _continues(self, before: int, at: int) -> bool:
+        return (
+            self._following[before] == at
+            and self._origins[at] == before
+            and self._clients[before] == self._clients[at]
+            and self._rights[before] == self._rights[at]
+            and self._is_text(before)
+            and self._is_text(at)
+        )
+
+    def _is_text(self, number: int) -> bool:
+        piece = self._structs[number]
+        return piece.text and (piece.client, piece.clock) not in self._deleted
+
+    def _missing(self, struct: Struct) -> int | None:
+        for named in (struct.origin, struct.right):
+            if named is not None and named[0] != struct.client and named[1] >= self._held[named[0]]:
+                return named[0]
+        return None
+
+    def _cut_at(self, client: int, clock: int) -> None:
+        cut = self._cut[client]
+        at = bisect_left(cut, clock)
+        held = self._held[client]
+        if clock < held and at and (at == len(cut) or cut[at] != clock):
+            start, end = cut[at - 1], held if at == len(cut) else min(held, cut[at])
+            cut.insert(at, clock)
+            if (client, start) in self._deleted:
+                self._deleted.add((client, clock))
+                return
+            self._work += (clock - start) * _COPIED_A_STEP + (end - clock) * _UNITS_A_STEP
+            self.steps += self._work // _WORK_OF_A_STEP
+            self._work %= _WORK_OF_A_STEP
+
+    def _pieces_of(self, struct: Struct) -> Iterator[Struct]:
+        cuts, clock = self._cuts[struct.client], struct.clock
+        ends = cuts[bisect_right(cuts, clock) : bisect_left(cuts, struct.end) + 1]
+        if len(ends) == 1:
+            yield struct
+            return
+        origin = struct.origin
+        for end in ends:
+            yield struct._replace(clock=clock, end=end, origin=origin)
+            clock, origin = end, (struct.client, end - 1)
+
+    def _integrate(self, piece: Struct) -> None:
+        following, preceding = self._following, self._preceding
+        origin = _NONE if piece.origin is None else self._ends[piece.origin]
+        right = _NONE if piece.right is None else self._starts[piece.right]
+        left, after = origin, self._first if origin == _NONE else following[origin]
+        if right == _NONE or origin != _NONE or preceding[right] != _NONE:
+            left = self._place(piece.client, origin, right, after)
+            after = self._first if left == _NONE else following[left]
+        number = len(self._structs)
+        self._structs.append(piece)
+        self._clients.append(piece.client)
+        self._origins.append(origin)
+        self._rights.append(right)
+        self._starts[piece.client, piece.clock] = number
+        self._ends[piece.client, piece.end - 1] = number
+        following.append(after)
+        preceding.append(left)
+        if after != _NONE:
+            preceding[after] = number
+        if left == _NONE:
+            self._first = number
+        else:
+            following[left] = number
+
+    def _place(self, client: int, origin: int, right: int, at: int) -> int:
+        """Answer what a piece follows: of all from ``at`` to before ``right``, or its origin."""
+        left, most = origin, self._most
+        clients, origins, following = self._clients, self._origins, self._following
+        seen: set[int] = set()
+        # Of what was seen, what the piece may still go before.
+        conflicting: set[int] = set()
+        while at not in (_NONE, right):
+            self.steps += 1
+            if self.steps > most:
+                break
+            seen.add(at)
+            conflicting.add(at)
+            other = origins[at]
+            if other == origin:
+                if clients[at] < client:
+                    left = at
+                    conflicting.clear()
+                elif self._rights[at] == right:
+                    break
+            elif other in seen:
+                if other not in conflicting:
+                    left = at
+                    conflicting.clear()
+            else:
+                break
+            at = following[at]
+        return left

@@ -1,0 +1,265 @@
+"""What a Yjs update (version 1) says, read from its bytes, as far as a note's document goes.
+
+An update is sections of structs, one section a client, then a delete set
+(https://github.com/yjs/yjs/blob/main/INTERNALS.md). A note's document consists of items with text,
+or with the length of text that was deleted, whose parent is the root ``text``. No item of the root
+ever becomes a GC struct: where Yjs meets one it drops what refers to it, and pycrdt does not.
+"""
+
+import re
+from collections import defaultdict
+from typing import NamedTuple
+
+from octavo.model.documents.facts import Range
+from octavo.model.documents.initial_document import ROOT
+from octavo.model.documents.state_vector import StateVector
+from octavo.model.documents.structs import Wait, dependency_missing
+from octavo.model.documents.varint import CLOCK_BOUND, read_varint
+from octavo.model.refusal import (
+    DocumentDependencyMissing,
+    DocumentMalformed,
+    DocumentUnsupported,
+    InvalidContent,
+)
+
+_GC, _DELETED, _STRING, _SKIP = 0, 1, 4, 10
+_HAS_ORIGIN, _HAS_RIGHT_ORIGIN, _HAS_KEY, _KIND = 0x80, 0x40, 0x20, 0x1F
+_BY_ID, _BY_NAME = 0, 1
+_IN_ROOT = bytes([_BY_NAME, len(ROOT)]) + ROOT.encode()
+_OTHERS = {
+    _GC: "the remains of another shared type",
+    2: "JSON",
+    3: "binary data",
+    5: "an embedded object",
+    6: "a format",
+    7: "a shared type",
+    8: "a value",
+    9: "a document",
+}
+_ALONE = 'a note\'s document has the text "text" and nothing else.'
+_RESEND = "send what the Yjs library encoded, unchanged."
+_MOST_SHOWN = 50
+_PAIR = re.compile("[\U00010000-\U0010ffff]")
+
+
+class Inverted(NamedTuple):
+    """An item between clock ``origin`` of a client and the same or an earlier one, ``right``."""
+
+    client: int
+    origin: int
+    right: int
+
+
+class UpdateReading:
+    """An update, read for a document that has ``have``; the attributes are what it says.
+
+    Attributes:
+        structs: how many structs there are.
+        new: how many of them bring something new.
+        ranges: what it deletes.
+        end: the state vector of the document with the update.
+        changes: whether there is a new struct or a deletion.
+        cuts: the clocks before which an item is cut apart, by client.
+        waits: what new and known structs wait for in the update, by client, in order.
+        breaks: the clocks at which a new item stands elsewhere than after its predecessor, by
+            client, in order.
+        pairs: the clocks of the second halves of surrogate pairs in new text, by client.
+        inverted: the items that only the order of the document shows to be possible.
+
+    Raises `DocumentMalformed`, `DocumentUnsupported` or `InvalidContent` for what is no update of
+    a note's text, and `DocumentDependencyMissing` for a gap in the clocks of a client.
+    """
+
+    def __init__(self, update: bytes, have: StateVector) -> None:
+        self.structs = self.new = 0
+        self.ranges: set[Range] = set()
+        self.end = dict(have)
+        self.changes = False
+        self.cuts: defaultdict[int, list[int]] = defaultdict(list)
+        self.waits: dict[int, list[Wait]] = {}
+        self.breaks: dict[int, list[int]] = {}
+        self.pairs: dict[int, list[int]] = {}
+        self.inverted: list[Inverted] = []
+        self._update = update
+        self._have = have
+        try:
+            at = self._sections(0)
+            at = self._deletions(at)
+        except IndexError:
+            raise _cut_off() from None
+        if at != len(update):
+            raise DocumentMalformed(
+                f"Bytes follow the update: {_RESEND} Version 1 is taken (encodeStateAsUpdate)."
+            )
+
+    def _sections(self, at: int) -> int:
+        update = self._update
+        sections, at = read_varint(update, at)
+        seen: set[int] = set()
+        for _ in range(sections):
+            count, at = read_varint(update, at)
+            before = at
+            client, at = read_varint(update, at)
+            if not count or client in seen:
+                raise DocumentMalformed(f"A client has two sections or an empty one: {_RESEND}")
+            seen.add(client)
+            self.structs += count
+            at = self._section(client, update[before:at], count, at)
+        return at
+
+    def _section(self, client: int, own: bytes, count: int, at: int) -> int:
+        """Read ``count`` structs of ``client``; ``own`` is how its id is written."""
+        update, have, cuts = self._update, self._have, self.cuts
+        known = end = have.get(client, 0)
+        waits: list[Wait] = []
+        breaks: list[int] = []
+        clock, at = read_varint(update, at)
+        for _ in range(count):
+            info = update[at]
+            at += 1
+            if info == _SKIP:
+                length, at = read_varint(update, at)
+                clock = _after(clock, length)
+                if clock > end:
+                    raise _gap(client, end)
+                continue
+            kind = info & _KIND
+            if (kind != _STRING and kind != _DELETED) or info & _HAS_KEY:
+                raise _not_text(info)
+            if clock > end:
+                raise _gap(client, end)
+            left = left_client = right = right_client = None
+            if info & _HAS_ORIGIN:
+                if update.startswith(own, at):
+                    left_client, at = client, at + len(own)
+                else:
+                    left_client, at = read_varint(update, at)
+                left, at = read_varint(update, at)
+                cuts[left_client].append(left + 1)
+                if left_client == client:
+                    if left >= clock:
+                        raise dependency_missing("an insertion", client, left)
+                elif left >= have.get(left_client, 0):
+                    waits.append(Wait(clock, left_client, left))
+            if info & _HAS_RIGHT_ORIGIN:
+                if update.startswith(own, at):
+                    right_client, at = client, at + len(own)
+                else:
+                    right_client, at = read_varint(update, at)
+                right, at = read_varint(update, at)
+                cuts[right_client].append(right)
+                if right_client == client:
+                    if right >= clock:
+                        raise dependency_missing("an insertion", client, right)
+                elif right >= have.get(right_client, 0):
+                    waits.append(Wait(clock, right_client, right))
+                if right_client == left_client and left is not None and right <= left:
+                    self.inverted.append(Inverted(right_client, left, right))
+            elif left is None:
+                at = self._parent(at)
+            if clock >= known and (left_client != client or left != clock - 1):
+                breaks.append(clock)
+            length, at = read_varint(update, at)
+            if kind == _STRING:
+                text = update[at : at + length]
+                at += length
+                if at > len(update):
+                    raise _cut_off()
+                length = self._text(text, client, clock, known)
+            after = _after(clock, length)
+            if clock < known < after and right is not None and right_client == client:
+                # What is new of it follows what is known of it.
+                self.inverted.append(Inverted(client, known - 1, right))
+            clock = after
+            if clock > end:
+                end = clock
+                self.new += 1
+        if end > known:
+            self.changes = True
+            self.end[client] = end
+            self.breaks[client] = breaks
+        if waits:
+            self.waits[client] = waits
+        return at
+
+    def _parent(self, at: int) -> int:
+        update = self._update
+        if update.startswith(_IN_ROOT, at):
+            return at + len(_IN_ROOT)
+        named, at = read_varint(update, at)
+        if named == _BY_ID:
+            raise DocumentUnsupported(f"The update writes into a type within another: {_ALONE}")
+        if named != _BY_NAME:
+            raise DocumentMalformed(f"A parent is named in no known way: {_RESEND}")
+        length, at = read_varint(update, at)
+        if at + length > len(update):
+            raise _cut_off()
+        name = update[at : at + length].decode("utf-8", "replace")[:_MOST_SHOWN]
+        raise DocumentUnsupported(f"The update writes into another root, {name!r}: {_ALONE}")
+
+    def _text(self, data: bytes, client: int, clock: int, known: int) -> int:
+        """Answer the length of a text in code units of UTF-16."""
+        if b"\0" in data:
+            raise InvalidContent("The text holds the character NUL (U+0000): leave it out.")
+        if data.isascii():
+            return len(data)
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            raise DocumentMalformed(f"A text is not in UTF-8: {_RESEND}") from None
+        # Each pair before it makes a place in UTF-16 one more than the place in the text.
+        pairs = [clock + found.start() + nth for nth, found in enumerate(_PAIR.finditer(text), 1)]
+        if pairs and pairs[-1] >= known:
+            self.pairs.setdefault(client, []).extend(half for half in pairs if half >= known)
+        return len(text) + len(pairs)
+
+    def _deletions(self, at: int) -> int:
+        update, end = self._update, self.end
+        sections, at = read_varint(update, at)
+        seen: set[int] = set()
+        for _ in range(sections):
+            client, at = read_varint(update, at)
+            count, at = read_varint(update, at)
+            if client in seen:
+                raise DocumentMalformed(f"A client has two lists of deletions: {_RESEND}")
+            seen.add(client)
+            held, cuts = end.get(client, 0), self.cuts[client]
+            before = 0
+            for _ in range(count):
+                clock, at = read_varint(update, at)
+                if clock < before:
+                    # The libraries sort them. In another order each costs pycrdt all the text.
+                    raise DocumentMalformed(
+                        f"The deletions of a client are not in order, or overlap: {_RESEND}"
+                    )
+                length, at = read_varint(update, at)
+                before = after = _after(clock, length)
+                if after > held:
+                    raise dependency_missing("a deletion of what was written", client, held)
+                cuts += clock, after
+                self.ranges.add((client, clock, after))
+                self.changes = True
+        return at
+
+
+def _after(clock: int, length: int) -> int:
+    if not length or clock + length >= CLOCK_BOUND:
+        raise DocumentMalformed(f"A run is empty or takes a clock past 31 bits: {_RESEND}")
+    return clock + length
+
+
+def _gap(client: int, end: int) -> DocumentDependencyMissing:
+    return dependency_missing("what follows an insertion", client, end)
+
+
+def _not_text(info: int) -> DocumentMalformed | DocumentUnsupported:
+    kind = info & _KIND
+    if kind in (_STRING, _DELETED):
+        return DocumentUnsupported(f"The update writes the entry of a map: {_ALONE}")
+    if kind not in _OTHERS or (kind == _GC and info):
+        return DocumentMalformed(f"A struct is of no known kind ({info}): {_RESEND}")
+    return DocumentUnsupported(f"The update writes {_OTHERS[kind]}: {_ALONE}")
+
+
+def _cut_off() -> DocumentMalformed:
+    return DocumentMalformed("The update ends too early: send all of its bytes.")

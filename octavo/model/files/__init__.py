@@ -1,0 +1,1 @@
+"""Files of a workspace: paths, revisions, changesets, and how changesets are planned."""

@@ -1,0 +1,197 @@
+"""What one revision changed, for people: by lines as a unified diff, or by words."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from octavo.model.difference import Stretch, common_prefix, common_suffix, lines_of, stretches
+
+MOST_LINES = 1 << 16
+"""Lines of one removal or addition that are told one by one: each takes about 120 bytes."""
+
+_MARKS = {"context": " ", "removed": "-", "added": "+"}
+_NO_NEWLINE = "\n\\ No newline at end of file\n"
+_ESCAPES = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r"}
+
+
+class ChangedLine(NamedTuple):
+    """A line as it stands in its text, its line feed with it where it has one."""
+
+    kind: Literal["context", "added", "removed"]
+    text: str
+
+
+class ChangedHunk(NamedTuple):
+    """A stretch of lines that changed, with what surrounds it.
+
+    Attributes:
+        old_start: its first line in the old text, counted from 1; where it has no line there,
+            the line before it. ``new_start`` likewise.
+        old_lines: its lines in the old text; ``new_lines`` likewise.
+        lines: in order; what was removed stands before what came in its place.
+    """
+
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: tuple[ChangedLine, ...]
+
+
+class ChangedPiece(NamedTuple):
+    """A stretch of text that both have, or only one."""
+
+    kind: Literal["equal", "added", "removed"]
+    text: str
+
+
+def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
+    """Answer what changed from ``old`` to ``new``, by lines, in order.
+
+    A line ends with a line feed; a carriage return belongs to it like any other character.
+    ``context`` is how many lines that stayed stand around each change. Equal texts have no hunk.
+
+    Texts that differ in more than can be compared (`octavo.model.difference`) have one hunk over
+    all that differs. Where more than `MOST_LINES` lines were removed or added in one place, they
+    stand as one `ChangedLine` with line feeds in it.
+    """
+    groups: list[list[Stretch]] = []
+    for each in stretches(old, new, _lines_apart(old, new), ("line",)):
+        if groups and old.count("\n", groups[-1][-1].old_end, each.old_start) <= 2 * context:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    hunks: list[ChangedHunk] = []
+    old_done = new_done = old_before = new_before = 0
+    for group in groups:
+        lines, within = _shown(old, new, group, context)
+        old_before += old.count("\n", old_done, within.old_start)
+        new_before += new.count("\n", new_done, within.new_start)
+        old_done, new_done = within.old_start, within.new_start
+        old_lines = _count(old[within.old_start : within.old_end])
+        new_lines = _count(new[within.new_start : within.new_end])
+        old_start, new_start = old_before + (old_lines > 0), new_before + (new_lines > 0)
+        hunks.append(ChangedHunk(old_start, old_lines, new_start, new_lines, tuple(lines)))
+    return hunks
+
+
+def unified_text(hunks: list[ChangedHunk], old_name: str, new_name: str) -> str:
+    """Write the hunks as the unified diff that ``patch`` takes; nothing where there are none.
+
+    A name with characters that would end it is quoted as GNU diff does.
+    """
+    if not hunks:
+        return ""
+    parts = [f"--- {_name(old_name)}\n+++ {_name(new_name)}\n"]
+    for hunk in hunks:
+        old = _range(hunk.old_start, hunk.old_lines)
+        new = _range(hunk.new_start, hunk.new_lines)
+        parts.append(f"@@ -{old} +{new} @@\n")
+        for kind, text in hunk.lines:
+            mark, ended = _MARKS[kind], text.endswith("\n")
+            parts.append(mark + text[: len(text) - ended].replace("\n", f"\n{mark}"))
+            parts.append("\n" if ended else _NO_NEWLINE)
+    return "".join(parts)
+
+
+def words(old: str, new: str) -> list[ChangedPiece]:
+    """Answer both texts in one, cut into what they share and what only one has.
+
+    The equal and the added pieces make ``new``, the equal and the removed ones ``old``. Cuts lie
+    between words, runs of spaces, line ends and single signs; each letter of Chinese, Japanese
+    and Korean is a word. Neighbours differ in kind, and what was removed stands before what came
+    in its place. Texts that differ in more than can be compared (`octavo.model.difference`) are
+    cut between lines only, or where they begin and end to differ.
+    """
+    pieces: list[ChangedPiece] = []
+    done = 0
+    for each in _readable(old, stretches(old, new, _lines_apart(old, new), ("line", "word"))):
+        pieces += (
+            ChangedPiece("equal", old[done : each.old_start]),
+            ChangedPiece("removed", old[each.old_start : each.old_end]),
+            ChangedPiece("added", new[each.new_start : each.new_end]),
+        )
+        done = each.old_end
+    pieces.append(ChangedPiece("equal", old[done:]))
+    return [piece for piece in pieces if piece.text]
+
+
+def _lines_apart(old: str, new: str) -> Stretch:
+    """Answer the lines from the first to the last that differ, as one stretch."""
+    start = common_prefix(old, new)
+    start = old.rfind("\n", 0, start) + 1
+    suffix = common_suffix(old, new, start)
+    # What both end with is cut behind a line feed; one right before it counts, too.
+    if suffix > 0 and not _at_line(old, suffix) & _at_line(new, suffix):
+        end = old.find("\n", len(old) - suffix)
+        suffix = 0 if end < 0 else len(old) - end - 1
+    return Stretch(start, len(old) - suffix, start, len(new) - suffix)
+
+
+def _at_line(text: str, suffix: int) -> bool:
+    return suffix == len(text) or text[len(text) - suffix - 1] == "\n"
+
+
+def _shown(
+    old: str, new: str, group: list[Stretch], context: int
+) -> tuple[list[ChangedLine], Stretch]:
+    """Answer the lines of a hunk, and where they stand in both texts."""
+    start, end = group[0].old_start, group[-1].old_end
+    for _ in range(context):
+        start = old.rfind("\n", 0, max(0, start - 1)) + 1
+        end = old.find("\n", end) + 1 or len(old)
+    lines: list[ChangedLine] = []
+    done = start
+    for each in group:
+        lines += (ChangedLine("context", text) for text in lines_of(old[done : each.old_start]))
+        lines += (ChangedLine("removed", text) for text in _cut(old[each.old_start : each.old_end]))
+        lines += (ChangedLine("added", text) for text in _cut(new[each.new_start : each.new_end]))
+        done = each.old_end
+    lines += (ChangedLine("context", text) for text in lines_of(old[done:end]))
+    new_start = group[0].new_start - (group[0].old_start - start)
+    return lines, Stretch(start, end, new_start, group[-1].new_end + end - done)
+
+
+def _cut(text: str) -> list[str]:
+    return lines_of(text) if text.count("\n") <= MOST_LINES else [text]
+
+
+def _count(text: str) -> int:
+    return text.count("\n") + (text != "" and not text.endswith("\n"))
+
+
+def _range(start: int, lines: int) -> str:
+    return f"{start}" if lines == 1 else f"{start},{lines}"
+
+
+def _name(name: str) -> str:
+    if any(character < " " or character in '"\\\x7f' for character in name):
+        return '"' + "".join(map(_escaped, name)) + '"'
+    # A tab ends a name that holds spaces.
+    return f"{name}\t" if " " in name else name
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if character in _ESCAPES:
+        return f"\\{_ESCAPES[character]}"
+    return f"\\{ord(character):03o}" if character < " " or character == "\x7f" else character
+
+
+def _readable(old: str, found: list[Stretch]) -> Iterator[Stretch]:
+    """Join what only spaces stand between, where words changed on both sides of them."""
+    joined: Stretch | None = None
+    for each in found:
+        if joined is None:
+            joined = each
+        elif _is_gap(old[joined.old_end : each.old_start]):
+            joined = Stretch(joined.old_start, each.old_end, joined.new_start, each.new_end)
+        else:
+            yield joined
+            joined = each
+    if joined is not None:
+        yield joined
+
+
+def _is_gap(between: str) -> bool:
+    return between.strip(" \t") == ""

@@ -1,0 +1,210 @@
+"""Keep the links of a note leading to what they led to, when files move.
+
+Moving files without breaking links: the notes that a changeset has to change beside.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from octavo.model.files.changeset import (
+    Changeset,
+    Create,
+    Delete,
+    Operation,
+    Purge,
+    Restore,
+    Save,
+    Update,
+)
+from octavo.model.files.content import note_text
+from octavo.model.files.path import NOTE_SUFFIX
+from octavo.model.files.revision import Revision
+from octavo.model.identity import FileId
+from octavo.model.links.extraction import Link, links_of
+from octavo.model.links.headings import anchor_of
+from octavo.model.links.resolution import Find, places_of, resolve
+
+Moved = Callable[[str], str]
+# What no path can hold stands here, too, where it is cheaper than to tell.
+_ENCODED = re.compile(r"[%#?&<>()`\\\x00-\x20\x7f]")
+_ENCODED_IN_BRACKETS = re.compile(r"[%#?&<>`\\\x00-\x1f\x7f]")
+_NO_WIKI = re.compile(r"[\[\]#|`\\]|^\s|\s$")
+
+
+def rewrite_links(
+    text: str, *, was_at: str, now_at: str, moved: Moved, before: Find, after: Find
+) -> str:
+    """Answer ``text`` with its links leading to the files that they led to before a change.
+
+    A link that still does so stays as it is, and so does one that led nowhere, or whose file is
+    gone. Of any other one the path alone is written anew, in its style if that can say it: by
+    name, from the root or relative, with or without ``.md``, with spaces in ``<>`` or encoded.
+    A wiki link to a file whose name it can't hold, as ``a#b.md``, becomes a standard link.
+
+    Args:
+        text: of the note.
+        was_at: path of the note before the change.
+        now_at: its path afterwards.
+        moved: the path afterwards of the file that stood at a path.
+        before: looks keys up in the tree before the change (`keys_of_path`, `place_rank`).
+        after: the same in the tree afterwards.
+    """
+    parts: list[str] = []
+    at = 0
+    for link in links_of(text):
+        led_to = resolve(link.kind, link.target, was_at, before)
+        if led_to is None or not link.target:
+            continue
+        wanted = moved(led_to)
+        if resolve(link.kind, link.target, now_at, after) == wanted:
+            continue
+        written = _written(text, link, wanted, was_at, now_at, before, after)
+        if written is not None:
+            start, end, told = written
+            parts += [text[at:start], told]
+            at = end
+    return "".join((*parts, text[at:])) if parts else text
+
+
+def _written(
+    text: str, link: Link, wanted: str, was_at: str, now_at: str, before: Find, after: Find
+) -> tuple[int, int, str] | None:
+    for target in _targets(link, wanted, was_at, now_at, before):
+        if resolve(link.kind, target, now_at, after) != wanted:
+            continue
+        if link.kind == "wiki":
+            if _NO_WIKI.search(target):
+                return (*link.whole, _as_standard(text, link, wanted))
+            return link.start, link.end, target
+        brackets = text[link.start - 1 : link.start] == "<"
+        return link.start, link.end, _encoded(target, brackets=brackets)
+    return None
+
+
+def _targets(link: Link, path: str, was_at: str, now_at: str, before: Find) -> Iterator[str]:
+    """Answer ways to name ``path``, the one most like that of the link first."""
+    short = not link.target.lower().endswith(NOTE_SUFFIX)
+    paths = [path.removesuffix(NOTE_SUFFIX), path] if short else [path]
+    relative = [_relative(each, now_at) for each in paths]
+    if link.target.startswith("./"):
+        relative = [each if each.startswith("../") else f"./{each}" for each in relative]
+    from_root = [f"/{each}" for each in paths]
+    if link.target.startswith("/"):
+        yield from from_root
+        return
+    if link.kind == "standard" or link.target.startswith(("./", "../")):
+        yield from relative
+    elif "/" not in link.target:
+        yield from (each.rpartition("/")[2] for each in paths)
+        yield from paths
+    elif resolve("wiki", f"/{link.target}", was_at, before) is None:
+        yield from relative
+        yield from paths
+    else:
+        yield from paths
+        yield from relative
+    yield from from_root
+
+
+def _relative(path: str, at: str) -> str:
+    names, folders = path.split("/"), at.split("/")[:-1]
+    shared = 0
+    while shared < min(len(names) - 1, len(folders)) and names[shared] == folders[shared]:
+        shared += 1
+    return "/".join([".."] * (len(folders) - shared) + names[shared:])
+
+
+def _encoded(target: str, *, brackets: bool) -> str:
+    pattern = _ENCODED_IN_BRACKETS if brackets else _ENCODED
+    return pattern.sub(lambda found: f"%{ord(found[0]):02X}", target)
+
+
+def _as_standard(text: str, link: Link, path: str) -> str:
+    inside = text[link.whole[0] : link.whole[1]].lstrip("![").removesuffix("]]")
+    _, bar, label = inside.partition("|")
+    # A wiki link is taken whole: what began code, or a tag, in there would begin it now.
+    shown = re.sub("[`<]", r"\\\g<0>", label if bar else link.target)
+    fragment = f"#{anchor_of(link.heading.rpartition('#')[2])}" if link.heading else ""
+    return f"{'!' * link.embed}[{shown}](/{_encoded(path, brackets=False)}{fragment})"
+
+
+def file_moves(operations: Sequence[Operation]) -> dict[FileId, str]:
+    """Answer the new paths of the files that are to move with the links to them."""
+    return {
+        each.file_id: each.path
+        for each in operations
+        if isinstance(each, Update) and each.rewrite_links and each.path is not None
+    }
+
+
+def relinked(
+    changeset: Changeset, heads: Mapping[FileId, Revision], texts: Mapping[FileId, str]
+) -> Changeset:
+    """Answer ``changeset`` with the notes changed whose links its moves would break.
+
+    A note that it gives a new text to, or saves, stays as it is told. The others follow behind
+    its own operations, in the order of their ids, and are not guarded: ``texts`` are those of
+    the heads.
+
+    Args:
+        changeset: moves files with ``rewrite_links``.
+        heads: of all files, as they are before it.
+        texts: of the live notes whose links may have to change, moved ones among them.
+    """
+    were_at = {each.file_id: each.path for each in heads.values() if each.state == "live"}
+    come_to = _places_after(heads, were_at, changeset.operations)
+    moving = file_moves(changeset.operations)
+    moved = {were_at[each]: come_to[each] for each in moving if each in were_at}
+    before, after = places_of(were_at.values()), places_of(come_to.values())
+    own = {each.file_id: index for index, each in enumerate(changeset.operations)}
+    operations = list(changeset.operations)
+    for file_id in sorted(texts):
+        operation = operations[own[file_id]] if file_id in own else None
+        if file_id not in come_to or file_id not in were_at or _tells_text(operation):
+            continue
+        text = rewrite_links(
+            texts[file_id],
+            was_at=were_at[file_id],
+            now_at=come_to[file_id],
+            moved=lambda path: moved.get(path, path),
+            before=before.get,
+            after=after.get,
+        )
+        if text == texts[file_id]:
+            continue
+        if isinstance(operation, Update):
+            operations[own[file_id]] = replace(operation, content=note_text(text))
+        else:
+            head = heads[file_id].revision_id
+            operations.append(Update(file_id, frozenset({head}), note_text(text)))
+    return replace(changeset, operations=tuple(operations))
+
+
+def _tells_text(operation: Operation | None) -> bool:
+    """Whether an operation itself says what the text of its note becomes, or ends it."""
+    return operation is not None and not (
+        isinstance(operation, Update) and operation.content is None
+    )
+
+
+def _places_after(
+    heads: Mapping[FileId, Revision],
+    were_at: Mapping[FileId, str],
+    operations: Sequence[Operation],
+) -> dict[FileId, str]:
+    places = dict(were_at)
+    for operation in operations:
+        match operation:
+            case Create(file_id, path, _):
+                places[file_id] = path
+            case Update(file_id=file_id, path=str(path)) | Restore(file_id=file_id, path=str(path)):
+                places[file_id] = path
+            case Delete(file_id, _) | Purge(file_id):
+                places.pop(file_id, None)
+            case Restore(file_id) if file_id in heads and heads[file_id].state == "deleted":
+                # No link led there, but one may now: by its name to this file before another.
+                places[file_id] = heads[file_id].path
+            case Update() | Restore() | Save():
+                pass
+    return places

@@ -1,0 +1,59 @@
+"""Invitations from the terminal: on demand, and the one of the first start."""
+
+from octavo.accounts import invitations
+from octavo.model.accounts.address import parse_address
+from octavo.service.engine import open_engine
+from octavo.service.entropy import new_entropy, new_id, now
+from octavo.settings import Settings
+from octavo.store import Store, StoreError
+
+LASTS = 7 * 86_400.0
+"""Seconds that an invitation of a command is good for."""
+
+
+class InvitationRefused(Exception):
+    """No invitation was made; the text says why, in one line."""
+
+
+async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
+    """Make an invitation, to an account of an ``administrator`` if so, and answer its token.
+
+    Works beside a running server. Only ``address``, if there is one, can register with it.
+    Raises `InvitationRefused`.
+    """
+    try:
+        parsed = None if address is None else parse_address(address)
+    except ValueError as error:
+        raise InvitationRefused(f"the address can't be used: {error}") from None
+    try:
+        async with open_engine(settings, serving=False) as engine:
+            return await invitations.invite(
+                engine.store,
+                now=now,
+                new_id=new_id,
+                new_token=new_entropy,
+                role="administrator" if administrator else "member",
+                address=parsed,
+                expires_in=LASTS,
+            )
+    except StoreError as error:
+        raise InvitationRefused(str(error)) from None
+
+
+async def first_invitation(store: Store) -> str | None:
+    """Answer the token of an invitation for the first administrator; None when there are accounts.
+
+    Raises `StoreUnavailable`.
+    """
+    if await invitations.has_accounts(store):
+        return None
+    return await invitations.invite(
+        store,
+        now=now,
+        new_id=new_id,
+        new_token=new_entropy,
+        role="administrator",
+        address=None,
+        expires_in=invitations.FIRST_INVITATION_LASTS,
+        of_start=True,
+    )

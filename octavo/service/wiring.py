@@ -1,0 +1,182 @@
+"""The front of the service: every operation, page and stream, wired to the parts behind them."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import cast
+
+import trio
+
+from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnSessions
+from octavo.accounts.passwords import Passwords
+from octavo.accounts.registration import Registration
+from octavo.accounts.sign_in import SessionMaker, SignIn
+from octavo.actors.notice_hub import NoticeHub
+from octavo.http.api.account import AccountOperations
+from octavo.http.api.auth import AuthOperations
+from octavo.http.api.authentication import AttemptLimiter, SessionOrKey
+from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.contract_document import ContractOperations
+from octavo.http.api.files import FileOperations
+from octavo.http.api.history import HistoryOperations
+from octavo.http.api.identity_problems import refusals_as_problems
+from octavo.http.api.keys import KeyOperations
+from octavo.http.api.links import LinkOperations
+from octavo.http.api.notices import PATH as NOTICES
+from octavo.http.api.notices import Listening, NoticeOperations, NoticeSocket
+from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.registrations import RegistrationOperations
+from octavo.http.api.registry import contract_document, explained_problems
+from octavo.http.api.revision_texts import RevisionTexts
+from octavo.http.api.saves import SaveOperations
+from octavo.http.api.search import SearchOperations
+from octavo.http.api.service import Readiness, ServiceOperations
+from octavo.http.api.sessions import SessionOperations
+from octavo.http.api.store_problems import store_failure
+from octavo.http.api.sync import SyncOperations
+from octavo.http.api.workspaces import WorkspaceOperations
+from octavo.http.contract.application import Application
+from octavo.http.contract.memory_budget import MemoryBudget
+from octavo.http.contract.operation import Security
+from octavo.http.contract.problems import Header
+from octavo.http.contract.request_log import RequestLog
+from octavo.http.pages import API_REFERENCE, pages
+from octavo.http.pages.register import Registering
+from octavo.http.server.asgi import Application as ASGIApplication
+from octavo.http.server.client_network import client_network
+from octavo.model.identity import WorkspaceId
+from octavo.service.components import Components
+from octavo.service.entropy import new_entropy, new_id, now
+from octavo.ws import Frame, ServerWebSocket, serve_websocket
+from octavo.ws.notice_stream import MAX_MESSAGE, SUBPROTOCOL, NoticeStream
+
+CLOSE_SECONDS = 5.0
+PING_SECONDS = 30.0
+CHECK_SECONDS = 10.0
+"""How often a stream looks whether it may go on, beside what this process tells it at once."""
+
+
+def wire_application(
+    parts: Components,
+    *,
+    public_url: str,
+    readiness: Callable[[], Awaitable[Readiness]],
+    log_request: RequestLog,
+    memory: MemoryBudget | None = None,
+) -> Application:
+    """Answer the application that serves everything, under the address ``public_url``.
+
+    ``memory`` counts large requests and answers; None is one of the default size.
+    """
+    store = parts.store
+    authenticator = SessionOrKey(parts.credentials, origin=public_url)
+    described = contract_document()
+    registrations, identity = _identity(parts, public_url)
+
+    async def register(
+        form: Mapping[str, str], headers: Sequence[Header], client: str | None
+    ) -> Header:
+        with refusals_as_problems():
+            parts.attempts.admit_client("registration", client_network(client))
+        return await registrations.register_by_form(form, headers, client)
+
+    def gone(workspace_id: WorkspaceId) -> None:
+        parts.access.forget(workspace_id)
+        parts.hub.announce_gone(workspace_id)
+        parts.sweeper.wake()
+
+    pushing = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
+    stream = NoticeSocket(
+        authenticator,
+        store,
+        subprotocol=SUBPROTOCOL,
+        serve=partial(_serve_stream, parts.hub),
+        new_id=new_id,
+        log_request=log_request,
+        public_url=public_url,
+    )
+    return Application(
+        [
+            ServiceOperations(readiness),
+            ContractOperations(described),
+            *identity,
+            WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
+            FileOperations(pushing, RevisionTexts(store, pushing.access)),
+            SaveOperations(pushing),
+            ChangesetOperations(pushing, store),
+            ReadingOperations(pushing, store),
+            HistoryOperations(store, parts.access),
+            LinkOperations(store, parts.access),
+            SearchOperations(store, parts.access),
+            SyncOperations(store, parts.access, authenticator),
+            NoticeOperations(),
+        ],
+        new_id=new_id,
+        log_request=log_request,
+        authenticators={Security.SESSION_OR_KEY: authenticator},
+        rate_limiter=AttemptLimiter(parts.attempts),
+        failure_problem=store_failure,
+        memory=memory,
+        websockets={NOTICES: stream},
+        # Quart has types of its own for ASGI.
+        fallback=cast(
+            ASGIApplication,
+            pages(
+                api_document=ContractOperations.PATH,
+                contract=described,
+                problems=explained_problems(),
+                public_url=public_url,
+                registering=Registering(registrations.opens, register),
+            ),
+        ),
+        fallback_below_api=(API_REFERENCE,),
+        public_url=public_url,
+    )
+
+
+def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, list[object]]:
+    store, life, credentials = parts.store, parts.life, parts.credentials
+    passwords = Passwords(new_entropy=new_entropy)
+    maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
+    signing_in = SignIn(store, credentials, passwords, parts.attempts, maker, now=now, life=life)
+    registration = Registration(store, passwords, parts.attempts, maker, now=now, new_id=new_id)
+    own_keys = OwnKeys(store, credentials, now=now, new_id=new_id, new_entropy=new_entropy)
+    own_sessions = OwnSessions(store, credentials, now=now, life=life)
+    registrations = RegistrationOperations(registration, now=now, life=life, origin=origin)
+    return registrations, [
+        AuthOperations(signing_in, life=life, origin=origin),
+        registrations,
+        AccountOperations(OwnAccount(store), now=now),
+        SessionOperations(own_sessions, life=life),
+        KeyOperations(own_keys, now=now),
+    ]
+
+
+async def _serve_stream(
+    hub: NoticeHub[Frame],
+    stream: trio.abc.HalfCloseableStream,
+    listening: Listening,
+    *,
+    stopping: trio.Event,
+    request_id: str,
+) -> None:
+    async def serve(connection: ServerWebSocket) -> None:
+        await NoticeStream(
+            connection,
+            hub,
+            account_id=listening.caller.account_id,
+            standings=listening.standings,
+            still_valid=listening.still_valid,
+            check_every=CHECK_SECONDS,
+        ).run()
+
+    await serve_websocket(
+        stream,
+        serve,
+        subprotocol=SUBPROTOCOL,
+        stopping=stopping,
+        max_message_size=MAX_MESSAGE,
+        close_time=CLOSE_SECONDS,
+        ping_interval=PING_SECONDS,
+        headers=[(b"x-request-id", request_id.encode())],
+    )

@@ -1,0 +1,74 @@
+"""The indexer: words are taken in soon behind a change, some at a time, also after a failure."""
+
+from collections.abc import Iterator
+
+import pytest
+import trio
+
+from octavo.actors.jobs.indexing import LOOK_EVERY, QUIET, IndexingJob
+from octavo.model.identity import WorkspaceId
+from octavo.store.scripts.catching_up import waiting
+from octavo.store.sqlite import InlineStore, open_inline
+from tests.actors.jobs.test_sweeping import Fickle
+from tests.fakes.workspace_rig import VAULT, found_vault, note, serving
+
+
+@pytest.fixture
+def engine() -> Iterator[InlineStore]:
+    store = open_inline()
+    yield store
+    store.close()
+
+
+async def left(store: InlineStore) -> list[WorkspaceId]:
+    """The workspaces with words that wait."""
+    return await store.read(waiting([VAULT]))
+
+
+async def test_words_are_taken_in_soon_behind_a_change(
+    engine: InlineStore, autojump_clock: trio.abc.Clock
+) -> None:
+    await found_vault(engine)
+    indexer = IndexingJob(engine)
+    async with serving(engine) as rig, trio.open_nursery() as nursery:
+        nursery.start_soon(indexer.run)
+        await trio.sleep(QUIET / 2)
+        await rig.push(*(note(f"n{n}", f"{n}.md", "x" * 20_000) for n in range(20)))
+        assert await left(engine) == [VAULT]
+        indexer.wake(VAULT)
+        await trio.sleep(QUIET / 2)
+        assert await left(engine) == [VAULT]
+        await trio.sleep(QUIET)
+        assert await left(engine) == []
+        nursery.cancel_scope.cancel()
+
+
+async def test_what_nobody_told_of_is_found_in_time(
+    engine: InlineStore, autojump_clock: trio.abc.Clock
+) -> None:
+    await found_vault(engine)
+    async with serving(engine) as rig, trio.open_nursery() as nursery:
+        nursery.start_soon(IndexingJob(engine).run)
+        await trio.sleep(QUIET / 2)
+        await rig.push(note("a", "a.md"))
+        await trio.sleep(LOOK_EVERY + 2 * QUIET)
+        assert await left(engine) == []
+        nursery.cancel_scope.cancel()
+
+
+async def test_indexer_goes_on_behind_a_failure(
+    engine: InlineStore, autojump_clock: trio.abc.Clock
+) -> None:
+    await found_vault(engine)
+    fickle = Fickle(engine)
+    async with serving(engine) as rig, trio.open_nursery() as nursery:
+        await rig.push(note("a", "a.md"))
+        fickle.failures = 1
+        indexer = IndexingJob(fickle)
+        nursery.start_soon(indexer.run)
+        await trio.sleep(QUIET / 2)
+        indexer.wake(VAULT)
+        assert await left(engine) == [VAULT]
+        await trio.sleep(3 * QUIET)
+        assert await left(engine) == []
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,111 @@
+"""The sweeper: at the start, when woken, from time to time, and after a failure of the store."""
+
+from collections.abc import Iterator
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from octavo.actors.jobs.sweeping import FIRST_PAUSE, LOOK_EVERY, SweepingJob
+from octavo.store import Script, Store, StoreUnavailable
+from octavo.store.scripts import workspaces
+from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.transaction import T, Transaction
+from tests.fakes.workspace_rig import VAULT, found_vault
+
+
+class Fickle:
+    """A store that fails as often as it is told to."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.failures = 0
+
+    async def read(self, script: Script[T]) -> T:
+        return await self._store.read(script)
+
+    async def read_much(self, script: Script[T]) -> T:
+        return await self._store.read_much(script)
+
+    async def write(self, script: Script[T]) -> T:
+        if self.failures:
+            self.failures -= 1
+            raise StoreUnavailable("not now")
+        return await self._store.write(script)
+
+
+@pytest.fixture
+def engine() -> Iterator[InlineStore]:
+    store = open_inline()
+    yield store
+    store.close()
+
+
+async def left(store: Store) -> int:
+    """How many deleted workspaces are not swept."""
+
+    async def script(transaction: Transaction) -> int:
+        row = await transaction.fetch_one("SELECT COUNT(*) FROM deleted_workspaces")
+        assert row is not None
+        count: int = row[0]
+        return count
+
+    return await store.read(script)
+
+
+async def delete_vault(store: Store) -> None:
+    await found_vault(store)
+    assert await store.write(workspaces.delete(VAULT))
+
+
+async def test_what_was_left_is_swept_at_the_start(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    await delete_vault(engine)
+    nursery.start_soon(SweepingJob(engine).run)
+    await trio.sleep(1)
+    assert await left(engine) == 0
+
+
+async def test_what_is_deleted_is_swept_when_woken_and_otherwise_at_the_next_look(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    sweeper = SweepingJob(engine)
+    nursery.start_soon(sweeper.run)
+    await wait_all_tasks_blocked()
+    await delete_vault(engine)
+    await trio.sleep(1)
+    assert await left(engine) == 1
+    sweeper.wake()
+    await trio.sleep(1)
+    assert await left(engine) == 0
+    await delete_vault(engine)
+    await trio.sleep(LOOK_EVERY + 1)
+    assert await left(engine) == 0
+
+
+async def test_failure_of_the_store_puts_it_off(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    await delete_vault(engine)
+    store = Fickle(engine)
+    store.failures = 1
+    nursery.start_soon(SweepingJob(store).run)
+    await trio.sleep(FIRST_PAUSE / 2)
+    assert await left(engine) == 1
+    await trio.sleep(FIRST_PAUSE)
+    assert await left(engine) == 0
+
+
+async def test_failures_in_a_row_put_it_off_for_longer_each_time(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    await delete_vault(engine)
+    store = Fickle(engine)
+    store.failures = 12
+    nursery.start_soon(SweepingJob(store).run)
+    # 1, 2, 4, ... 512 seconds, then as long as the longest.
+    await trio.sleep(1023 + 2 * LOOK_EVERY - 1)
+    assert await left(engine) == 1
+    await trio.sleep(2)
+    assert await left(engine) == 0

@@ -1,0 +1,209 @@
+"""The hub of notices: who is told what, how often, and in which turn."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from octavo.actors.notice_hub import TURN, NoticeHub
+from octavo.model.identity import AccountId, Position, WorkspaceId
+
+VAULT, OTHER = WorkspaceId("vault"), WorkspaceId("other")
+ANN, BOB = AccountId("ann"), AccountId("bob")
+
+
+@dataclass(eq=False)
+class Ear:
+    """A listener that keeps what it is told, and may do something at it."""
+
+    account_id: AccountId = ANN
+    told: list[str] = field(default_factory=list)
+    react: Callable[[], None] = lambda: None
+
+    def changed(self, workspace_id: WorkspaceId, position: Position, frame: str) -> None:
+        assert frame == f"{workspace_id} {position}"
+        self.told.append(frame)
+        self.react()
+
+    def gone(self, workspace_id: WorkspaceId) -> None:
+        self.told.append(f"{workspace_id} gone")
+
+    def look_again(self) -> None:
+        self.told.append("look again")
+
+
+class Hub(NoticeHub[str]):
+    """A hub that counts what it encodes."""
+
+    def __init__(self) -> None:
+        self.encoded: list[str] = []
+        super().__init__(self._encode_it)
+
+    def _encode_it(self, workspace_id: WorkspaceId, position: Position) -> str:
+        self.encoded.append(f"{workspace_id} {position}")
+        return self.encoded[-1]
+
+    def ear(self, *workspaces: WorkspaceId, account_id: AccountId = ANN) -> Ear:
+        ear = Ear(account_id)
+        self.enter(ear)
+        for workspace_id in workspaces:
+            self.subscribe(workspace_id, ear)
+        return ear
+
+    def tell(self, workspace_id: WorkspaceId, *positions: int) -> None:
+        for position in positions:
+            self.announce(workspace_id, Position(position))
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[Hub]:
+    hub = Hub()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hub.run)
+        yield hub
+        nursery.cancel_scope.cancel()
+
+
+async def test_listeners_are_told_of_their_workspaces_alone() -> None:
+    async with running() as hub:
+        one, two, both = hub.ear(VAULT), hub.ear(OTHER), hub.ear(VAULT, OTHER)
+        hub.tell(VAULT, 1)
+        hub.tell(OTHER, 7)
+        await wait_all_tasks_blocked()
+        assert (one.told, two.told) == (["vault 1"], ["other 7"])
+        assert both.told == ["vault 1", "other 7"]
+
+
+async def test_position_is_encoded_once_for_all_and_not_at_all_for_nobody() -> None:
+    async with running() as hub:
+        ears = [hub.ear(VAULT) for _ in range(3 * TURN)]
+        hub.tell(VAULT, 1)
+        hub.tell(OTHER, 1)
+        await wait_all_tasks_blocked()
+        assert hub.encoded == ["vault 1"]
+        assert all(ear.told == ["vault 1"] for ear in ears)
+
+
+async def test_positions_announced_before_anybody_was_told_are_told_as_the_newest() -> None:
+    async with running() as hub:
+        ear = hub.ear(VAULT)
+        hub.tell(VAULT, 3, 5, 4)
+        await wait_all_tasks_blocked()
+        assert ear.told == ["vault 5"]
+        hub.tell(VAULT, 6)
+        await wait_all_tasks_blocked()
+        assert ear.told == ["vault 5", "vault 6"]
+
+
+async def test_positions_announced_while_others_are_told_are_told_behind_them() -> None:
+    async with running() as hub:
+        ears = [hub.ear(VAULT) for _ in range(2 * TURN)]
+        other = hub.ear(OTHER)
+        ears[0].react = lambda: hub.tell(VAULT, 2, 3) if len(ears[0].told) == 1 else None
+        order: list[str] = []
+        ears[-1].react = lambda: order.append("vault")
+        other.react = lambda: order.append("other")
+        hub.tell(VAULT, 1)
+        hub.tell(OTHER, 1)
+        await wait_all_tasks_blocked()
+        assert all(ear.told == ["vault 1", "vault 3"] for ear in ears)
+        assert order == ["vault", "other", "vault"]
+
+
+async def test_others_have_their_turn_while_many_are_told() -> None:
+    async with running() as hub:
+        ears = [hub.ear(VAULT) for _ in range(10 * TURN)]
+        hub.tell(VAULT, 1)
+        told: list[int] = []
+        while not told or told[-1] < len(ears):
+            await trio.lowlevel.checkpoint()
+            told.append(sum(len(ear.told) for ear in ears))
+        steps = [after - before for before, after in zip([0, *told], told, strict=False)]
+        assert max(steps) <= 2 * TURN
+
+
+@pytest.mark.parametrize("goes", ["unsubscribes", "leaves"])
+async def test_listener_that_goes_while_others_are_told_is_told_nothing_more(goes: str) -> None:
+    async with running() as hub:
+        first, *between, last = [hub.ear(VAULT) for _ in range(TURN + 2)]
+
+        def go() -> None:
+            hub.unsubscribe(VAULT, last)
+            if goes == "leaves":
+                hub.leave(last)
+
+        first.react = go
+        hub.tell(VAULT, 1)
+        await wait_all_tasks_blocked()
+        assert last.told == []
+        assert all(ear.told == ["vault 1"] for ear in between)
+
+
+async def test_listener_that_comes_while_others_are_told_is_told_of_the_next() -> None:
+    async with running() as hub:
+        first = hub.ear(VAULT)
+        came: list[Ear] = []
+        first.react = lambda: came.append(hub.ear(VAULT))
+        hub.tell(VAULT, 1)
+        await wait_all_tasks_blocked()
+        first.react = lambda: None
+        hub.tell(VAULT, 2)
+        await wait_all_tasks_blocked()
+        assert [ear.told for ear in came] == [["vault 2"]]
+
+
+async def test_workspace_that_is_gone_is_told_once_and_nothing_of_it_behind() -> None:
+    async with running() as hub:
+        ear = hub.ear(VAULT, OTHER)
+        hub.tell(VAULT, 1)
+        hub.announce_gone(VAULT)
+        hub.announce_gone(VAULT)
+        hub.tell(VAULT, 2)
+        hub.tell(OTHER, 1)
+        await wait_all_tasks_blocked()
+        assert ear.told == ["vault gone", "other 1"]
+        assert hub.listened_to() == [OTHER]
+
+
+def test_account_is_told_to_look_again_on_each_of_its_devices() -> None:
+    hub = Hub()
+    one, two, other = hub.ear(VAULT), hub.ear(), hub.ear(account_id=BOB)
+    hub.look_again(ANN)
+    assert (one.told, two.told, other.told) == (["look again"], ["look again"], [])
+    hub.leave(one)
+    hub.look_again(ANN)
+    assert (len(one.told), len(two.told)) == (1, 2)
+    hub.leave(two)
+    hub.look_again(ANN)
+    assert len(two.told) == 2
+
+
+def test_workspaces_that_somebody_listens_to_are_known() -> None:
+    hub = Hub()
+    one, two = hub.ear(VAULT), hub.ear(VAULT, OTHER)
+    assert hub.listened_to() == [VAULT, OTHER]
+    hub.unsubscribe(OTHER, one)
+    hub.unsubscribe(VAULT, one)
+    assert hub.listened_to() == [VAULT, OTHER]
+    hub.unsubscribe(VAULT, two)
+    hub.unsubscribe(OTHER, two)
+    assert hub.listened_to() == []
+
+
+async def test_hub_that_runs_again_tells_what_was_announced_meanwhile() -> None:
+    hub = Hub()
+    ear = hub.ear(VAULT)
+    hub.tell(VAULT, 1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hub.run)
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    hub.tell(VAULT, 2)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hub.run)
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert ear.told == ["vault 1", "vault 2"]

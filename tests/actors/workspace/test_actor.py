@@ -1,0 +1,262 @@
+"""What the actor of a workspace promises to those who push, store and process failing or not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+
+from octavo.actors.workspace.messages import HeadOf, NotKept, NoWorkspace
+from octavo.model.files.changeset import Delete, Purge, Restore
+from octavo.model.files.receipt import Receipt
+from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.refusal import FileMissing, FilePurged, HeadMoved, MutationReused, PathConflict
+from octavo.store import Script, StoreUnavailable
+from octavo.store.scripts.feed import feed
+from octavo.store.scripts.files import file
+from octavo.store.scripts.workspaces import create, delete
+from octavo.store.sqlite import open_inline
+from octavo.store.transaction import T
+from tests.fakes.workspace_rig import ANN, VAULT, Rig, edit, found_vault, note, serving
+
+
+class Flaky:
+    """A store whose writes fail when told to, before they are kept or after."""
+
+    def __init__(self) -> None:
+        self.inner = open_inline()
+        self.fail: StoreUnavailable | None = None
+        self.keep = False
+        self.before_write: Callable[[], Any] | None = None
+        self.reads = 0
+
+    async def read(self, script: Script[T]) -> T:
+        self.reads += 1
+        return await self.inner.read(script)
+
+    async def read_much(self, script: Script[T]) -> T:
+        self.reads += 1
+        return await self.inner.read_much(script)
+
+    async def write(self, script: Script[T]) -> T:
+        before, self.before_write = self.before_write, None
+        if before is not None:
+            await before()
+        if self.fail is None:
+            return await self.inner.write(script)
+        error, self.fail = self.fail, None
+        if self.keep:
+            await self.inner.write(script)
+        raise error
+
+
+async def text_of(rig: Rig, name: str) -> str | None:
+    found = await rig.store.read(file(VAULT, FileId(name)))
+    return None if found is None else found.text
+
+
+async def test_accepted_changesets_take_the_positions_in_order_and_are_announced() -> None:
+    async with serving() as rig:
+        first = await rig.push(note("a", "a.md"))
+        second = await rig.push(note("b", "b.md"), edit("r0", text="new"))
+        assert (first.position, second.position) == (1, 2)
+        assert rig.announced == [1, 2]
+        assert [each.outcome for each in second.outcomes] == ["created", "updated"]
+        assert await text_of(rig, "a") == "new"
+
+
+async def test_changeset_is_refused_whole_and_leaves_nothing() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md"))
+        assert isinstance(await rig.refusal(note("b", "b.md"), note("c", "A.md")), PathConflict)
+        assert await rig.head("b") is None
+        assert await text_of(rig, "b") is None
+        assert rig.announced == [1]
+
+
+async def test_repeated_mutation_gets_the_first_receipt_whatever_became_of_the_file() -> None:
+    async with serving() as rig:
+        first = await rig.push(note("a", "a.md"), mutation="once")
+        head = await rig.head("a")
+        assert head is not None
+        await rig.push(edit(head, text="later"))
+        assert await rig.push(note("a", "a.md"), mutation="once") == first
+        assert isinstance(await rig.refusal(note("z", "z.md"), mutation="once"), MutationReused)
+        assert rig.announced == [1, 2]
+
+
+async def test_refused_change_that_nobody_can_repeat_is_not_looked_up() -> None:
+    store = Flaky()
+    await found_vault(store.inner)
+    async with serving(store) as rig:
+        await rig.push(note("a", "a.md"))
+        store.reads = 0
+        await rig.refusal(note("b", "a.md"))
+        assert store.reads == 0
+        await rig.refusal(note("b", "a.md"), mutation="named")
+        assert store.reads == 1
+
+
+async def test_mutation_that_changed_nothing_is_remembered_too() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "same"))
+        first = await rig.push(edit("r0", text="same"), mutation="nothing")
+        assert (first.position, first.outcomes[0].outcome) == (1, "unchanged")
+        await rig.push(edit("r0", text="other"))
+        assert await rig.push(edit("r0", text="same"), mutation="nothing") == first
+
+
+async def test_receipt_outlives_the_actor() -> None:
+    store = open_inline()
+    await found_vault(store)
+    async with serving(store) as rig:
+        first = await rig.push(note("a", "a.md"), mutation="once")
+    async with serving(store) as rig:
+        assert await rig.push(note("a", "a.md"), mutation="once") == first
+        assert isinstance(await rig.refusal(edit("stale", text="x")), HeadMoved)
+    store.close()
+
+
+async def test_receipt_of_a_purged_file_tells_nothing_of_what_it_held() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "secret.md", "secret"), mutation="made")
+        await rig.push(Delete(FileId("a"), frozenset({"r0"})))
+        assert rig.purged == []
+        await rig.push(Purge(FileId("a")))
+        assert rig.purged == ["r"]
+        again = await rig.push(note("a", "secret.md", "secret"), mutation="made")
+        [outcome] = again.outcomes
+        assert (outcome.outcome, outcome.head.path, outcome.head.digest) == ("created", "", "")
+        assert await text_of(rig, "a") is None
+        assert isinstance(await rig.refusal(note("a", "b.md")), FilePurged)
+
+
+async def test_restored_file_has_its_text_again() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "kept"))
+        deleted = await rig.push(Delete(FileId("a"), frozenset({"r0"})))
+        tag = frozenset({deleted.outcomes[0].head.revision_id})
+        await rig.push(Restore(FileId("a"), tag, "b.md"))
+        head = await rig.head("a")
+        assert head is not None
+        assert (head.path, head.state, await text_of(rig, "a")) == ("b.md", "live", "kept")
+
+
+async def test_same_mutation_twice_at_once_has_one_effect() -> None:
+    async with serving() as rig:
+        receipts: list[Receipt] = []
+
+        async def push() -> None:
+            receipts.append(await rig.push(note("a", "a.md"), mutation="once"))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(5):
+                nursery.start_soon(push)
+        assert len(receipts) == 5
+        assert len(set(receipts)) == 1
+        assert rig.announced == [1]
+
+
+async def test_other_writer_behind_the_actor_makes_it_plan_anew() -> None:
+    flaky = Flaky()
+    await found_vault(flaky)
+    async with serving(flaky) as here, serving(flaky, name="s") as there:
+        await here.push(note("a", "a.md"))
+        there.ids = here.ids
+        assert (await there.head("a")) == (await here.head("a"))
+
+        async def meanwhile() -> None:
+            await there.push(note("b", "b.md"))
+
+        flaky.before_write = meanwhile
+        receipt = await here.push(note("c", "c.md"))
+        assert receipt.position == 3
+        assert isinstance(await here.refusal(note("d", "b.md")), PathConflict)
+        # Its copy is old, and the fence tells.
+        assert isinstance(await there.refusal(note("e", "c.md")), PathConflict)
+    flaky.inner.close()
+
+
+async def test_shared_workspace_answers_heads_that_another_process_made() -> None:
+    store = open_inline()
+    await found_vault(store)
+    async with serving(store, shared=True) as here, serving(store, shared=True) as there:
+        assert await here.head("a") is None
+        await there.push(note("a", "a.md"))
+        head = await here.head("a")
+        assert head is not None
+        assert head.position == 1
+    store.close()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+async def test_failing_store_is_read_again_before_anything_else_is_said(kept: bool) -> None:
+    flaky = Flaky()
+    await found_vault(flaky)
+    async with serving(flaky) as rig:
+        await rig.push(note("a", "a.md"))
+        flaky.fail, flaky.keep = StoreUnavailable("gone", outcome_unknown=True), kept
+        with pytest.raises(NotKept) as failed:
+            await rig.push(edit("r0", text="new"), mutation="doubtful")
+        assert failed.value.error.outcome_unknown
+        assert rig.announced == [1]
+        head = await rig.head("a")
+        assert head is not None
+        assert head.position == (2 if kept else 1)
+        # Sending it again has the one effect, whichever it was.
+        receipt = await rig.push(edit("r0", text="new"), mutation="doubtful")
+        assert receipt.position == 2
+        assert await text_of(rig, "a") == "new"
+    flaky.inner.close()
+
+
+async def test_position_kept_without_an_answer_is_announced_when_the_store_is_read() -> None:
+    flaky = Flaky()
+    await found_vault(flaky)
+    async with serving(flaky) as rig:
+        flaky.fail, flaky.keep = StoreUnavailable("gone", outcome_unknown=True), True
+        with pytest.raises(NotKept):
+            await rig.push(note("a", "a.md"))
+        assert rig.announced == []
+        await rig.head("a")
+        await rig.head("a")
+        assert rig.announced == [1]
+    flaky.inner.close()
+
+
+async def test_deleted_workspace_is_told_and_a_new_one_of_the_id_starts_empty() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md"))
+        await rig.store.write(delete(VAULT))
+        with pytest.raises(NoWorkspace):
+            await rig.push(note("b", "b.md"))
+        await rig.store.write(create(VAULT, "Again", ANN, 0))
+        assert await rig.head("a") is None
+        assert (await rig.push(note("b", "b.md"))).position == 1
+
+
+async def test_unknown_workspace_is_told() -> None:
+    async with serving() as rig:
+        with pytest.raises(NoWorkspace):
+            await rig.directory.ask(WorkspaceId("none"), HeadOf(FileId("a")))
+
+
+async def test_update_of_a_deleted_file_is_missing_and_feed_has_it_once() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md"))
+        await rig.push(Delete(FileId("a"), frozenset({"r0"})))
+        assert isinstance(await rig.refusal(edit("r1", text="x")), FileMissing)
+        page = await rig.store.read(feed(VAULT, Position(0), 10, 1000, texts=True))
+        assert page is not None
+        assert [(each.revision.state, each.revision.position) for each in page.entries] == [
+            ("deleted", 2)
+        ]
+        assert (page.following, page.position) == (2, 2)
+
+
+async def test_asker_that_leaves_before_its_turn_changes_nothing() -> None:
+    async with serving() as rig:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await rig.push(note("a", "a.md"))
+        assert await rig.head("a") is None

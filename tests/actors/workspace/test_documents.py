@@ -1,0 +1,355 @@
+"""The actor of a workspace and the documents of its notes: failures, other processes, memory."""
+
+from base64 import b64encode
+
+import pytest
+import trio
+
+from octavo.actors.workspace.messages import MissingUpdate, NotKept
+from octavo.model.documents import limits
+from octavo.model.documents.document import DocumentUpdate
+from octavo.model.documents.integration import Loading
+from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.state_vector import read_state_vector
+from octavo.model.files.changeset import Save, Update
+from octavo.model.identity import Epoch, FileId
+from octavo.model.refusal import DocumentTooLarge, EpochMismatch, TooManyFiles, UnrenderableNote
+from octavo.store import StoreUnavailable
+from octavo.store.scripts import relinking
+from octavo.store.scripts.files import whole_file
+from tests.actors.workspace.test_actor import Flaky, text_of
+from tests.fakes.inline_documents import inline_documents
+from tests.fakes.workspace_rig import VAULT, Rig, edit, found_vault, note, serving
+from tests.fakes.yjs_device import Device
+from tests.yjs.wire import Section, text, written
+from tests.yjs.wire import Update as Bytes
+
+A = FileId("a")
+
+
+async def device_of(rig: Rig, client: int = 7, file: str = "a") -> Device:
+    found = await rig.store.read(whole_file(VAULT, FileId(file)))
+    assert found is not None
+    assert found.document is not None
+    assert found.stored.text == Device.kept(found.document, 1).text
+    return Device.kept(found.document, client)
+
+
+def save_of(device: Device, file: str = "a") -> Save:
+    return Save(FileId(file), Epoch(device.epoch), device.doc.get_update(device.known))
+
+
+async def lacking(rig: Rig, device: Device, file: str = "a") -> DocumentUpdate:
+    asked = MissingUpdate(FileId(file), Epoch(device.epoch), device.vector())
+    found = await rig.directory.ask(VAULT, asked)
+    assert found is not None
+    return found
+
+
+def take(device: Device, found: DocumentUpdate) -> None:
+    device.take({"epoch": found.epoch, "update": b64encode(found.update).decode()})
+
+
+async def test_saves_of_one_batch_build_on_each_other() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        for number in range(5):
+            device.insert(0, f"{number} ")
+            await rig.push(save_of(device))
+        assert await text_of(rig, "a") == "4 3 2 1 0 start"
+
+
+@pytest.mark.parametrize("kept", [False, True])
+async def test_save_whose_outcome_nobody_knows_is_there_once_or_not_at_all(kept: bool) -> None:
+    flaky = Flaky()
+    await found_vault(flaky)
+    async with serving(flaky) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        device.insert(0, "saved ")
+        save = save_of(device)
+        flaky.fail, flaky.keep = StoreUnavailable("gone", outcome_unknown=True), kept
+        with pytest.raises(NotKept):
+            await rig.push(save, mutation="doubtful")
+        assert await text_of(rig, "a") == ("saved start" if kept else "start")
+        # What was never kept must be in no document that is kept later.
+        other = await device_of(rig, 8)
+        other.insert(len(other.text), " other")
+        await rig.push(save_of(other))
+        assert await text_of(rig, "a") == ("saved start other" if kept else "start other")
+        await rig.push(save, mutation="doubtful")
+        assert await text_of(rig, "a") == "saved start other"
+        await device_of(rig)
+    flaky.inner.close()
+
+
+async def test_other_process_that_saves_meanwhile_loses_nothing() -> None:
+    flaky = Flaky()
+    await found_vault(flaky)
+    one, two = inline_documents(client=101), inline_documents(client=102)
+    async with (
+        serving(flaky, shared=True, documents=one) as here,
+        serving(flaky, shared=True, name="s", documents=two) as there,
+    ):
+        await here.push(note("a", "a.md", "start"))
+        there.ids = here.ids
+        first, second = await device_of(here, 7), await device_of(here, 8)
+        await here.push(edit(await head_id(here), text="start!"))
+        first.insert(0, "first ")
+        second.insert(len(second.text), " second")
+
+        async def meanwhile() -> None:
+            await there.push(save_of(second))
+
+        flaky.before_write = meanwhile
+        await here.push(save_of(first))
+        for device, rig in ((first, here), (second, there)):
+            take(device, await lacking(rig, device))
+        assert first.text == second.text == await text_of(here, "a")
+        assert first.text in ("first start second!", "first start! second")
+    flaky.inner.close()
+
+
+async def test_text_write_of_another_process_is_no_work_of_this_one() -> None:
+    flaky = Flaky()
+    await found_vault(flaky)
+    one, two = inline_documents(client=101), inline_documents(client=102)
+    async with (
+        serving(flaky, documents=one) as here,
+        serving(flaky, name="s", documents=two) as there,
+    ):
+        await here.push(note("a", "a.md", "start"))
+        there.ids = here.ids
+        await here.push(edit(await head_id(here), text="start here"))
+        device = await device_of(here)
+        head = await there.head("a")
+        assert head is not None
+        await there.push(edit(head, text="start here and there"))
+        device.insert(0, "device: ")
+        await here.push(save_of(device))
+        assert await text_of(here, "a") == "device: start here and there"
+        take(device, await lacking(here, device))
+        assert device.text == "device: start here and there"
+    flaky.inner.close()
+
+
+async def head_id(rig: Rig, file: str = "a") -> str:
+    head = await rig.head(file)
+    assert head is not None
+    return head.revision_id
+
+
+async def test_document_outlives_the_memory() -> None:
+    documents = inline_documents(most_bytes=0)
+    async with serving(documents=documents) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        for number in range(3):
+            device.insert(0, f"{number} ")
+            await rig.push(save_of(device))
+            await rig.push(edit(await head_id(rig), text=f"{await text_of(rig, 'a')}."))
+        take(device, await lacking(rig, device))
+        assert device.text == await text_of(rig, "a") == "2 1 0 start..."
+
+
+async def test_history_is_shed_and_the_text_stays() -> None:
+    limits = DocumentLimits(history=3, history_free=200)
+    async with serving(documents=inline_documents(limits=limits)) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device, late = await device_of(rig, 7), await device_of(rig, 8)
+        epochs = {device.epoch}
+        for number in range(60):
+            device.insert(0, f"{number} ")
+            device.delete(0, len(f"{number} "))
+            device.insert(0, ".")
+            await rig.push(save_of(device))
+            take(device, await lacking(rig, device))
+            epochs.add(device.epoch)
+        assert 1 < len(epochs) < 30
+        assert device.text == await text_of(rig, "a") == "." * 60 + "start"
+        late.insert(0, "late ")
+        assert isinstance(await rig.refusal(save_of(late)), EpochMismatch)
+        found = await lacking(rig, late)
+        assert found.epoch == device.epoch
+        take(late, found)
+        assert late.text == device.text
+
+
+async def test_document_that_small_saves_made_dear_sheds_its_history(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "STEPS_MOST", 40)
+    counted: list[int] = []
+
+    def loading(state: bytes) -> Loading:
+        counted.append(len(state))
+        return Loading(steps=41 if len(counted) == 3 else 40, pieces=len(counted))
+
+    monkeypatch.setattr(limits, "loading", loading)
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        epochs = [device.epoch]
+        while len(counted) < 3:
+            device.insert(2, "x")
+            await rig.push(save_of(device))
+            take(device, await lacking(rig, device))
+            epochs.append(device.epoch)
+        assert len(set(epochs[:-1])) == 1
+        assert epochs[-1] != epochs[0]
+        assert device.text == await text_of(rig, "a") == "st" + "x" * (len(epochs) - 1) + "art"
+
+
+async def test_save_behind_one_that_shed_the_history_is_of_another_generation() -> None:
+    limits = DocumentLimits(history=1, history_free=10)
+    async with serving(documents=inline_documents(limits=limits)) as rig:
+        await rig.push(note("a", "a.md", "x" * 100))
+        one, two = await device_of(rig, 7), await device_of(rig, 8)
+        one.insert(50, "1")
+        two.insert(50, "2")
+        await rig.push(save_of(one))
+        assert isinstance(await rig.refusal(save_of(two)), EpochMismatch)
+        assert await text_of(rig, "a") == "x" * 50 + "1" + "x" * 50
+
+
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        (DocumentLimits(update=64), "x" * 64),
+        (DocumentLimits(state=200), "x" * 200),
+    ],
+)
+async def test_save_past_a_bound_changes_nothing(limits: DocumentLimits, text: str) -> None:
+    async with serving(documents=inline_documents(limits=limits)) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        before = device.doc.get_update()
+        device.insert(0, text)
+        assert isinstance(await rig.refusal(save_of(device)), DocumentTooLarge)
+        again = await device_of(rig)
+        assert again.doc.get_update() == before
+        again.insert(0, "small ")
+        await rig.push(save_of(again))
+        assert await text_of(rig, "a") == "small start"
+
+
+async def test_text_that_can_not_be_rendered_is_taken_back() -> None:
+    def check(text: str) -> None:
+        if "!" in text:
+            raise UnrenderableNote("no", limit="!", maximum=0, found=1)
+
+    documents = inline_documents(check_text=check)
+    async with serving(documents=documents) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        device.insert(0, "ok ")
+        await rig.push(save_of(device))
+        device.insert(0, "!")
+        for _ in range(2):
+            assert isinstance(await rig.refusal(save_of(device)), UnrenderableNote)
+        device.delete(0, 1)
+        await rig.push(save_of(device))
+        assert await text_of(rig, "a") == "ok start"
+        await device_of(rig)
+
+
+async def test_update_that_would_read_otherwise_once_stored_begins_a_new_generation() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", ""))
+        device = await device_of(rig)
+        state = Bytes([Section(5, 0, [text("ab")]), Section(3, 0, [text("xy", (5, 0))])])
+        await rig.push(Save(A, Epoch(device.epoch), state.encoded()))
+        assert await text_of(rig, "a") == "axyb"
+        device = await device_of(rig)
+        device.insert(4, " honest")
+        forged = Save(A, Epoch(device.epoch), written(20, 0, text("!", None, (3, 1))).encoded())
+        honest = save_of(device)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rig.push, forged)
+            nursery.start_soon(rig.push, honest)
+        found = await text_of(rig, "a")
+        assert found is not None
+        assert sorted(found) == sorted("axyb honest!")
+        again = await device_of(rig)
+        assert again.epoch != device.epoch
+        assert again.text == found
+
+
+@pytest.mark.parametrize("most_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
+@pytest.mark.parametrize("at", range(11))
+async def test_note_with_a_treacherous_document_takes_honest_edits_and_texts(
+    at: int, most_bytes: int
+) -> None:
+    async with serving(documents=inline_documents(most_bytes=most_bytes)) as rig:
+        await rig.push(note("a", "a.md", "ABCD"))
+        device = await device_of(rig)
+        [mouse] = read_state_vector(device.doc.get_state())
+        # Each reads the same once it is stored; what is written next need not.
+        first = Bytes(
+            [Section(2, 0, [text("ed", None, (mouse, 1))]), Section(7, 0, [text("f", (2, 0))])]
+        )
+        structs = [text("ae", None, (2, 1)), text("g", (7, 0)), text("dac", (7, 0))]
+        second = Bytes([Section(3, 0, structs)], [(mouse, [(1, 2)])])
+        for update in (first, second):
+            await rig.push(Save(A, Epoch(device.epoch), update.encoded()))
+        device = await device_of(rig, 1234567)
+        device.insert(at, "x")
+        await rig.push(save_of(device))
+        assert await text_of(rig, "a") == device.text
+        changed = (await device_of(rig)).text[:at] + "W" + device.text[at:]
+        await rig.push(edit(await head_id(rig), text=changed))
+        assert await text_of(rig, "a") == changed
+        assert (await device_of(rig)).text == changed
+
+
+async def test_note_from_before_a_limit_does_not_keep_others_where_they_are() -> None:
+    def check(text: str) -> None:
+        if "!" in text:
+            raise UnrenderableNote("no", limit="!", maximum=0, found=1)
+
+    async with serving(documents=inline_documents(check_text=check)) as rig:
+        await rig.push(note("a", "topic.md"), note("b", "b.md", "[it](topic.md) !"))
+        move = Update(A, frozenset({await head_id(rig)}), path="theme.md", rewrite_links=True)
+        await rig.push(move)
+        assert await text_of(rig, "b") == "[it](theme.md) !"
+
+
+async def test_purged_file_has_no_document_to_lack() -> None:
+    async with serving() as rig:
+        asked = MissingUpdate(A, Epoch("none"), b"\0")
+        assert await rig.directory.ask(VAULT, asked) is None
+
+
+async def test_links_are_rewritten_in_the_note_as_another_process_left_it() -> None:
+    flaky = Flaky()
+    await found_vault(flaky)
+    async with serving(flaky) as here, serving(flaky, name="s") as there:
+        await here.push(note("a", "topic.md"))
+        await here.push(note("b", "b.md", "[it](topic.md)"))
+        there.ids = here.ids
+        head = await there.head("b")
+        assert head is not None
+
+        async def meanwhile() -> None:
+            await there.push(edit(head, text="changed, and still [it](topic.md)"))
+
+        flaky.before_write = meanwhile
+        move = Update(A, frozenset({await head_id(here)}), path="theme.md", rewrite_links=True)
+        receipt = await here.push(move)
+        assert [each.head.file_id for each in receipt.outcomes] == ["a", "b"]
+        assert await text_of(here, "b") == "changed, and still [it](theme.md)"
+    flaky.inner.close()
+
+
+async def test_more_links_than_one_changeset_rewrites_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(relinking, "MOST_NOTES", 2)
+    async with serving() as rig:
+        await rig.push(note("a", "topic.md"))
+        await rig.push(*(note(f"n{n}", f"{n}.md", "[it](topic.md)") for n in range(3)))
+        move = Update(A, frozenset({await head_id(rig)}), path="theme.md", rewrite_links=True)
+        assert isinstance(await rig.refusal(move), TooManyFiles)
+        assert isinstance(await rig.refusal(move, mutation="m"), TooManyFiles)
+        assert await text_of(rig, "n0") == "[it](topic.md)"

@@ -1,0 +1,70 @@
+"""The shelf: what was used last stays, within a bound of memory."""
+
+from octavo.documents import DocumentCache, LiveDocument
+from octavo.documents.document_cache import CachedDocument
+from octavo.model.documents.facts import DocumentFacts
+from octavo.model.documents.initial_document import initial
+from octavo.model.documents.limits import Growth
+from octavo.model.identity import ContentId, FileId, WorkspaceId
+
+VAULT = WorkspaceId("vault")
+
+
+def kept(text: str, pairs: int = 0) -> CachedDocument:
+    document = initial(ContentId("c"), text)
+    facts = DocumentFacts({7: frozenset(range(pairs))})
+    return CachedDocument(
+        LiveDocument(document, 7), document, text, facts, Growth(0, 0), foreign=False
+    )
+
+
+def on_shelf(shelf: DocumentCache, *names: str) -> list[str]:
+    """Which of the documents are there; they are put back."""
+    found = []
+    for name in names:
+        each = shelf.take(VAULT, FileId(name))
+        if each is not None:
+            found.append(name)
+            shelf.put(VAULT, FileId(name), each)
+    return found
+
+
+def test_document_that_was_used_longest_ago_makes_room() -> None:
+    shelf = DocumentCache(7, 3 * 15_000)
+    for name in "abc":
+        shelf.put(VAULT, FileId(name), kept("x" * 5000))
+    assert on_shelf(shelf, "a", "b", "c") == ["a", "b", "c"]
+    assert on_shelf(shelf, "a") == ["a"]
+    shelf.put(VAULT, FileId("d"), kept("x" * 5000))
+    assert on_shelf(shelf, "a", "b", "c", "d") == ["a", "c", "d"]
+
+
+def test_document_is_taken_by_one_alone() -> None:
+    shelf = DocumentCache(7)
+    shelf.put(VAULT, FileId("a"), kept("text"))
+    assert shelf.take(WorkspaceId("other"), FileId("a")) is None
+    assert shelf.take(VAULT, FileId("a")) is not None
+    assert shelf.take(VAULT, FileId("a")) is None
+
+
+def test_document_that_is_put_again_counts_once() -> None:
+    shelf = DocumentCache(7, 30_000)
+    for _ in range(10):
+        shelf.put(VAULT, FileId("a"), kept("x" * 5000))
+    shelf.put(VAULT, FileId("b"), kept("x" * 5000))
+    assert on_shelf(shelf, "a", "b") == ["a", "b"]
+
+
+def test_document_that_is_larger_than_the_shelf_is_not_kept() -> None:
+    shelf = DocumentCache(7, 10_000)
+    shelf.put(VAULT, FileId("a"), kept("x" * 20_000))
+    assert on_shelf(shelf, "a") == []
+
+
+def test_what_is_known_of_a_document_beside_its_text_takes_room_too() -> None:
+    shelf = DocumentCache(7, 30_000)
+    for name in "ab":
+        shelf.put(VAULT, FileId(name), kept("x" * 1000, pairs=40))
+    assert on_shelf(shelf, "a", "b") == ["a", "b"]
+    shelf.put(VAULT, FileId("c"), kept("x" * 1000, pairs=120))
+    assert on_shelf(shelf, "a", "b", "c") == ["c"]

@@ -1,0 +1,89 @@
+"""One document in memory: made from a text, edited, merged, and contained when it fails."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pycrdt import Doc, Text
+
+from octavo.documents import LiveDocument
+from octavo.model.documents.edits import edits_between
+from octavo.model.documents.initial_document import NOTHING, client_of, initial
+from octavo.model.identity import ContentId
+from octavo.model.refusal import DocumentMalformed
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+
+
+@given(text=TEXTS)
+def test_initial_document_is_the_one_that_the_library_makes(text: str) -> None:
+    doc: Doc[Text] = Doc(client_id=client_of("content"))
+    written = doc.get("text", type=Text)
+    if text:
+        written += text
+    kept = initial(ContentId("content"), text)
+    assert (kept.state, kept.vector) == (doc.get_update(), doc.get_state())
+    assert kept.epoch == "content"
+
+
+@given(texts=st.lists(TEXTS, min_size=1, max_size=5))
+def test_document_follows_every_text_and_is_the_same_when_loaded(texts: list[str]) -> None:
+    document = LiveDocument(initial(ContentId("c"), texts[0]), 7)
+    for text in texts[1:]:
+        before = document.vector_bytes()
+        document.edit(edits_between(document.text, text))
+        assert document.text == text
+        other = LiveDocument(document.kept(), 8)
+        assert other.text == text
+        assert other.lacking(before) == document.lacking(before)
+    assert document.lacking(document.vector_bytes())[:1] == NOTHING[:1]
+
+
+@pytest.mark.parametrize("identifiers", [("a", "b"), ("", "0"), ("01900000", "01900001")])
+def test_clients_of_identifiers_differ_and_are_held_by_javascript(
+    identifiers: tuple[str, str],
+) -> None:
+    one, two = map(client_of, identifiers)
+    assert one != two
+    assert max(one, two) < 1 << 53
+
+
+class PanicException(BaseException):
+    """Stands for a panic of native code, which is no Exception."""
+
+
+PanicException.__module__ = "pyo3_runtime"
+
+
+def raising(error: BaseException) -> Callable[[object, bytes], None]:
+    def apply(self: object, update: bytes) -> None:
+        raise error
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("bytes"), RuntimeError("state"), PanicException("index out of range")]
+)
+def test_failure_of_the_library_is_a_refusal(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = LiveDocument(initial(ContentId("c"), "text"), 7)
+    monkeypatch.setattr(Doc, "apply_update", raising(error))
+    with pytest.raises(DocumentMalformed) as refused:
+        document.apply(b"\1")
+    assert refused.value.__cause__ is error
+
+
+def test_what_ends_the_program_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = LiveDocument(initial(ContentId("c"), "text"), 7)
+    monkeypatch.setattr(Doc, "apply_update", raising(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        document.apply(b"\1")
+
+
+def test_bytes_that_are_no_update_are_refused() -> None:
+    document = LiveDocument(initial(ContentId("c"), "text"), 7)
+    with pytest.raises(DocumentMalformed):
+        document.apply(b"\xff\xff\xff")

@@ -1,0 +1,144 @@
+"""One request to an ASGI application in this process, and the answer that it sent."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+import trio
+
+from octavo.http.server.asgi import Application, Event, Scope
+from octavo.http.server.response import FixedHeaders
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+@dataclass
+class Answer:
+    """What an application sent: so far, or as a whole once it is ``ended``."""
+
+    status: int = 0
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    body: bytes = b""
+    ended: bool = False
+
+    def header(self, name: str) -> str | None:
+        """Answer the header ``name``, which stands there once at most."""
+        values = [value.decode() for given, value in self.headers if given == name.encode()]
+        assert len(values) <= 1, f"{name} stands there {len(values)} times"
+        return values[0] if values else None
+
+    def json(self) -> Any:  # noqa: ANN401 - a document has any shape
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        """The code of the problem that was answered."""
+        assert self.header("content-type") == "application/problem+json"
+        document = self.json()
+        assert document["status"] == self.status
+        assert document["requestId"] == self.header("x-request-id")
+        return str(document["code"])
+
+    async def take(self, event: Event) -> None:
+        """Take an event in the order that ASGI prescribes."""
+        kind = event["type"].removeprefix("websocket.")
+        assert not self.ended
+        if kind == "http.response.start":
+            assert not self.status
+            self.status, self.headers = event["status"], list(event["headers"])
+        else:
+            assert kind == "http.response.body"
+            assert self.status
+            self.body += event["body"]
+            self.ended = not event["more_body"]
+
+
+@dataclass
+class WireExchange:
+    """What the wire offers, and what was asked of it: ``taken`` is the whole answer it got."""
+
+    request_id: str = "from-the-wire"
+    request_id_accepted: bool = True
+    refused: tuple[int, str] | None = None
+    allowed: list[float] = field(default_factory=list)
+    ignores_disconnect: bool = False
+    taken: Answer = field(default_factory=Answer)
+
+    async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
+        assert not self.taken.status
+        self.taken = Answer(status, [*headers, *fixed.each], body, ended=True)
+
+    def allow(self, seconds: float) -> None:
+        self.allowed.append(seconds)
+
+    def ignore_disconnect(self) -> None:
+        self.ignores_disconnect = True
+
+
+def scope_of(
+    method: str,
+    target: str,
+    headers: Headers = (),
+    exchange: WireExchange | None = None,
+    kind: str = "http",
+) -> Scope:
+    path, _, query = target.partition("?")
+    return {
+        "type": kind,
+        "method": method,
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": list(headers),
+        "client": ("192.0.2.7", 50000),
+        "extensions": {} if exchange is None else {"octavo": exchange},
+    }
+
+
+async def ask(
+    application: Application,
+    method: str,
+    target: str,
+    *,
+    headers: Headers = (),
+    body: Sequence[bytes] = (b"",),
+    leaves: bool = False,
+    exchange: WireExchange | None = None,
+) -> Answer:
+    """Send a request whose body comes in the chunks of ``body``, and answer what is answered.
+
+    A client that ``leaves`` does so in place of the last chunk.
+    """
+    events: list[Event] = [
+        {"type": "http.request", "body": chunk, "more_body": at + 1 < len(body)}
+        for at, chunk in enumerate(body)
+    ]
+    if leaves:
+        events[-1:] = [{"type": "http.disconnect"}]
+    answer = Answer()
+
+    async def receive() -> Event:
+        await trio.lowlevel.checkpoint()
+        return events.pop(0) if events else {"type": "http.disconnect"}
+
+    await application(scope_of(method, target, headers, exchange), receive, answer.take)
+    if exchange is not None and exchange.taken.ended:
+        assert not answer.status, "the answer was sent twice"
+        return exchange.taken
+    return answer
+
+
+async def ask_json(
+    application: Application, method: str, target: str, document: object, headers: Headers = ()
+) -> Answer:
+    """Send ``document`` as JSON."""
+    typed = [*headers, (b"content-type", b"application/json")]
+    return await ask(
+        application, method, target, headers=typed, body=[json.dumps(document).encode()]
+    )
+
+
+async def never() -> Event:
+    raise AssertionError("nobody reads a body here")

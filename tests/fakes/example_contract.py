@@ -1,0 +1,216 @@
+"""A small contract for tests: notes on a shelf, with every kind of answer."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import trio
+
+from octavo.http.contract.application import Application
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel, HeaderModel
+from octavo.http.contract.operation import Locked, Security, operation
+from octavo.http.contract.problems import NotFound, NotSignedIn, Problem, RateLimited
+from octavo.http.contract.reply import NotModified, Reply, Stream
+from octavo.http.contract.request_log import RequestRecord
+
+KNOWN = UUID("0190a0b0-0000-7000-8000-00000000000a")
+
+
+class Shut(Problem):
+    """The shelf is shut."""
+
+    status, code = 409, "shut"
+    summary = "The shelf is shut."
+
+
+class ShelfPath(ContractModel):
+    shelf_id: UUID
+
+
+class PagePath(ShelfPath):
+    page: str
+
+
+class ListQuery(ContractModel):
+    limit: int = 100
+    after: str | None = None
+
+
+class ReadHeaders(HeaderModel):
+    if_none_match: str | None = None
+
+
+class WriteHeaders(HeaderModel):
+    if_match: str
+
+
+class Shelf(ContractModel):
+    shelf_id: UUID
+    note_count: int
+
+
+class NoteInput(ContractModel):
+    text: str
+
+
+class NoteMade(ContractModel):
+    text: str
+    by: str
+
+
+@dataclass(frozen=True)
+class Reader:
+    name: str
+    locked: bool = False
+
+
+class Readers:
+    """Knows a reader by the header ``x-reader``."""
+
+    async def authenticate(self, call: Call) -> Reader:
+        name = call.header(b"x-reader")
+        if name is None:
+            raise NotSignedIn
+        return Reader(name.decode(), locked=name.startswith(b"locked"))
+
+
+class Turnstile:
+    """Lets nobody pass twice in one class."""
+
+    def __init__(self) -> None:
+        self.passed: set[tuple[str, str | None]] = set()
+
+    async def admit(self, rate_class: str, call: Call) -> None:
+        if (rate_class, call.client) in self.passed:
+            raise RateLimited(retry_after=7)
+        self.passed.add((rate_class, call.client))
+
+
+@dataclass
+class ShelfOperations:
+    """What a test hooks in runs inside ``act`` and ``stream``."""
+
+    acted: Callable[[Call], object] = lambda _: None
+    chunks: list[bytes] = field(default_factory=list)
+    breaks: bool = False
+    closed: bool = False
+
+    @operation(
+        id="listShelves",
+        method="GET",
+        path="/api/shelves",
+        tag="shelves",
+        summary="List shelves",
+        security=Security.NONE,
+    )
+    async def list_shelves(self, call: Call, query: ListQuery) -> tuple[int, str | None]:
+        return query.limit, query.after
+
+    @operation(
+        id="getShelf",
+        method="GET",
+        path="/api/shelves/{shelfId}",
+        tag="shelves",
+        summary="Read a shelf",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(NotFound,),
+        headers={"etag": "The version.", "cache-control": "Kept by the reader alone."},
+    )
+    async def get_shelf(
+        self, call: Call, path: ShelfPath, headers: ReadHeaders
+    ) -> Reply[Shelf] | NotModified:
+        if path.shelf_id != KNOWN:
+            raise NotFound
+        if headers.if_none_match == '"1"':
+            return NotModified(((b"etag", b'"1"'),))
+        shelf = Shelf(shelf_id=path.shelf_id, note_count=3)
+        return Reply(shelf, ((b"etag", b'"1"'), (b"cache-control", b"private")))
+
+    @operation(
+        id="putNote",
+        method="PUT",
+        path="/api/shelves/{shelfId}/pages/{page}",
+        tag="notes",
+        summary="Write a page",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        problems=(Shut,),
+        body=json_body(NoteInput, limit=100, time=5.0),
+        time=9.0,
+        rate="writes",
+        finish_when_client_leaves=True,
+    )
+    async def put_note(
+        self, call: Call, path: PagePath, headers: WriteHeaders, body: NoteInput
+    ) -> NoteMade:
+        return NoteMade(text=f"{path.page}: {body.text}", by=call.principal_as(Reader).name)
+
+    @operation(
+        id="removeShelf",
+        method="DELETE",
+        path="/api/shelves/{shelfId}",
+        tag="shelves",
+        summary="Take a shelf down",
+        security=Security.NONE,
+        status=204,
+    )
+    async def remove_shelf(self, call: Call, path: ShelfPath) -> None:
+        return None
+
+    @operation(
+        id="act",
+        method="POST",
+        path="/api/act",
+        tag="shelves",
+        summary="Do what the test wants",
+        security=Security.NONE,
+        problems=(Shut,),
+        other_statuses=(202,),
+        headers={"x-known": "Declared."},
+    )
+    async def act(self, call: Call) -> Shelf | Reply[Shelf]:
+        await trio.lowlevel.checkpoint()
+        return self.acted(call)  # type: ignore[return-value]
+
+    @operation(
+        id="stream",
+        method="GET",
+        path="/api/stream",
+        tag="shelves",
+        summary="Send bytes as they come",
+        security=Security.NONE,
+        media_types=("text/plain",),
+    )
+    async def stream(self, call: Call) -> Stream:
+        length = None if self.breaks else sum(map(len, self.chunks))
+        return Stream(self._bytes(), "text/plain", length)
+
+    async def _bytes(self) -> AsyncIterator[bytes]:
+        try:
+            for chunk in self.chunks:
+                yield chunk
+            if self.breaks:
+                raise RuntimeError("the shelf fell")
+        finally:
+            self.closed = True
+
+
+def shelf_application(
+    shelf: ShelfOperations | None = None,
+    records: list[RequestRecord] | None = None,
+    *,
+    strict: bool = True,
+) -> Application:
+    """The application of the contract above, which logs into ``records``."""
+    return Application(
+        [shelf or ShelfOperations()],
+        new_id=lambda: "made-here",
+        log_request=(lambda _: None) if records is None else records.append,
+        authenticators={Security.SESSION_OR_KEY: Readers()},
+        rate_limiter=Turnstile(),
+        public_url="https://notes.example",
+        strict=strict,
+    )

@@ -1,0 +1,260 @@
+"""A server on a real socket in the test's own loop, and clients that write bytes by hand."""
+
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+import trio
+
+from octavo.http.server.asgi import Application, Receive, Scope, Send
+from octavo.http.server.certificate import Certificate
+from octavo.http.server.connection_handler import ServerOptions
+from octavo.http.server.limits import Limits
+from octavo.http.server.rejection_writer import RejectedRequest
+from octavo.http.server.serve import serve
+
+# Deadlines that a test can wait for, far enough apart to tell which one it was.
+QUICK = Limits(
+    head_time=0.4,
+    head_size=16_384,
+    header_count=100,
+    target_length=8_192,
+    body_idle_time=0.4,
+    request_time=5.0,
+    idle_time=5.0,
+    write_time=0.4,
+    connections=10_000,
+    connections_per_client=256,
+    requests_per_connection=10_000,
+    linger_time=0.4,
+    half_close_time=0.3,
+    tick=0.05,
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer as it came over the wire."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    def __getitem__(self, name: str) -> str:
+        [value] = [value for key, value in self.headers if key == name]
+        return value
+
+    def get(self, name: str) -> str | None:
+        return next((value for key, value in self.headers if key == name), None)
+
+    def __contains__(self, name: str) -> bool:
+        return any(key == name for key, _ in self.headers)
+
+
+class Client:
+    """A client that sends just the bytes it is given, and reads whole answers or the end."""
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self.stream = stream
+        self.received = b""
+
+    async def send(self, data: bytes) -> None:
+        await self.stream.send_all(data)
+
+    async def ask(self, data: bytes, *, head_only: bool = False) -> Answer:
+        await self.send(data)
+        return await self.answer(head_only=head_only)
+
+    async def answer(self, *, head_only: bool = False) -> Answer:
+        """Read one whole answer; fail when the connection ends within it, or is malformed."""
+        head = await self._until(b"\r\n\r\n")
+        lines = head[:-4].decode("latin-1").split("\r\n")
+        version, status, _ = lines[0].split(" ", 2)
+        assert version == "HTTP/1.1"
+        headers = tuple(
+            (name.lower(), value) for name, value in (line.split(": ", 1) for line in lines[1:])
+        )
+        answer = Answer(int(status), headers, b"")
+        if answer.status == 100 or head_only or answer.status in (204, 304):
+            return answer
+        if answer.headers and "content-length" in answer:
+            return replace(answer, body=await self._exactly(int(answer["content-length"])))
+        if "transfer-encoding" in answer:
+            assert answer["transfer-encoding"] == "chunked"
+            return replace(answer, body=await self._chunks())
+        return replace(answer, body=await self.rest())
+
+    async def rest(self) -> bytes:
+        """Read to the end of the connection."""
+        while await self._more():
+            pass
+        rest, self.received = self.received, b""
+        return rest
+
+    async def is_closed(self) -> bool:
+        """Whether the connection ends, with nothing more sent."""
+        return await self.rest() == b""
+
+    async def _chunks(self) -> bytes:
+        body = b""
+        while size := int(await self._until(b"\r\n"), 16):
+            body += await self._exactly(size)
+            assert await self._exactly(2) == b"\r\n"
+        assert await self._exactly(2) == b"\r\n"
+        return body
+
+    async def _until(self, end: bytes) -> bytes:
+        while end not in self.received:
+            assert await self._more(), f"the connection ended behind {self.received!r}"
+        found, _, self.received = self.received.partition(end)
+        return found + end
+
+    async def _exactly(self, size: int) -> bytes:
+        while len(self.received) < size:
+            assert await self._more(), "the connection ended within a body"
+        data, self.received = self.received[:size], self.received[size:]
+        return data
+
+    async def _more(self) -> bool:
+        try:
+            data = await self.stream.receive_some(65536)
+        except trio.BrokenResourceError:
+            return False
+        self.received += data
+        return bool(data)
+
+
+@dataclass
+class Server:
+    """A server under test."""
+
+    port: int
+    refused: list[RejectedRequest] = field(default_factory=list)
+    shutdown: trio.Event = field(default_factory=trio.Event)
+    ended: trio.Event = field(default_factory=trio.Event)
+    tls: ssl.SSLContext | None = None
+
+    @property
+    def scheme(self) -> str:
+        return "http" if self.tls is None else "https"
+
+    def url(self, path: str) -> str:
+        return f"{self.scheme}://localhost:{self.port}{path}"
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[Client]:
+        """Connect, with a bound on how long the test may talk."""
+        with trio.fail_after(20):
+            tcp = await trio.open_tcp_stream("127.0.0.1", self.port)
+            stream: trio.abc.Stream = tcp
+            if self.tls is not None:
+                stream = trio.SSLStream(
+                    tcp, self.tls, server_hostname="localhost", https_compatible=True
+                )
+            try:
+                yield Client(stream)
+            finally:
+                await trio.aclose_forcefully(stream)
+
+    async def is_well(self) -> bool:
+        """Whether a fresh connection gets its answer."""
+        async with self.client() as client:
+            answer = await client.ask(b"GET /well HTTP/1.1\r\nhost: a\r\n\r\n")
+            return answer.status == 200 and answer.body == b"GET /well "
+
+
+class Rounds(trio.abc.Instrument):
+    """Counts the rounds of trio's scheduler."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def before_io_wait(self, timeout: float) -> None:
+        self.count += 1
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer method, path and body of the request."""
+    if scope["type"] == "lifespan":
+        await lifespan(receive, send)
+        return
+    body = b""
+    more = True
+    while more:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            return
+        body += event["body"]
+        more = event["more_body"]
+    await answer(send, f"{scope['method']} {scope['path']} ".encode() + body)
+
+
+async def answer(send: Send, body: bytes, status: int = 200) -> None:
+    headers = [(b"content-type", b"text/plain")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        event = await receive()
+        await send({"type": f"{event['type']}.complete"})
+        if event["type"] == "lifespan.shutdown":
+            return
+
+
+def routed(routes: dict[str, Application]) -> Application:
+    """Answer by path; what has no route is echoed."""
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        route = echo if scope["type"] == "lifespan" else routes.get(scope["path"], echo)
+        await route(scope, receive, send)
+
+    return application
+
+
+@asynccontextmanager
+async def serving(
+    application: Application = echo,
+    limits: Limits = QUICK,
+    *,
+    grace: float = 5.0,
+    certificate: Certificate | None = None,
+    tls: ssl.SSLContext | None = None,
+    listener: socket.socket | None = None,
+    **options: Any,  # noqa: ANN401  # what WireOptions takes
+) -> AsyncIterator[Server]:
+    """Serve ``listener``, or on a free port, until the block ends."""
+    if listener is None:
+        listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    listener.setblocking(False)
+    server = Server(listener.getsockname()[1], tls=tls)
+    numbers = count(1)
+    known: dict[str, Any] = {
+        "now": lambda: 784111777.0,
+        "new_id": lambda: f"id-{next(numbers)}",
+        "log_refused": server.refused.append,
+    }
+    wire = ServerOptions(limits=limits, **(known | options))
+
+    async def run(task_status: trio.TaskStatus[Any]) -> None:
+        await serve(
+            application,
+            [listener],
+            wire,
+            certificate=certificate,
+            shutdown=server.shutdown.wait,
+            grace=grace,
+            task_status=task_status,
+        )
+        server.ended.set()
+
+    with listener:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(run)
+            yield server
+            nursery.cancel_scope.cancel()

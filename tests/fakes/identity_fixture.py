@@ -1,0 +1,165 @@
+"""Everything of identity over a store in memory, with a clock that a test sets."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import count
+
+from octavo.accounts.activity import Activity
+from octavo.accounts.attempts import RATES, Attempts
+from octavo.accounts.credentials import Credentials
+from octavo.accounts.invitations import invite
+from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnSessions
+from octavo.accounts.passwords import Argon2, Passwords
+from octavo.accounts.registration import Registration
+from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
+from octavo.model.accounts.account import Role, State
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.session import SessionLife
+from octavo.model.identity import AccountId
+from octavo.store import Store, StoreUnavailable
+from octavo.store.sqlite import open_inline
+from octavo.store.sqlite.inline import FaultPoint
+from octavo.store.transaction import Row, Script, T, Transaction, Value
+
+START = 1_800_000_000.0
+LIFE = SessionLife()
+CHEAP = Argon2(passes=1, memory=8, lanes=1)
+PASSWORD = "tulips on the moon"
+
+
+@dataclass
+class Chance:
+    """Time, identifiers and randomness that a test knows beforehand."""
+
+    time: float = START
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def now(self) -> float:
+        return self.time
+
+    def new_id(self) -> str:
+        return f"01900000-0000-7000-8000-{next(self._numbers):012x}"
+
+    def new_entropy(self) -> bytes:
+        return sha256(b"%d" % next(self._numbers)).digest()
+
+
+class Counted:
+    """A store that counts how often it is asked, and does not answer while it is ``away``."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.reads = 0
+        self.writes = 0
+        self.away = False
+
+    async def read(self, script: Script[T]) -> T:
+        self.reads += 1
+        self._answer()
+        return await self._store.read(script)
+
+    async def read_much(self, script: Script[T]) -> T:
+        self.reads += 1
+        self._answer()
+        return await self._store.read_much(script)
+
+    async def write(self, script: Script[T]) -> T:
+        self.writes += 1
+        self._answer()
+        return await self._store.write(script)
+
+    def _answer(self) -> None:
+        if self.away:
+            raise StoreUnavailable("the database does not answer")
+
+
+class IdentityFixture:
+    """The use cases, wired as the service wires them."""
+
+    def __init__(self, kept: Store) -> None:
+        self.chance = chance = Chance()
+        self.store = store = Counted(kept)
+        self.activity = Activity(store)
+        self.credentials = Credentials(store, self.activity, now=chance.now, life=LIFE)
+        self.passwords = Passwords(new_entropy=chance.new_entropy, cost=CHEAP)
+        self.attempts = Attempts(RATES)
+        self.maker = SessionMaker(
+            now=chance.now, new_id=chance.new_id, new_entropy=chance.new_entropy
+        )
+        self.signing_in = SignIn(
+            store,
+            self.credentials,
+            self.passwords,
+            self.attempts,
+            self.maker,
+            now=chance.now,
+            life=LIFE,
+        )
+        self.registration = Registration(
+            store,
+            self.passwords,
+            self.attempts,
+            self.maker,
+            now=chance.now,
+            new_id=chance.new_id,
+        )
+        self.own_account = OwnAccount(store)
+        self.own_sessions = OwnSessions(store, self.credentials, now=chance.now, life=LIFE)
+        self.own_keys = OwnKeys(
+            store,
+            self.credentials,
+            now=chance.now,
+            new_id=chance.new_id,
+            new_entropy=chance.new_entropy,
+        )
+
+    async def invite(
+        self,
+        *,
+        role: Role = "member",
+        address: str | None = None,
+        expires_in: float = 3600.0,
+    ) -> str:
+        chance = self.chance
+        return await invite(
+            self.store,
+            now=chance.now,
+            new_id=chance.new_id,
+            new_token=chance.new_entropy,
+            role=role,
+            address=None if address is None else Address(address),
+            expires_in=expires_in,
+        )
+
+    async def account(self, address: str = "ann@example.org", role: Role = "member") -> SignedIn:
+        """An account with `PASSWORD`, signed in."""
+        return await self.registration.register(
+            await self.invite(role=role), Address(address), PASSWORD, "Ann", "Firefox", "192.0.2.7"
+        )
+
+    async def set_state(self, account_id: AccountId, state: State) -> None:
+        await self.execute("UPDATE accounts SET state = $2 WHERE id = $1", account_id, state)
+        self.credentials.forget(account_id)
+
+    async def execute(self, sql: str, *arguments: Value) -> None:
+        async def script(transaction: Transaction) -> None:
+            await transaction.execute(sql, *arguments)
+
+        await self.store.write(script)
+
+    async def rows(self, sql: str) -> list[Row]:
+        async def script(transaction: Transaction) -> list[Row]:
+            return list(await transaction.fetch_all(sql))
+
+        return await self.store.read(script)
+
+
+@contextmanager
+def identity_fixture(fault_point: FaultPoint | None = None) -> Iterator[IdentityFixture]:
+    store = open_inline(fault_point=fault_point)
+    try:
+        yield IdentityFixture(store)
+    finally:
+        store.close()

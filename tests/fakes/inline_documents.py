@@ -1,0 +1,25 @@
+"""Documents worked on at once, without threads, as tests that must repeat exactly want them."""
+
+from collections.abc import Callable
+
+from octavo.actors.workspace.document_services import DocumentServices
+from octavo.documents import DocumentCache
+from octavo.model.documents.limits import DocumentLimits
+
+CLIENT = 0x0C7A40
+LIMITS = DocumentLimits()
+
+
+def accept(text: str) -> None:
+    """Every text will do."""
+
+
+def inline_documents(
+    *,
+    limits: DocumentLimits = LIMITS,
+    client: int = CLIENT,
+    most_bytes: int = 1 << 24,
+    check_text: Callable[[str], None] = accept,
+) -> DocumentServices:
+    """Documents in a shelf of their own."""
+    return DocumentServices(DocumentCache(client, most_bytes), check_text, limits)

@@ -1,0 +1,185 @@
+"""A workspace whose files are kept and indexed without an actor, for the tests of the indexes."""
+
+from dataclasses import dataclass, replace
+from itertools import count
+
+from octavo.model.files.changeset import Outcome
+from octavo.model.files.content import note_text
+from octavo.model.files.path import kind_of
+from octavo.model.files.plan import Change
+from octavo.model.files.revision import Revision
+from octavo.model.identity import (
+    AccountId,
+    ContentId,
+    Digest,
+    FileId,
+    MutationId,
+    Position,
+    RevisionId,
+    WorkspaceId,
+)
+from octavo.model.search import parse_query, ranked
+from octavo.store import Script, Store, Transaction, Value
+from octavo.store.scripts.catching_up import index_some, waiting
+from octavo.store.scripts.indexing import index_changes
+from octavo.store.scripts.rows import COLUMNS, COUNT, values_of
+from octavo.store.scripts.searching import candidates
+
+_numbers = count(1)
+_PLACES = ", ".join(f"${number}" for number in range(2, COUNT + 2))
+_KEEP = f"INSERT INTO files (workspace_id, {COLUMNS}) VALUES ($1, {_PLACES})"
+
+
+@dataclass
+class Notebook:
+    """Files by their ids; each call is one commit.
+
+    With ``indexed`` False they are kept as they were before there were indexes.
+    """
+
+    store: Store
+    workspace_id: WorkspaceId
+    indexed: bool = True
+
+    def __post_init__(self) -> None:
+        self.heads: dict[str, Revision] = {}
+
+    async def open(self) -> "Notebook":
+        await self.execute(
+            "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1, 'n', 0, 0)",
+            self.workspace_id,
+        )
+        return self
+
+    async def execute(self, sql: str, *arguments: Value) -> None:
+        async def script(transaction: Transaction) -> None:
+            await transaction.execute(sql, *arguments)
+
+        await self.store.write(script)
+
+    async def count(self, table: str) -> int:
+        async def script(transaction: Transaction) -> int:
+            row = await transaction.fetch_one(
+                f"SELECT COUNT(*) FROM {table} WHERE workspace_id = $1", self.workspace_id
+            )
+            assert row is not None
+            return int(row[0])
+
+        return await self.store.read(script)
+
+    def change(
+        self,
+        file: str,
+        outcome: Outcome,
+        *,
+        path: str | None = None,
+        text: str | None = None,
+    ) -> Change:
+        """The next change of a file."""
+        number = next(_numbers)
+        revision_id = RevisionId(f"r{number:06}")
+        content = None if text is None else note_text(text)
+        old = self.heads.get(file)
+        if old is None:
+            assert path is not None
+            old = Revision(
+                file_id=FileId(file),
+                state="live",
+                kind=kind_of(path) or "note",
+                path=path,
+                revision_id=revision_id,
+                position=Position(0),
+                content_id=ContentId(revision_id),
+                digest=Digest(""),
+                size=0,
+                media_type="",
+                author=AccountId("ann"),
+                mutation_id=MutationId("m"),
+                created_at=number,
+            )
+        head = replace(
+            old,
+            revision_id=revision_id,
+            path=old.path if path is None else path,
+            content_id=old.content_id if content is None else ContentId(revision_id),
+            size=old.size if content is None else content.size,
+            created_at=number,
+            state="live",
+        )
+        if outcome == "deleted":
+            head = replace(head, state="deleted")
+        if outcome == "purged":
+            head = replace(head, state="purged", path="", content_id=ContentId(""), size=0)
+        self.heads[file] = head
+        return Change(outcome, head, content)
+
+    def keeping(self, *changes: Change) -> Script[None]:
+        """What keeps changes as one commit does, in their order."""
+
+        async def script(transaction: Transaction) -> None:
+            await transaction.execute(
+                "UPDATE workspaces SET position = position + 1 WHERE id = $1", self.workspace_id
+            )
+            found = await transaction.fetch_one(
+                "SELECT position FROM workspaces WHERE id = $1", self.workspace_id
+            )
+            assert found is not None
+            for change in changes:
+                head = replace(change.head, position=Position(found[0]))
+                row = (self.workspace_id, *values_of(head))
+                await transaction.execute(
+                    "DELETE FROM files WHERE workspace_id = $1 AND file_id = $2", *row[:2]
+                )
+                await transaction.execute(_KEEP, *row)
+                if change.content is not None:
+                    await transaction.execute(
+                        "INSERT INTO contents (workspace_id, content_id, text) VALUES ($1, $2, $3)",
+                        self.workspace_id,
+                        change.head.content_id,
+                        change.content.text,
+                    )
+            if self.indexed:
+                await index_changes(transaction, self.workspace_id, changes)
+
+        return script
+
+    async def keep(self, *changes: Change) -> None:
+        await self.store.write(self.keeping(*changes))
+
+    async def write(self, file: str, text: str, path: str | None = None) -> None:
+        outcome: Outcome = "updated" if file in self.heads else "created"
+        await self.keep(self.change(file, outcome, path=path or self._path(file), text=text))
+
+    def _path(self, file: str) -> str:
+        head = self.heads.get(file)
+        return f"{file}.md" if head is None else head.path
+
+    async def move(self, file: str, path: str) -> None:
+        await self.keep(self.change(file, "updated", path=path))
+
+    async def delete(self, file: str) -> None:
+        await self.keep(self.change(file, "deleted"))
+
+    async def restore(self, file: str) -> None:
+        await self.keep(self.change(file, "restored"))
+
+    async def purge(self, file: str) -> None:
+        await self.keep(self.change(file, "purged"))
+
+    async def catch_up(self) -> int:
+        """Have all words taken in; answer with how many steps."""
+        steps = 1
+        while await self.store.write(index_some([self.workspace_id])):
+            steps += 1
+        return steps
+
+    async def is_waiting(self) -> bool:
+        """Whether there are words to be taken in."""
+        return bool(await self.store.read(waiting([self.workspace_id])))
+
+    async def search(self, query: str, folder: str | None = None) -> list[str]:
+        """The ids of the files that match, the best first."""
+        asked = parse_query(query)
+        await self.catch_up()
+        found = await self.store.read_much(candidates([self.workspace_id], asked, folder))
+        return [each.candidate.file_id for each in ranked(found.candidates, asked)]

@@ -1,0 +1,332 @@
+"""The application of the operations on workspaces, and members of one who ask it."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from octavo.accounts.caller import Caller
+from octavo.actors.core import Directory, Supervisor
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
+from octavo.http.api.access import Access
+from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.files import FileOperations
+from octavo.http.api.history import HistoryOperations
+from octavo.http.api.links import LinkOperations
+from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.revision_texts import RevisionTexts
+from octavo.http.api.saves import SaveOperations
+from octavo.http.api.search import SearchOperations
+from octavo.http.api.store_problems import store_failure
+from octavo.http.api.sync import SyncOperations
+from octavo.http.api.workspaces import WorkspaceOperations
+from octavo.http.contract.application import Application
+from octavo.http.contract.call import Call
+from octavo.http.contract.operation import Security
+from octavo.http.contract.problems import NotSignedIn
+from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.store import Script, Store, StoreUnavailable, Transaction, Value
+from octavo.store.sqlite import open_inline
+from octavo.store.transaction import T
+from tests.fakes.asgi_client import Answer, ask
+from tests.fakes.identity_fixture import Chance
+from tests.fakes.inline_documents import inline_documents
+
+Json = dict[str, Any]
+ROLES = ("owner", "administrator", "editor", "reader")
+NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
+
+
+class Doubtful:
+    """A store that fails, or lets a test act first, when told to.
+
+    Attributes:
+        fail: raised by the next write, or by every call while ``away``.
+        keep: the write that fails is kept all the same.
+        before_write: awaited by the next write.
+        before_read: awaited by every read.
+        calls: how often it was asked.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.away = False
+        self.fail: StoreUnavailable | None = None
+        self.keep = False
+        self.before_write: Callable[[], Awaitable[object]] | None = None
+        self.before_read: Callable[[], Awaitable[object]] | None = None
+        self.calls = 0
+
+    async def read(self, script: Script[T]) -> T:
+        await self._begin()
+        return await self._store.read(script)
+
+    async def read_much(self, script: Script[T]) -> T:
+        await self._begin()
+        return await self._store.read_much(script)
+
+    async def write(self, script: Script[T]) -> T:
+        before, self.before_write = self.before_write, None
+        if before is not None:
+            await before()
+        if self.fail is None:
+            return await self._store.write(script)
+        error, self.fail = self.fail, None
+        if self.keep:
+            await self._store.write(script)
+        raise error
+
+    async def _begin(self) -> None:
+        self.calls += 1
+        if self.away:
+            raise StoreUnavailable("the database does not answer")
+        before, self.before_read = self.before_read, None
+        if before is not None:
+            await before()
+
+
+class ByName:
+    """Takes the name in ``authorization`` for who calls; those ``locked`` are locked."""
+
+    def __init__(self) -> None:
+        self.locked: set[str] = set()
+
+    async def authenticate(self, call: Call) -> Caller:
+        given = call.header(b"authorization")
+        if given is None:
+            raise NotSignedIn
+        name = given.decode()
+        return Caller(AccountId(name), "member", name in self.locked)
+
+
+@dataclass
+class Client:
+    """Somebody who asks, by the name of the account."""
+
+    application: Application
+    name: str
+
+    async def ask(
+        self,
+        method: str,
+        target: str,
+        document: object = None,
+        /,
+        **headers: str,
+    ) -> Answer:
+        """Ask with ``document`` as JSON, if there is one; bytes are sent as they are."""
+        sent = [(b"authorization", self.name.encode())]
+        sent += [(n.replace("_", "-").encode(), v.encode("latin-1")) for n, v in headers.items()]
+        if document is None:
+            return await ask(self.application, method, target, headers=sent)
+        body = document if isinstance(document, bytes) else json.dumps(document).encode()
+        sent.append((b"content-type", b"application/json"))
+        sent.append((b"content-length", b"%d" % len(body)))
+        return await ask(self.application, method, target, headers=sent, body=[body])
+
+    async def get(self, target: str, /, **headers: str) -> Answer:
+        return await self.ask("GET", target, None, **headers)
+
+    async def put(self, target: str, document: object, /, **headers: str) -> Answer:
+        return await self.ask("PUT", target, document, **headers)
+
+    async def post(self, target: str, document: object, /, **headers: str) -> Answer:
+        return await self.ask("POST", target, document, **headers)
+
+    async def delete(self, target: str, /, **headers: str) -> Answer:
+        return await self.ask("DELETE", target, None, **headers)
+
+    async def pages(self, target: str, limit: int) -> list[Json]:
+        """The items of every page of a list, from the first to the last."""
+        items: list[Json] = []
+        joint = "&" if "?" in target else "?"
+        after = ""
+        while True:
+            page = (await self.get(f"{target}{joint}limit={limit}{after}")).json()
+            items += page["items"]
+            assert len(page["items"]) <= limit
+            if page["next"] is None:
+                return items
+            assert len(page["items"]) == limit
+            after = f"&after={page['next']}"
+
+
+@dataclass
+class NotesApi:
+    """A workspace with a member of each role, a stranger, and what they change."""
+
+    application: Application
+    store: Doubtful
+    directory: Directory[WorkspaceId, WorkspaceActor]
+    chance: Chance
+    authenticator: ByName
+    workspace_id: str = ""
+    announced: list[tuple[str, int]] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+    def client(self, name: str) -> Client:
+        return Client(self.application, name)
+
+    @property
+    def owner(self) -> Client:
+        return self.client("owner")
+
+    @property
+    def place(self) -> str:
+        """The address of the workspace."""
+        return f"/api/workspaces/{self.workspace_id}"
+
+    @property
+    def files(self) -> str:
+        return f"{self.place}/files"
+
+    async def note(self, path: str, text: str = "text", **more: str) -> "Note":
+        """A note that the owner makes."""
+        answer = await self.owner.post(self.files, {"path": path, "text": text, **more})
+        assert answer.status == 201, answer.body
+        return Note(self, answer.json()["fileId"], tag_of(answer))
+
+    async def push(self, *operations: Json, mutation: str | None = None) -> Answer:
+        document = {"mutationId": mutation or self.new_id(), "operations": list(operations)}
+        return await self.owner.post(f"{self.place}/changesets", document)
+
+    def new_id(self) -> str:
+        return self.chance.new_id()
+
+    async def execute(self, sql: str, *arguments: Value) -> None:
+        async def script(transaction: Transaction) -> None:
+            await transaction.execute(sql, *arguments)
+
+        await self.store.write(script)
+
+    async def forget_indexes(self) -> None:
+        """Have all files be as from before there were indexes of links and words."""
+        for table in ("indexed", "places", "links", "worded", "word_cursors"):
+            await self.execute(f"DELETE FROM {table}")
+
+    async def member(self, name: str, role: str) -> None:
+        """An account; a member of the workspace when it has a role there."""
+        await self.execute(
+            "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
+            " updated_at) VALUES ($1, $1, $1, '', 'member', 'enabled', 0, 0)",
+            name,
+        )
+        if role:
+            await self.execute(
+                "INSERT INTO members (workspace_id, account_id, role) VALUES ($1, $2, $3)",
+                self.workspace_id,
+                name,
+                role,
+            )
+
+
+@dataclass
+class Note:
+    """A file, and the entity tag of the head that was seen last."""
+
+    api: NotesApi
+    id: str
+    tag: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.api.files}/{self.id}"
+
+    @property
+    def revision(self) -> str:
+        return self.tag.strip('"')
+
+    async def read(self, **headers: str) -> Answer:
+        return await self.api.owner.get(self.place, **headers)
+
+    async def update(self, **document: object) -> Answer:
+        return self._seen(await self.api.owner.put(self.place, document, if_match=self.tag))
+
+    async def delete(self) -> Answer:
+        return self._seen(await self.api.owner.delete(self.place, if_match=self.tag))
+
+    async def restore(self, **document: str) -> Answer:
+        return self._seen(
+            await self.api.owner.post(f"{self.place}/restore", document, if_match=self.tag)
+        )
+
+    async def purge(self, **document: str) -> Answer:
+        return self._seen(await self.api.owner.post(f"{self.place}/purge", document))
+
+    def _seen(self, answer: Answer) -> Answer:
+        if answer.status == 200:
+            self.tag = tag_of(answer)
+        return answer
+
+
+def tag_of(answer: Answer) -> str:
+    tag = answer.header("etag")
+    assert tag is not None
+    return tag
+
+
+def refusal(answer: Answer) -> tuple[int, str]:
+    """Status and code of a problem."""
+    return answer.status, answer.code
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[NotesApi]:
+    """Serve a workspace whose members are named for their roles, and a ``stranger``."""
+    inline = open_inline()
+    store, chance, authenticator = Doubtful(inline), Chance(), ByName()
+    access = Access(store)
+    announced: list[tuple[str, int]] = []
+    gone: list[str] = []
+
+    def announce(workspace_id: WorkspaceId, position: Position) -> None:
+        announced.append((workspace_id, position))
+
+    root = Supervisor("test")
+    directory = root.add(
+        workspaces(
+            store,
+            now=chance.now,
+            new_id=chance.new_id,
+            announce=announce,
+            shared=False,
+            documents=inline_documents(),
+        )
+    )
+    pushing = ChangesetSubmitter(directory, access, chance.new_id)
+    application = Application(
+        [
+            WorkspaceOperations(
+                store, access, now=chance.now, new_id=chance.new_id, gone=gone.append
+            ),
+            FileOperations(pushing, RevisionTexts(store, pushing.access)),
+            SaveOperations(pushing),
+            ChangesetOperations(pushing, store),
+            ReadingOperations(pushing, store),
+            HistoryOperations(store, access),
+            LinkOperations(store, access),
+            SearchOperations(store, access),
+            SyncOperations(store, access, authenticator),
+        ],
+        failure_problem=store_failure,
+        new_id=lambda: "made-here",
+        log_request=lambda _: None,
+        authenticators={Security.SESSION_OR_KEY: authenticator},
+        strict=True,
+    )
+    api = NotesApi(
+        application, store, directory, chance, authenticator, announced=announced, gone=gone
+    )
+    try:
+        async with root.running():
+            await api.member("owner", "")
+            made = await api.owner.post("/api/workspaces", {"name": "Vault"})
+            api.workspace_id = made.json()["id"]
+            for role in ROLES[1:]:
+                await api.member(role, role)
+            await api.member("stranger", "")
+            yield api
+    finally:
+        inline.close()

@@ -1,0 +1,273 @@
+"""A server that tells of changes over real sockets, and devices that listen."""
+
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import trio
+
+from octavo.accounts.credentials import Credentials
+from octavo.accounts.sign_in import SignedIn
+from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
+from octavo.actors.notice_hub import NoticeHub
+from octavo.actors.workspace.actor import workspaces
+from octavo.http.api.access import Access
+from octavo.http.api.authentication import SessionOrKey
+from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.files import FileOperations
+from octavo.http.api.notices import PATH, Listening, NoticeOperations, NoticeSocket
+from octavo.http.api.revision_texts import RevisionTexts
+from octavo.http.api.store_problems import store_failure
+from octavo.http.api.workspaces import WorkspaceOperations
+from octavo.http.contract.application import Application
+from octavo.http.contract.operation import Security
+from octavo.http.contract.request_log import RequestRecord
+from octavo.http.server.limits import Limits
+from octavo.ws import Frame, ServerWebSocket, serve_websocket
+from octavo.ws.notice_stream import MAX_MESSAGE, SUBPROTOCOL, NoticeStream, changed_frame
+from tests.fakes.asgi_client import Answer as Reply
+from tests.fakes.asgi_client import Headers, ask, ask_json
+from tests.fakes.http_server import QUICK, Answer, Server, serving
+from tests.fakes.identity_fixture import LIFE, IdentityFixture, identity_fixture
+from tests.fakes.inline_documents import inline_documents
+from tests.fakes.websocket_peer import CLOSE, TEXT, Peer, frame
+from tests.http.server.conftest import Authority
+
+ORIGIN = "https://notes.example"
+ROOMY = replace(QUICK, write_time=60, connections_per_client=2000)
+FROM_HERE = (b"origin", ORIGIN.encode())
+NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
+
+
+def cookie(made: SignedIn) -> tuple[bytes, bytes]:
+    return (b"cookie", b"__Host-octavo=" + made.token.encode())
+
+
+def head(*headers: tuple[bytes, bytes], subprotocol: str | None = SUBPROTOCOL) -> bytes:
+    """The request for the stream."""
+    lines = [
+        b"GET %b HTTP/1.1" % PATH.encode(),
+        b"host: notes.example",
+        b"upgrade: websocket",
+        b"connection: Upgrade",
+        b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+        b"sec-websocket-version: 13",
+        *(name + b": " + value for name, value in headers),
+    ]
+    if subprotocol is not None:
+        lines.append(b"sec-websocket-protocol: " + subprotocol.encode())
+    return b"\r\n".join([*lines, b"", b""])
+
+
+@dataclass
+class Device:
+    """One that listens."""
+
+    peer: Peer
+
+    async def say(self, **message: object) -> None:
+        await self.peer.send(frame(TEXT, json.dumps(message).encode()))
+
+    async def told(self) -> dict[str, Any]:
+        """The next message."""
+        opcode, payload = await self.peer.frame()
+        assert opcode == TEXT, payload
+        message: dict[str, Any] = json.loads(payload)
+        return message
+
+    async def closed(self) -> int:
+        """The code that the server closes with; the close is answered."""
+        opcode = payload = None
+        while opcode != CLOSE:
+            opcode, payload = await self.peer.frame()
+        assert payload is not None
+        await self.peer.send(frame(CLOSE, payload))
+        assert await self.peer.frames() == []
+        return int.from_bytes(payload[:2], "big")
+
+    async def subscribe(self, workspace_id: str) -> int:
+        """Subscribe, and answer the position that is told."""
+        await self.say(type="subscribe", workspaceId=workspace_id)
+        told = await self.told()
+        position: int = told.pop("position")
+        assert told == {"type": "subscribed", "workspaceId": workspace_id}
+        return position
+
+
+@dataclass
+class Tower:
+    """An installation whose changes are told."""
+
+    home: IdentityFixture
+    hub: NoticeHub[Frame]
+    credentials: Credentials
+    application: Application
+    server: Server
+    records: list[RequestRecord]
+
+    async def account(self, address: str = "ann@example.org") -> tuple[SignedIn, Headers]:
+        """An account, and what its browser sends along."""
+        made = await self.home.account(address)
+        return made, (cookie(made), FROM_HERE)
+
+    async def workspace(self, headers: Headers) -> str:
+        made = await ask_json(
+            self.application, "POST", "/api/workspaces", {"name": "Vault"}, headers
+        )
+        workspace_id: str = made.json()["id"]
+        return workspace_id
+
+    async def write(self, workspace_id: str, path: str, headers: Headers) -> int:
+        """Make a note; answer the position."""
+        answer = await ask_json(
+            self.application,
+            "POST",
+            f"/api/workspaces/{workspace_id}/files",
+            {"path": path, "text": ""},
+            headers,
+        )
+        position: int = answer.json()["position"]
+        return position
+
+    async def delete(self, workspace_id: str, headers: Headers) -> Reply:
+        place = f"/api/workspaces/{workspace_id}"
+        return await ask(self.application, "DELETE", place, headers=headers)
+
+    async def end_sessions(self, made: SignedIn) -> None:
+        account_id = made.account.account_id
+        await self.home.execute("DELETE FROM sessions WHERE account_id = $1", account_id)
+        self.credentials.forget(account_id)
+
+    async def refused(self, request: bytes) -> Answer:
+        """What the request for a stream is answered that is not opened."""
+        async with self.server.client() as client:
+            return await client.ask(request)
+
+    @asynccontextmanager
+    async def device(self, *headers: tuple[bytes, bytes]) -> AsyncIterator[Device]:
+        """Open the stream, and hear the hello."""
+        async with self.server.client() as client:
+            await client.send(head(*headers))
+            peer = Peer(client.stream)
+            answer = await peer.head()
+            assert answer.startswith(b"HTTP/1.1 101 "), answer
+            assert b"\r\nsec-websocket-protocol: octavo.notices.v1\r\n" in answer.lower()
+            device = Device(peer)
+            assert await device.told() == {"type": "hello", "protocol": SUBPROTOCOL}
+            yield device
+
+    @asynccontextmanager
+    async def devices(self, count: int, headers: Headers) -> AsyncIterator[list[Device]]:
+        async with AsyncExitStack() as stack:
+            yield [await stack.enter_async_context(self.device(*headers)) for _ in range(count)]
+
+
+@asynccontextmanager
+async def listening(
+    authority: Authority | None = None,
+    *,
+    limits: Limits = ROOMY,
+    check_every: float = 60.0,
+    close_time: float = 5.0,
+    listener: socket.socket | None = None,
+) -> AsyncIterator[Tower]:
+    """Serve accounts, workspaces, files and notices."""
+    with identity_fixture() as home:
+        chance, store = home.chance, home.store
+        hub: NoticeHub[Frame] = NoticeHub(changed_frame)
+        credentials = Credentials(
+            store, home.activity, now=chance.now, life=LIFE, forgotten=hub.look_again
+        )
+        access = Access(store)
+        root = Supervisor("test")
+
+        async def tell(_: WorkerContext) -> None:
+            await hub.run()
+
+        root.add(WorkerSpec("notices", tell))
+        directory = root.add(
+            workspaces(
+                store,
+                now=chance.now,
+                new_id=chance.new_id,
+                announce=hub.announce,
+                shared=False,
+                documents=inline_documents(),
+            )
+        )
+        records: list[RequestRecord] = []
+        authenticator = SessionOrKey(credentials, origin=ORIGIN)
+        stream = NoticeSocket(
+            authenticator,
+            store,
+            subprotocol=SUBPROTOCOL,
+            serve=partial(_serve, hub, check_every, close_time),
+            new_id=chance.new_id,
+            log_request=records.append,
+            public_url=ORIGIN,
+        )
+        application = Application(
+            [
+                WorkspaceOperations(
+                    store, access, now=chance.now, new_id=chance.new_id, gone=hub.announce_gone
+                ),
+                FileOperations(
+                    ChangesetSubmitter(directory, access, chance.new_id),
+                    RevisionTexts(store, access),
+                ),
+                NoticeOperations(),
+            ],
+            failure_problem=store_failure,
+            new_id=chance.new_id,
+            log_request=lambda _: None,
+            authenticators={Security.SESSION_OR_KEY: authenticator},
+            websockets={PATH: stream},
+            public_url=ORIGIN,
+            strict=True,
+        )
+        async with (
+            root.running(),
+            serving(
+                application,
+                limits,
+                certificate=None if authority is None else authority.certificate,
+                tls=None if authority is None else authority.context("http/1.1"),
+                listener=listener,
+            ) as server,
+        ):
+            yield Tower(home, hub, credentials, application, server, records)
+
+
+async def _serve(
+    hub: NoticeHub[Frame],
+    check_every: float,
+    close_time: float,
+    stream: trio.abc.HalfCloseableStream,
+    listening: Listening,
+    *,
+    stopping: trio.Event,
+    request_id: str,
+) -> None:
+    async def serve(connection: ServerWebSocket) -> None:
+        await NoticeStream(
+            connection,
+            hub,
+            account_id=listening.caller.account_id,
+            standings=listening.standings,
+            still_valid=listening.still_valid,
+            check_every=check_every,
+        ).run()
+
+    await serve_websocket(
+        stream,
+        serve,
+        subprotocol=SUBPROTOCOL,
+        stopping=stopping,
+        max_message_size=MAX_MESSAGE,
+        close_time=close_time,
+        headers=[(b"x-request-id", request_id.encode())],
+    )

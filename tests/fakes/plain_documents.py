@@ -1,0 +1,48 @@
+"""Documents as planning needs them, without Yjs: an update is the text that a note shall have."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from octavo.model.files.content import NoteText, note_text
+from octavo.model.identity import ContentId, Epoch, FileId
+from octavo.model.refusal import DocumentMalformed, DomainError, EpochMismatch
+
+
+class PlainDocuments:
+    """The texts of notes; every note is of the epoch ``e``.
+
+    An update that begins with ``!`` is refused behind its work, as one whose text is.
+    """
+
+    def __init__(self) -> None:
+        self.texts: dict[FileId, str] = {}
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        before = dict(self.texts)
+        try:
+            yield
+        except DomainError:
+            self.texts = before
+            raise
+
+    def made(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
+        self.texts[file_id] = content.text
+
+    def merge(
+        self, file_id: FileId, epoch: Epoch, update: bytes, epoch_next: Epoch
+    ) -> NoteText | None:
+        if epoch != "e":
+            raise EpochMismatch("another epoch")
+        if self.texts.get(file_id) == update.decode():
+            return None
+        self.texts[file_id] = update.decode()
+        if update.startswith(b"!"):
+            raise DocumentMalformed("!")
+        return note_text(update.decode())
+
+    def write(self, file_id: FileId, content: NoteText, epoch_next: Epoch) -> None:
+        self.texts[file_id] = content.text
+
+    def purged(self, file_id: FileId) -> None:
+        self.texts.pop(file_id, None)

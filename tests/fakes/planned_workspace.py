@@ -1,0 +1,75 @@
+"""Changesets and trees as tests write them."""
+
+from collections.abc import Iterator
+from itertools import count
+
+from octavo.model.files.changeset import (
+    Changeset,
+    Create,
+    Delete,
+    Operation,
+    Purge,
+    Restore,
+    Update,
+)
+from octavo.model.files.content import note_text
+from octavo.model.files.plan import Plan, plan
+from octavo.model.files.revision import Revision
+from octavo.model.files.tree import Tree
+from octavo.model.identity import AccountId, Digest, FileId, MutationId, Position
+from tests.fakes.plain_documents import PlainDocuments
+
+AUTHOR = AccountId("ann")
+
+
+class Vault:
+    """A workspace in memory: plans changesets and accepts them at once."""
+
+    def __init__(self) -> None:
+        self.tree = Tree()
+        self.position = Position(0)
+        self.documents = PlainDocuments()
+        self._ids: Iterator[int] = count(1)
+
+    def plan(self, *operations: Operation) -> Plan:
+        changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations)
+        return plan(
+            self.tree, self.position, changeset, 0, lambda: f"r{next(self._ids)}", self.documents
+        )
+
+    def push(self, *operations: Operation) -> list[str]:
+        """Accept the operations; answer their outcomes."""
+        planned = self.plan(*operations)
+        for change in planned.changes:
+            self.tree.put(change.head)
+        self.position = planned.position
+        return [change.outcome for change in planned.changes]
+
+    def head(self, file: str) -> Revision:
+        return self.tree.heads[FileId(file)]
+
+    def tag(self, file: str) -> frozenset[str]:
+        """The tag of the head; of a file that there is not, one that fits nothing."""
+        head = self.tree.heads.get(FileId(file))
+        return frozenset({"none" if head is None else head.revision_id})
+
+    def live(self) -> dict[str, str]:
+        return {h.file_id: h.path for h in self.tree.heads.values() if h.state == "live"}
+
+    def create(self, file: str, path: str, text: str = "") -> Create:
+        return Create(FileId(file), path, note_text(text))
+
+    def update(
+        self, file: str, *, text: str | None = None, path: str | None = None, tag: str | None = None
+    ) -> Update:
+        expected = self.tag(file) if tag is None else frozenset({tag})
+        return Update(FileId(file), expected, None if text is None else note_text(text), path)
+
+    def delete(self, file: str) -> Delete:
+        return Delete(FileId(file), self.tag(file))
+
+    def restore(self, file: str, path: str | None = None) -> Restore:
+        return Restore(FileId(file), self.tag(file), path)
+
+    def purge(self, file: str) -> Purge:
+        return Purge(FileId(file))

@@ -1,0 +1,110 @@
+"""The application of the operations of identity, and a browser that asks it."""
+
+from octavo.accounts.sign_in import SignedIn
+from octavo.http.api.account import AccountOperations
+from octavo.http.api.auth import AuthOperations
+from octavo.http.api.authentication import AttemptLimiter, SessionOrKey
+from octavo.http.api.keys import KeyOperations
+from octavo.http.api.registrations import RegistrationOperations
+from octavo.http.api.sessions import SessionOperations
+from octavo.http.api.store_problems import store_failure
+from octavo.http.contract.application import Application
+from octavo.http.contract.operation import Security
+from octavo.http.contract.request_log import RequestRecord
+from tests.fakes.asgi_client import Answer, Headers, ask, ask_json
+from tests.fakes.identity_fixture import LIFE, PASSWORD, IdentityFixture
+
+ORIGIN = "https://notes.example"
+FROM_HERE = (b"origin", ORIGIN.encode())
+FROM_ELSEWHERE = (b"origin", b"https://notes.example.evil")
+ADDRESS = "ann@example.org"
+
+
+class UsersApi:
+    """An installation as its clients see it."""
+
+    def __init__(self, house: IdentityFixture) -> None:
+        self.house = house
+        self.records: list[RequestRecord] = []
+        now = house.chance.now
+        self.application = Application(
+            [
+                AuthOperations(house.signing_in, life=LIFE, origin=ORIGIN),
+                RegistrationOperations(house.registration, now=now, life=LIFE, origin=ORIGIN),
+                AccountOperations(house.own_account, now=now),
+                SessionOperations(house.own_sessions, life=LIFE),
+                KeyOperations(house.own_keys, now=now),
+            ],
+            failure_problem=store_failure,
+            new_id=lambda: "made-here",
+            log_request=self.records.append,
+            authenticators={
+                Security.SESSION_OR_KEY: SessionOrKey(house.credentials, origin=ORIGIN)
+            },
+            rate_limiter=AttemptLimiter(house.attempts),
+            public_url=ORIGIN,
+            strict=True,
+        )
+
+    async def get(self, target: str, *headers: tuple[bytes, bytes]) -> Answer:
+        return await ask(self.application, "GET", target, headers=headers)
+
+    async def delete(self, target: str, *headers: tuple[bytes, bytes]) -> Answer:
+        return await ask(self.application, "DELETE", target, headers=headers)
+
+    async def post(self, target: str, document: object, *headers: tuple[bytes, bytes]) -> Answer:
+        return await ask_json(self.application, "POST", target, document, headers)
+
+    async def post_nothing(self, target: str, *headers: tuple[bytes, bytes]) -> Answer:
+        return await ask(self.application, "POST", target, headers=headers)
+
+    async def sign_in(
+        self,
+        address: str = ADDRESS,
+        password: str = PASSWORD,
+        headers: Headers = (FROM_HERE,),
+        **more: object,
+    ) -> Answer:
+        document = {"email": address, "password": password, **more}
+        return await self.post("/api/auth/sign-in/email", document, *headers)
+
+    async def register(
+        self,
+        invitation: str | None,
+        address: str = ADDRESS,
+        password: str = PASSWORD,
+        name: str = "Ann",
+        headers: Headers = (FROM_HERE,),
+    ) -> Answer:
+        document = {
+            "invitation": invitation,
+            "address": address,
+            "password": password,
+            "displayName": name,
+        }
+        return await self.post("/api/registrations", document, *headers)
+
+    async def account(self, address: str = ADDRESS) -> tuple[SignedIn, tuple[bytes, bytes]]:
+        """An account, and the cookie of its first session."""
+        made = await self.house.account(address)
+        return made, cookie(made.token)
+
+    async def key(self, made: SignedIn, name: str = "a key") -> tuple[bytes, bytes]:
+        """A new key of the account, as it is shown."""
+        _, secret = await self.house.own_keys.create(made.account.account_id, name, None)
+        return bearer(secret)
+
+
+def cookie(token: str) -> tuple[bytes, bytes]:
+    return (b"cookie", b"__Host-octavo=" + token.encode())
+
+
+def bearer(secret: str) -> tuple[bytes, bytes]:
+    return (b"authorization", b"Bearer " + secret.encode())
+
+
+def cookie_set_by(answer: Answer) -> tuple[bytes, bytes]:
+    """The cookie that a browser sends after ``answer``."""
+    header = answer.header("set-cookie")
+    assert header is not None
+    return (b"cookie", header.partition(";")[0].encode())

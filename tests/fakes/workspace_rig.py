@@ -1,0 +1,126 @@
+"""A workspace served without sockets or threads, for tests of what it promises."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+
+from octavo.actors.core import Directory, Intensity, Runtime, Supervisor
+from octavo.actors.core.runtime import Faults
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
+from octavo.actors.workspace.document_services import DocumentServices
+from octavo.actors.workspace.messages import HeadOf, NotAccepted, Push
+from octavo.model.files.changeset import Changeset, Create, Operation, Update, fingerprint
+from octavo.model.files.content import note_text
+from octavo.model.files.receipt import Receipt
+from octavo.model.files.revision import Revision
+from octavo.model.identity import AccountId, FileId, MutationId, Position, WorkspaceId
+from octavo.model.refusal import DomainError
+from octavo.store import Store, Transaction
+from octavo.store.scripts.workspaces import create
+from octavo.store.sqlite import InlineStore, open_inline
+from tests.fakes.inline_documents import inline_documents
+
+VAULT = WorkspaceId("vault")
+ANN = AccountId("ann")
+
+
+@dataclass
+class Rig:
+    """Clients of one workspace, and what they were told."""
+
+    store: Store
+    directory: Directory[WorkspaceId, WorkspaceActor]
+    announced: list[Position]
+    purged: list[str] = field(default_factory=list)
+    ids: Iterator[int] = field(default_factory=count)
+
+    async def push(self, *operations: Operation, mutation: str | None = None) -> Receipt:
+        """Push a changeset; raises what the actor refuses with."""
+        mutation_id = MutationId(mutation or f"m{next(self.ids)}")
+        changeset = Changeset(
+            mutation_id,
+            fingerprint(operations),
+            ANN,
+            operations,
+            repeatable=mutation is not None,
+        )
+        return await self.directory.ask(VAULT, Push(changeset))
+
+    async def refusal(self, *operations: Operation, mutation: str | None = None) -> DomainError:
+        """Push what is not accepted, and answer why."""
+        try:
+            receipt = await self.push(*operations, mutation=mutation)
+        except NotAccepted as refused:
+            return refused.refusal
+        raise AssertionError(f"was accepted: {receipt}")
+
+    async def head(self, file: str) -> Revision | None:
+        return await self.directory.ask(VAULT, HeadOf(FileId(file)))
+
+
+def note(file: str, path: str, text: str = "text") -> Create:
+    return Create(FileId(file), path, note_text(text))
+
+
+def edit(
+    head: Revision | str, *, file: str = "a", text: str | None = None, path: str | None = None
+) -> Update:
+    """An update that expects ``head``, or the revision of that id on ``file``."""
+    expected = head if isinstance(head, str) else head.revision_id
+    file_id = FileId(file) if isinstance(head, str) else head.file_id
+    content = None if text is None else note_text(text)
+    return Update(file_id, frozenset({expected}), content, path)
+
+
+async def found_vault(store: Store) -> None:
+    """Make the workspace ``VAULT``, and its owner where there is none."""
+
+    async def owner(transaction: Transaction) -> None:
+        await transaction.execute(
+            "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
+            " updated_at) VALUES ($1, 'ann@example.org', 'Ann', '', 'member', 'enabled', 0, 0)"
+            " ON CONFLICT DO NOTHING",
+            ANN,
+        )
+
+    await store.write(owner)
+    await store.write(create(VAULT, "Vault", ANN, 0))
+
+
+@asynccontextmanager
+async def serving(
+    store: Store | None = None,
+    *,
+    faults: Faults | None = None,
+    shared: bool = False,
+    documents: DocumentServices | None = None,
+    name: str = "r",
+) -> AsyncIterator[Rig]:
+    """Serve the workspace ``VAULT``, which is made when the store is; ids begin with ``name``."""
+    own: InlineStore | None = None
+    if store is None:
+        store = own = open_inline()
+        await found_vault(store)
+    announced: list[Position] = []
+    purged: list[str] = []
+    revisions = count()
+    root = Supervisor(
+        "test", intensity=Intensity(restarts=1000, period=1), runtime=Runtime(faults=faults)
+    )
+    spec = workspaces(
+        store,
+        now=lambda: 1_790_000_000.0,
+        new_id=lambda: f"{name}{next(revisions)}",
+        announce=lambda _, position: announced.append(position),
+        shared=shared,
+        documents=inline_documents() if documents is None else documents,
+        purged=lambda: purged.append(name),
+    )
+    directory = root.add(spec)
+    try:
+        async with root.running():
+            yield Rig(store, directory, announced, purged)
+    finally:
+        if own is not None:
+            own.close()

@@ -1,0 +1,154 @@
+"""Who may call which operation on a workspace: every operation of the contract is in the table."""
+
+from typing import NamedTuple
+
+import pytest
+
+from octavo.http.api.registry import CONTRACT
+from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.operation import Locked, Operation, Security
+from octavo.http.contract.router import parameters_of
+from octavo.model.workspace import Right
+from tests.fakes.asgi_client import Answer
+from tests.fakes.notes_api import NOBODYS, ROLES, Client, Json, Note, NotesApi, refusal
+
+
+class Sample(NamedTuple):
+    """A request that is accepted from whoever has the right."""
+
+    right: Right
+    document: Json | None = None
+    if_match: bool = False
+
+
+OPERATIONS = {each.id: each for each in contract_of(CONTRACT) if "{workspaceId}" in each.path}
+SAMPLES = {
+    "updateWorkspace": Sample("manage", {"name": "Anew"}),
+    "deleteWorkspace": Sample("own"),
+    "createFile": Sample("write", {"path": "new.md", "text": ""}),
+    "updateFile": Sample("write", {"text": "new"}, if_match=True),
+    "saveNote": Sample("write", {"epoch": NOBODYS, "update": "AAA="}),
+    "deleteFile": Sample("write", if_match=True),
+    "restoreFile": Sample("write", {}, if_match=True),
+    "purgeFile": Sample("write", {}),
+    "pushChangeset": Sample(
+        "write",
+        {
+            "mutationId": NOBODYS,
+            "operations": [{"op": "create", "fileId": NOBODYS, "path": "new.md", "text": ""}],
+        },
+    ),
+    "getReceipt": Sample("read"),
+    "getFile": Sample("read"),
+    "listFiles": Sample("read"),
+    "listRevisions": Sample("read"),
+    "getRevision": Sample("read"),
+    "diffRevisions": Sample("read"),
+    "getLinks": Sample("read"),
+    "listUnresolvedLinks": Sample("read"),
+    "searchWorkspace": Sample("read"),
+    "readFiles": Sample("read", {"fileIds": []}),
+    "getFeed": Sample("read"),
+    "getSnapshot": Sample("read"),
+}
+HAVE: dict[Right, tuple[str, ...]] = {
+    "read": ROLES,
+    "write": ("owner", "administrator", "editor"),
+    "manage": ("owner", "administrator"),
+    "own": ("owner",),
+}
+KEPT_BY_LOCKED = {"deleteWorkspace"}
+MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
+
+
+async def ask(
+    client: Client, note: Note, operation: Operation, workspace_id: str | None = None
+) -> Answer:
+    sample = SAMPLES[operation.id]
+    if operation.id in ("restoreFile", "purgeFile"):
+        await note.delete()
+    place = operation.path.format(
+        workspaceId=workspace_id or note.api.workspace_id,
+        fileId=note.id,
+        revisionId=note.revision,
+        mutationId=MUTATION,
+    )
+    headers = {"if_match": note.tag} if sample.if_match else {}
+    if operation.id == "searchWorkspace":
+        place = f"{place}?q=text"
+    document = sample.document
+    if operation.id == "saveNote" and document is not None:
+        document = {**document, "epoch": note.revision}
+    return await client.ask(operation.method, place, document, **headers)
+
+
+def test_every_operation_on_a_workspace_stands_in_the_table() -> None:
+    assert set(SAMPLES) == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("role", ROLES)
+async def test_member_may_call_what_the_role_grants(api: NotesApi, name: str, role: str) -> None:
+    note = await api.note("a.md", mutationId=MUTATION)
+    answer = await ask(api.client(role), note, OPERATIONS[name])
+    if role in HAVE[SAMPLES[name].right]:
+        assert answer.status == OPERATIONS[name].status, answer.body
+    else:
+        assert refusal(answer) == (403, "forbidden")
+        assert role in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+async def test_foreign_workspace_is_not_there_as_one_that_never_was(
+    api: NotesApi, name: str
+) -> None:
+    note = await api.note("a.md", mutationId=MUTATION)
+    stranger = api.client("stranger")
+    foreign = await ask(stranger, note, OPERATIONS[name])
+    missing = await ask(stranger, note, OPERATIONS[name], NOBODYS)
+    assert refusal(foreign) == (404, "not_found")
+    assert foreign.body == missing.body
+    assert foreign.headers == missing.headers
+
+
+@pytest.mark.parametrize("name", [n for n in SAMPLES if "{fileId}" in OPERATIONS[n].path])
+async def test_file_of_another_workspace_is_not_there(api: NotesApi, name: str) -> None:
+    note = await api.note("a.md")
+    other = (await api.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
+    answer = await ask(api.owner, note, OPERATIONS[name], other)
+    assert refusal(answer) == (404, "not_found")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+async def test_locked_account_keeps_what_is_declared_for_it(api: NotesApi, name: str) -> None:
+    note = await api.note("a.md", mutationId=MUTATION)
+    if name in ("restoreFile", "purgeFile"):
+        await note.delete()
+    api.authenticator.locked.add("owner")
+    operation = OPERATIONS[name]
+    assert (operation.locked is Locked.ALLOWED) == (name in KEPT_BY_LOCKED)
+    answer = await ask(api.owner, note, operation)
+    if name in KEPT_BY_LOCKED:
+        assert answer.status == operation.status
+    else:
+        assert refusal(answer) == (423, "account_locked")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_operation_on_a_workspace_takes_a_session_or_a_key(name: str) -> None:
+    assert OPERATIONS[name].security is Security.SESSION_OR_KEY
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [(name, each) for name in SAMPLES for each in parameters_of(OPERATIONS[name].path)],
+)
+async def test_identifier_that_is_none_is_refused(api: NotesApi, name: str, parameter: str) -> None:
+    operation = OPERATIONS[name]
+    given = dict.fromkeys(("workspaceId", "fileId", "revisionId", "mutationId"), NOBODYS)
+    place = operation.path.format(**given | {parameter: "42"})
+    if name == "searchWorkspace":
+        place = f"{place}?q=text"
+    answer = await api.owner.ask(operation.method, place, SAMPLES[name].document)
+    assert refusal(answer) == (400, "invalid_request")
+    assert [each["pointer"] for each in answer.json()["errors"]] == [f"/path/{parameter}"]

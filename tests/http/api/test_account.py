@@ -1,0 +1,42 @@
+"""Reading one's own account."""
+
+from tests.fakes.identity_fixture import START
+from tests.fakes.users_api import UsersApi
+
+
+async def test_account_read_by_its_session_is_the_one_that_was_made(
+    users: UsersApi,
+) -> None:
+    made, its_cookie = await users.account()
+    document = (await users.get("/api/account", its_cookie)).json()
+    assert (document["id"], document["address"]) == (made.account.account_id, made.account.address)
+
+
+async def test_account_read_by_its_key_is_the_same(users: UsersApi) -> None:
+    made, its_cookie = await users.account()
+    by_key = await users.get("/api/account", await users.key(made))
+    assert by_key.json() == (await users.get("/api/account", its_cookie)).json()
+
+
+async def test_account_read_in_another_month_names_it(users: UsersApi) -> None:
+    made, _ = await users.account()
+    key = await users.key(made)
+    users.house.chance.time = START + 20 * 86_400
+    assert (await users.get("/api/account", key)).json()["usage"]["month"] == "2027-02"
+
+
+async def test_account_locked_reads_itself(users: UsersApi) -> None:
+    made, its_cookie = await users.account()
+    await users.house.set_state(made.account.account_id, "locked")
+    answer = await users.get("/api/account", its_cookie)
+    assert (answer.status, answer.json()["state"]) == (200, "locked")
+
+
+async def test_account_removed_while_its_caller_is_remembered_is_signed_in_nowhere(
+    users: UsersApi,
+) -> None:
+    _, its_cookie = await users.account()
+    assert (await users.get("/api/account", its_cookie)).status == 200
+    await users.house.execute("DELETE FROM accounts")
+    answer = await users.get("/api/account", its_cookie)
+    assert (answer.status, answer.code) == (401, "not_signed_in")

@@ -1,0 +1,248 @@
+"""Signing in, asking for the session, signing out."""
+
+import pytest
+
+from octavo.http.api.auth import AuthPasswordSignIn
+from octavo.http.api.auth_protocol import leads_elsewhere
+from octavo.http.api.registrations import RegistrationInput
+from tests.fakes.asgi_client import ask
+from tests.fakes.identity_fixture import PASSWORD
+from tests.fakes.users_api import (
+    ADDRESS,
+    FROM_ELSEWHERE,
+    FROM_HERE,
+    ORIGIN,
+    UsersApi,
+    cookie_set_by,
+)
+
+SIGN_IN = "/api/auth/sign-in/email"
+SIGN_OUT = "/api/auth/sign-out"
+SESSION = "/api/auth/get-session"
+JSON = (b"content-type", b"application/json")
+NULL_ORIGIN = (b"origin", b"null")
+
+
+async def test_sign_in_with_address_and_password_answers_the_user(
+    users: UsersApi,
+) -> None:
+    made, _ = await users.account()
+    answer = await users.sign_in()
+    assert (answer.status, answer.json()) == (
+        200,
+        {
+            "redirect": False,
+            "user": {
+                "id": made.account.account_id,
+                "name": "Ann",
+                "email": ADDRESS,
+                "emailVerified": False,
+                "createdAt": "2027-01-15T08:00:00.000Z",
+                "updatedAt": "2027-01-15T08:00:00.000Z",
+            },
+        },
+    )
+
+
+async def test_sign_in_sets_a_cookie_that_pages_cannot_read_and_neighbours_cannot_plant(
+    users: UsersApi,
+) -> None:
+    await users.account()
+    header = (await users.sign_in()).header("set-cookie")
+    assert header is not None
+    value, *attributes = header.split("; ")
+    assert attributes == ["Path=/", "Secure", "HttpOnly", "SameSite=Lax", "Max-Age=7776000"]
+    name, _, token = value.partition("=")
+    assert (name, len(token)) == ("__Host-octavo", 43)
+
+
+async def test_sign_in_not_to_be_remembered_lasts_as_long_as_the_browser(
+    users: UsersApi,
+) -> None:
+    await users.account()
+    header = (await users.sign_in(rememberMe=False)).header("set-cookie")
+    assert header is not None
+    assert "Max-Age" not in header
+
+
+@pytest.mark.parametrize("url", ["/notes", f"{ORIGIN}/notes?a=b", ORIGIN])
+async def test_sign_in_with_an_address_to_go_to_answers_it(users: UsersApi, url: str) -> None:
+    await users.account()
+    answer = await users.sign_in(callbackURL=url)
+    assert (answer.json()["redirect"], answer.json()["url"]) == (True, url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "//evil.example",
+        "/\\evil.example",
+        "https://evil.example/notes",
+        f"{ORIGIN}.evil.example/",
+        f"{ORIGIN}@evil.example/",
+        "https://notes.example:444/",
+        "http://notes.example/",
+        "javascript:alert(1)",
+        "/\t/evil.example",
+        " //evil.example",
+        "notes",
+        "",
+        "https://[",
+    ],
+)
+async def test_sign_in_with_an_address_elsewhere_is_refused(users: UsersApi, url: str) -> None:
+    await users.account()
+    answer = await users.sign_in(callbackURL=url)
+    assert (answer.status, answer.code) == (400, "invalid_request")
+    assert answer.json()["errors"][0]["pointer"] == "/callbackURL"
+    assert leads_elsewhere(url, ORIGIN)
+
+
+@pytest.mark.parametrize("address", ["ANN@Example.ORG", "  ann@example.org\t"])
+async def test_sign_in_takes_the_address_in_any_case(users: UsersApi, address: str) -> None:
+    await users.account()
+    assert (await users.sign_in(address)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("address", "password"),
+    [
+        (ADDRESS, "tulips on the mooN"),
+        (ADDRESS, ""),
+        (ADDRESS, "x" * 5_000),
+        (ADDRESS, PASSWORD + "\0"),
+        ("bob@example.org", PASSWORD),
+    ],
+)
+async def test_sign_in_refused_reads_alike_whatever_is_wrong(
+    users: UsersApi, address: str, password: str
+) -> None:
+    await users.account()
+    answer = await users.sign_in(address, password)
+    assert (answer.status, answer.code) == (401, "credential_refused")
+    assert answer.json()["message"] == "No account has this address and this password."
+    assert answer.header("set-cookie") is None
+
+
+async def test_sign_in_to_a_disabled_account_reads_as_a_wrong_password(
+    users: UsersApi,
+) -> None:
+    made, _ = await users.account()
+    await users.house.set_state(made.account.account_id, "disabled")
+    answer = await users.sign_in()
+    assert (answer.status, answer.code) == (401, "credential_refused")
+
+
+async def test_sign_in_to_a_locked_account_succeeds(users: UsersApi) -> None:
+    made, _ = await users.account()
+    await users.house.set_state(made.account.account_id, "locked")
+    assert (await users.sign_in()).status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [(), (FROM_ELSEWHERE,), (NULL_ORIGIN,), (FROM_HERE, FROM_HERE), (FROM_HERE, FROM_ELSEWHERE)],
+)
+@pytest.mark.parametrize("target", [SIGN_IN, SIGN_OUT])
+async def test_change_without_the_one_origin_is_refused(
+    users: UsersApi, target: str, headers: tuple[tuple[bytes, bytes], ...]
+) -> None:
+    made, its_cookie = await users.account()
+    body = {"email": ADDRESS, "password": PASSWORD} if target == SIGN_IN else {}
+    answer = await users.post(target, body, its_cookie, *headers)
+    assert (answer.status, answer.code) == (403, "wrong_origin")
+    assert answer.json()["message"] == answer.json()["detail"]
+    assert await users.house.signing_in.session_of(made.token.encode()) is not None
+
+
+@pytest.mark.parametrize(
+    ("document", "pointer"),
+    [
+        ({"email": ADDRESS}, "/password"),
+        ({"email": ADDRESS, "password": 1}, "/password"),
+        ({"email": "ann", "password": PASSWORD}, "/email"),
+        ({"email": "ann@exa\0mple.org", "password": PASSWORD}, "/email"),
+        ({"email": "x" * 1_001, "password": PASSWORD}, "/email"),
+        ({"email": ADDRESS, "password": PASSWORD, "token": "x"}, "/token"),
+    ],
+)
+async def test_sign_in_that_does_not_match_the_contract_is_refused_with_code_and_message(
+    users: UsersApi, document: object, pointer: str
+) -> None:
+    answer = await users.post(SIGN_IN, document, FROM_HERE)
+    assert (answer.status, answer.code) == (400, "invalid_request")
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+    assert answer.json()["message"]
+    assert PASSWORD not in answer.body.decode()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b'{"email": "ann@example.org", "password": "\\ud800 tulips"}', 400, "invalid_request"),
+        (b'{"email": "ann@example.org", "password": "\xff"}', 400, "invalid_request"),
+        (b'{"password": "' + b"x" * 10_000_000 + b'"}', 413, "body_too_large"),
+        (b"", 400, "invalid_request"),
+    ],
+)
+async def test_sign_in_with_a_hostile_body_is_refused_with_a_message(
+    users: UsersApi, body: bytes, status: int, code: str
+) -> None:
+    answer = await ask(users.application, "POST", SIGN_IN, headers=[FROM_HERE, JSON], body=[body])
+    assert (answer.status, answer.code) == (status, code)
+    assert answer.json()["message"]
+
+
+async def test_sign_in_of_another_media_type_is_refused_with_a_message(
+    users: UsersApi,
+) -> None:
+    form = (b"content-type", b"application/x-www-form-urlencoded")
+    answer = await ask(
+        users.application, "POST", SIGN_IN, headers=[FROM_HERE, form], body=[b"email=a"]
+    )
+    assert (answer.status, answer.code) == (415, "unsupported_media_type")
+    assert answer.json()["message"]
+
+
+async def test_sign_in_to_one_address_too_often_has_to_wait(users: UsersApi) -> None:
+    await users.account()
+    for _ in range(10):
+        assert (await users.sign_in(password="not this one")).status == 401
+    answer = await users.sign_in()
+    assert (answer.status, answer.code) == (429, "rate_limited")
+    assert answer.header("retry-after") == "30"
+    assert answer.json()["message"]
+
+
+async def test_sign_in_from_one_client_too_often_has_to_wait(users: UsersApi) -> None:
+    for number in range(60):
+        answer = await users.sign_in(f"a{number}@example.org", "not this one")
+        assert answer.status == 401
+    answer = await users.sign_in("another@example.org")
+    assert (answer.status, answer.code) == (429, "rate_limited")
+    assert answer.header("retry-after") == "5"
+    assert answer.json()["message"]
+
+
+async def test_secrets_stand_in_no_answer_and_no_row(users: UsersApi) -> None:
+    await users.account()
+    answer = await users.sign_in()
+    token = cookie_set_by(answer)[1].partition(b"=")[2]
+    assert token not in answer.body
+    dump = repr(await users.house.rows("SELECT * FROM sessions"))
+    dump += repr(await users.house.rows("SELECT * FROM accounts")) + repr(users.records)
+    assert token.decode() not in dump
+    assert PASSWORD not in dump
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        AuthPasswordSignIn(email=ADDRESS, password=PASSWORD, callbackURL=None),
+        RegistrationInput(
+            invitation=PASSWORD, address=ADDRESS, password=PASSWORD, display_name="Ann"
+        ),
+    ],
+)
+def test_secrets_sent_are_not_shown_by_what_holds_them(value: object) -> None:
+    assert PASSWORD not in repr(value)

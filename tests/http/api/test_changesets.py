@@ -1,0 +1,303 @@
+"""Many changes at once, all of them or none, and what came of them."""
+
+import pytest
+import trio
+
+from tests.fakes.asgi_client import Answer
+from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
+
+MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
+
+
+def create(api: NotesApi, path: str, text: str = "") -> Json:
+    return {"op": "create", "fileId": api.new_id(), "path": path, "text": text}
+
+
+def update(note: Note, **document: str) -> Json:
+    return {"op": "update", "fileId": note.id, "ifMatch": note.revision, **document}
+
+
+def delete(note: Note) -> Json:
+    return {"op": "delete", "fileId": note.id, "ifMatch": note.revision}
+
+
+async def paths(api: NotesApi) -> dict[str, str]:
+    listed = await api.owner.pages(api.files, 500)
+    return {each["id"]: each["path"] for each in listed}
+
+
+async def test_changeset_of_every_operation_is_answered_in_its_order(
+    api: NotesApi,
+) -> None:
+    kept, gone = await api.note("kept.md"), await api.note("gone.md")
+    back, burnt = await api.note("back.md"), await api.note("burnt.md")
+    await back.delete()
+    await burnt.delete()
+    restore = {"op": "restore", "fileId": back.id, "ifMatch": back.revision, "path": "here.md"}
+    purge = {"op": "purge", "fileId": burnt.id}
+    new = create(api, "new.md", "hello")
+    answer = await api.push(
+        new, update(kept, text="2"), delete(gone), restore, purge, mutation=MUTATION
+    )
+    document = answer.json()
+    assert answer.status == 200
+    assert (document["mutationId"], document["position"]) == (MUTATION, 7)
+    assert [(each["outcome"], each["path"]) for each in document["changes"]] == [
+        ("created", "new.md"),
+        ("updated", "kept.md"),
+        ("deleted", "gone.md"),
+        ("restored", "here.md"),
+        ("purged", None),
+    ]
+    assert {each["position"] for each in document["changes"]} == {7}
+    assert await paths(api) == {
+        new["fileId"]: "new.md",
+        kept.id: "kept.md",
+        back.id: "here.md",
+    }
+    assert api.announced[-1] == (api.workspace_id, 7)
+
+
+async def test_changeset_swaps_two_paths_and_turns_three_round(
+    api: NotesApi,
+) -> None:
+    one, two, three = [await api.note(f"{name}.md", name) for name in ("a", "b", "c")]
+    swap = await api.push(update(one, path="b.md"), update(two, path="a.md"))
+    assert swap.status == 200
+    one.tag, two.tag = (f'"{each["revision"]["id"]}"' for each in swap.json()["changes"])
+    assert await paths(api) == {one.id: "b.md", two.id: "a.md", three.id: "c.md"}
+    turn = await api.push(
+        update(one, path="C.md"), update(two, path="b.md"), update(three, path="a.md")
+    )
+    assert turn.status == 200
+    assert await paths(api) == {one.id: "C.md", two.id: "b.md", three.id: "a.md"}
+
+
+async def test_file_takes_the_place_of_one_that_goes_in_the_same_changeset(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md")
+    assert (await api.push(create(api, "A.md/b.md"), delete(note))).status == 200
+    assert list((await paths(api)).values()) == ["A.md/b.md"]
+
+
+@pytest.mark.parametrize(
+    ("others", "refused"),
+    [
+        (["b.md", "B.md"], (409, "path_conflict")),
+        (["b.md", "b.md/c.md"], (422, "invalid_graph")),
+        (["taken.md"], (409, "path_conflict")),
+        (["taken.md/x.md"], (422, "invalid_graph")),
+        (["x.txt"], (422, "invalid_path")),
+    ],
+)
+async def test_changeset_with_one_change_that_is_refused_changes_nothing(
+    api: NotesApi, others: list[str], refused: tuple[int, str]
+) -> None:
+    note = await api.note("taken.md", "before")
+    answer = await api.push(
+        update(note, text="after"),
+        *[create(api, path) for path in others],
+        mutation=MUTATION,
+    )
+    assert refusal(answer) == refused
+    assert (await note.read()).json()["text"] == "before"
+    assert await paths(api) == {note.id: "taken.md"}
+    assert refusal(await api.owner.get(f"{api.place}/receipts/{MUTATION}")) == (
+        404,
+        "not_found",
+    )
+
+
+async def test_changeset_on_heads_that_moved_names_every_one_of_them(
+    api: NotesApi,
+) -> None:
+    notes = [await api.note(f"{number}.md") for number in range(5)]
+    stale = [update(note, text="late") for note in notes]
+    for note in (notes[1], notes[3]):
+        await note.update(text="soon")
+    answer = await api.push(*stale)
+    assert refusal(answer) == (412, "head_moved")
+    assert answer.json()["fileIds"] == [notes[1].id, notes[3].id]
+
+
+async def test_purged_file_is_told_before_missing_ones_and_those_before_moved_heads(
+    api: NotesApi,
+) -> None:
+    moved, purged = await api.note("a.md"), await api.note("b.md")
+    stale = update(moved, text="late")
+    await moved.update(text="soon")
+    late = update(purged, text="late")
+    await purged.delete()
+    missing = {**late, "fileId": NOBODYS}
+    assert refusal(await api.push(stale, missing)) == (404, "not_found")
+    await purged.purge()
+    assert refusal(await api.push(stale, missing, late)) == (410, "file_purged")
+
+
+async def test_changeset_takes_five_hundred_operations_and_no_more(
+    api: NotesApi,
+) -> None:
+    operations = [create(api, f"{number}.md") for number in range(501)]
+    assert refusal(await api.push(*operations)) == (422, "too_many_files")
+    assert api.announced == []
+    answer = await api.push(*operations[:500], mutation=MUTATION)
+    assert answer.status == 200
+    assert len(answer.json()["changes"]) == 500
+    receipt = await api.owner.get(f"{api.place}/receipts/{MUTATION}")
+    assert (receipt.status, receipt.body) == (200, answer.body)
+
+
+async def test_changeset_that_changes_nothing_takes_no_position_and_has_a_receipt(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", "same")
+    answer = await api.push(update(note, text="same"), mutation=MUTATION)
+    assert (answer.json()["position"], len(api.announced)) == (1, 1)
+    assert answer.json()["changes"][0]["outcome"] == "unchanged"
+    await note.update(text="other")
+    again = await api.push(update(note, text="same"), mutation=MUTATION)
+    assert again.status == 409
+    receipt = await api.owner.get(f"{api.place}/receipts/{MUTATION}")
+    assert receipt.body == answer.body
+
+
+async def test_changeset_sent_many_times_at_once_has_one_effect_and_one_answer(
+    api: NotesApi,
+) -> None:
+    new, answers = create(api, "a.md"), list[Answer]()
+
+    async def push() -> None:
+        answers.append(await api.push(new, mutation=MUTATION))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(push)
+    assert {(answer.status, answer.body) for answer in answers} == {
+        (200, answers[0].body),
+    }
+    assert api.announced == [(api.workspace_id, 1)]
+    other = await api.push(create(api, "b.md"), mutation=MUTATION)
+    assert refusal(other) == (409, "mutation_reused")
+
+
+async def test_changesets_at_once_get_positions_without_gaps(api: NotesApi) -> None:
+    positions: list[int] = []
+
+    async def push(number: int) -> None:
+        answer = await api.push(create(api, f"{number}.md"))
+        positions.append(answer.json()["position"])
+
+    async with trio.open_nursery() as nursery:
+        for number in range(150):
+            nursery.start_soon(push, number)
+    assert sorted(positions) == list(range(1, 151))
+
+
+async def test_one_of_those_who_change_a_head_at_once_succeeds(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md")
+    answers: list[Answer] = []
+
+    async def push(number: int) -> None:
+        answers.append(await api.push(update(note, text=f"by {number}")))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(20):
+            nursery.start_soon(push, number)
+    assert sorted(answer.status for answer in answers) == [200, *[412] * 19]
+
+
+@pytest.mark.parametrize(
+    ("operations", "pointer"),
+    [
+        ([], "/operations"),
+        ([{"op": "rename", "fileId": NOBODYS}], "/operations/0/op"),
+        ([{"fileId": NOBODYS}], "/operations/0/op"),
+        ([{"op": "create", "fileId": NOBODYS, "path": "a.md"}], "/operations/0/text"),
+        ([{"op": "update", "fileId": NOBODYS, "ifMatch": NOBODYS}], "/operations/0"),
+        ([{"op": "update", "fileId": NOBODYS, "text": ""}], "/operations/0/ifMatch"),
+        ([{"op": "delete", "fileId": NOBODYS, "ifMatch": "*"}], "/operations/0/ifMatch"),
+        ([{"op": "purge", "fileId": 1}], "/operations/0/fileId"),
+        (
+            [{"op": "purge", "fileId": NOBODYS}, {"op": "purge", "fileId": NOBODYS}],
+            "/operations/1/fileId",
+        ),
+        ({}, "/operations"),
+    ],
+)
+async def test_operation_that_is_none_is_refused_where_it_is_wrong(
+    api: NotesApi, operations: object, pointer: str
+) -> None:
+    document = {"mutationId": MUTATION, "operations": operations}
+    answer = await api.owner.post(f"{api.place}/changesets", document)
+    assert refusal(answer) == (400, "invalid_request")
+    assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
+
+
+async def test_note_with_nul_in_a_changeset_is_refused(api: NotesApi) -> None:
+    answer = await api.push(create(api, "a.md"), create(api, "b.md", "\0"))
+    assert refusal(answer) == (422, "invalid_content")
+    assert await paths(api) == {}
+
+
+@pytest.mark.parametrize(("version", "status"), [("1", 200), ("2", 400), ("", 400), ("1, 1", 400)])
+async def test_changeset_of_a_protocol_that_is_not_served_is_refused(
+    api: NotesApi, version: str, status: int
+) -> None:
+    document = {"mutationId": MUTATION, "operations": [create(api, "a.md")]}
+    answer = await api.owner.post(f"{api.place}/changesets", document, sync_protocol=version)
+    assert answer.status == status
+    if status == 400:
+        assert answer.code == "unsupported_protocol"
+        assert api.announced == []
+
+
+async def test_receipt_of_a_change_that_was_never_sent_is_missing(
+    api: NotesApi,
+) -> None:
+    answer = await api.owner.get(f"{api.place}/receipts/{MUTATION}")
+    assert refusal(answer) == (404, "not_found")
+
+
+async def test_receipt_of_a_single_change_is_that_of_its_changeset(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", mutationId=MUTATION)
+    receipt = (await api.owner.get(f"{api.place}/receipts/{MUTATION}")).json()
+    [change] = receipt["changes"]
+    assert (change["fileId"], change["outcome"], receipt["position"]) == (note.id, "created", 1)
+
+
+async def test_receipt_of_a_file_that_was_purged_since_tells_nothing_of_it(
+    api: NotesApi,
+) -> None:
+    note = await api.note("secret.md", "secret", mutationId=MUTATION)
+    await note.delete()
+    await note.purge()
+    receipt = await api.owner.get(f"{api.place}/receipts/{MUTATION}")
+    [change] = receipt.json()["changes"]
+    assert (change["outcome"], change["path"], change["revision"]["digest"]) == (
+        "created",
+        None,
+        None,
+    )
+    assert b"secret" not in receipt.body
+
+
+async def test_body_full_of_faults_is_refused_at_its_first(api: NotesApi) -> None:
+    document: Json = {"mutationId": MUTATION, "operations": [0] * 500}
+    answer = await api.owner.post(f"{api.place}/changesets", document)
+    assert refusal(answer) == (400, "invalid_request")
+    assert len(answer.json()["errors"]) == 1
+
+
+async def test_operations_are_counted_before_any_is_looked_at(
+    api: NotesApi,
+) -> None:
+    document: Json = {"mutationId": MUTATION, "operations": [0] * 300_000}
+    with trio.fail_after(5):
+        answer = await api.owner.post(f"{api.place}/changesets", document)
+    assert refusal(answer) == (422, "too_many_files")
+    assert "300000 operations" in answer.json()["detail"]

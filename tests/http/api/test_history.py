@@ -1,0 +1,112 @@
+"""What changed between two revisions: by lines, by words, and who made it."""
+
+from itertools import pairwise
+
+import pytest
+
+from tests.fakes.asgi_client import Answer
+from tests.fakes.notes_api import NOBODYS, Note, NotesApi, refusal
+
+FIRST = "# Title\n\none\ntwo\nthree\n"
+SECOND = "# Title\n\none\n2\nthree\nfour\n"
+
+
+async def diff(note: Note, **query: str) -> Answer:
+    asked = "&".join(f"{name}={value}" for name, value in query.items())
+    return await note.api.owner.get(f"{note.place}/diff?{asked}")
+
+
+async def test_diff_without_more_tells_what_the_head_changed(api: NotesApi) -> None:
+    note = await api.note("a.md", FIRST)
+    first = note.revision
+    await note.update(text=SECOND)
+    document = (await diff(note)).json()
+    assert (document["old"]["id"], document["new"]["id"]) == (first, note.revision)
+    assert document["words"] is None
+    assert document["unified"] == (
+        "--- a/a.md\n+++ b/a.md\n@@ -1,5 +1,6 @@\n # Title\n \n one\n-two\n+2\n three\n+four\n"
+    )
+    [hunk] = document["hunks"]
+    assert [hunk[name] for name in ("oldStart", "oldLines", "newStart", "newLines")] == [1, 5, 1, 6]
+    assert {"kind": "removed", "text": "two\n"} in hunk["lines"]
+
+
+async def test_diff_of_the_first_revision_adds_all(api: NotesApi) -> None:
+    note = await api.note("a.md", "one\n")
+    document = (await diff(note)).json()
+    assert document["old"] is None
+    assert document["unified"] == "--- /dev/null\n+++ b/a.md\n@@ -0,0 +1 @@\n+one\n"
+
+
+async def test_diff_by_words_joins_to_both_texts(api: NotesApi) -> None:
+    note = await api.note("a.md", FIRST)
+    await note.update(text=SECOND)
+    pieces = (await diff(note, by="words")).json()["words"]
+    old = "".join(each["text"] for each in pieces if each["kind"] != "added")
+    new = "".join(each["text"] for each in pieces if each["kind"] != "removed")
+    assert (old, new) == (FIRST, SECOND)
+    assert {"kind": "removed", "text": "two"} in pieces
+
+
+async def test_any_two_revisions_are_compared_in_either_order(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", "1\n")
+    names = [note.revision]
+    for text in ("2\n", "3\n"):
+        await note.update(text=text)
+        names.append(note.revision)
+    there = (await diff(note, old=names[0], new=names[2], context="0")).json()["unified"]
+    back = (await diff(note, old=names[2], new=names[0], context="0")).json()["unified"]
+    assert there.endswith("-1\n+3\n")
+    assert back.endswith("-3\n+1\n")
+
+
+async def test_equal_texts_have_an_empty_diff(api: NotesApi) -> None:
+    note = await api.note("a.md", FIRST)
+    await note.update(path="b.md")
+    document = (await diff(note)).json()
+    assert (document["unified"], document["hunks"]) == ("", [])
+
+
+async def test_deleted_note_tells_what_its_revisions_changed(api: NotesApi) -> None:
+    note = await api.note("a.md", FIRST)
+    first = note.revision
+    await note.update(text=SECOND)
+    second = note.revision
+    await note.delete()
+    assert (await diff(note, old=first, new=second)).status == 200
+    assert (await diff(note)).json()["hunks"] == []
+    await note.purge()
+    assert refusal(await diff(note, old=first, new=second)) == (410, "file_purged")
+
+
+async def test_revision_that_is_not_of_the_file_is_not_found(api: NotesApi) -> None:
+    note, other = await api.note("a.md"), await api.note("b.md", "secret")
+    for query in ({"old": other.revision}, {"new": other.revision}, {"new": NOBODYS}):
+        answer = await diff(note, **query)
+        assert refusal(answer) == (404, "not_found")
+        [name] = query.values()
+        assert name in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("by", "letters"), ("context", "-1"), ("old", "x")])
+async def test_query_that_is_none_is_refused(api: NotesApi, name: str, value: str) -> None:
+    note = await api.note("a.md")
+    answer = await diff(note, **{name: value})
+    assert refusal(answer) == (400, "invalid_request")
+    assert answer.json()["errors"][0]["pointer"] == f"/query/{name}"
+
+
+async def test_each_revision_tells_its_author_and_its_way(api: NotesApi) -> None:
+    note = await api.note("a.md", FIRST)
+    first = note.revision
+    await note.update(text=SECOND)
+    await note.restore(revisionId=first)
+    items = (await api.owner.get(f"{note.place}/revisions")).json()["items"]
+    assert [(each["author"], each["origin"]) for each in items] == [
+        ("owner", "restore"),
+        ("owner", "device"),
+        ("owner", "device"),
+    ]
+    assert all(newer["position"] > older["position"] for newer, older in pairwise(items))

@@ -1,0 +1,86 @@
+"""What the contract says of the operations of identity."""
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from octavo.http.api.account import AccountOperations
+from octavo.http.api.auth import AuthOperations
+from octavo.http.api.keys import KeyOperations
+from octavo.http.api.registrations import RegistrationOperations
+from octavo.http.api.sessions import SessionOperations
+from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.openapi import document
+from octavo.http.contract.operation import Locked, Security
+
+GROUPS = (
+    AuthOperations,
+    RegistrationOperations,
+    AccountOperations,
+    SessionOperations,
+    KeyOperations,
+)
+OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "statuses"),
+    [
+        (
+            "signInWithPassword",
+            "POST /api/auth/sign-in/email",
+            {200, 400, 401, 403, 408, 413, 415, 429, 500},
+        ),
+        ("getAuthSession", "GET /api/auth/get-session", {200, 400, 403, 500}),
+        ("signOut", "POST /api/auth/sign-out", {200, 400, 403, 408, 413, 415, 500}),
+        (
+            "registerAccount",
+            "POST /api/registrations",
+            {201, 400, 403, 404, 408, 409, 413, 415, 429, 500},
+        ),
+        ("getAccount", "GET /api/account", {200, 400, 401, 403, 500}),
+        ("listSessions", "GET /api/account/sessions", {200, 400, 401, 403, 500}),
+        (
+            "revokeSession",
+            "DELETE /api/account/sessions/{sessionId}",
+            {200, 400, 401, 403, 404, 500},
+        ),
+        (
+            "revokeOtherSessions",
+            "POST /api/account/sessions/revoke-others",
+            {200, 400, 401, 403, 423, 500},
+        ),
+        ("listApiKeys", "GET /api/account/keys", {200, 400, 401, 403, 500}),
+        (
+            "createApiKey",
+            "POST /api/account/keys",
+            {201, 400, 401, 403, 408, 409, 413, 415, 423, 500},
+        ),
+        ("revokeApiKey", "DELETE /api/account/keys/{keyId}", {200, 400, 401, 403, 404, 500}),
+    ],
+)
+def test_operation_is_declared_as_it_is_specified(
+    name: str, place: str, statuses: set[int]
+) -> None:
+    found = OPERATIONS[name]
+    of_store = {503} if found.method == "GET" else {503, 507}
+    assert f"{found.method} {found.path}" == place
+    assert (
+        found.statuses | {each.status for each in possible_problems(found)} == statuses | of_store
+    )
+
+
+def test_operations_of_the_authentication_protocol_have_no_security_of_their_own() -> None:
+    without = {each.id for each in OPERATIONS.values() if each.security is Security.NONE}
+    assert without == {"signInWithPassword", "getAuthSession", "signOut", "registerAccount"}
+
+
+def test_operations_that_a_locked_account_loses_are_those_two() -> None:
+    secured = [each for each in OPERATIONS.values() if each.security is not Security.NONE]
+    lost = {each.id for each in secured if each.locked is Locked.REFUSED}
+    assert lost == {"createApiKey", "revokeOtherSessions"}
+
+
+def test_document_of_the_operations_is_valid() -> None:
+    described = document(GROUPS, title="Octavo", version="1")
+    OpenAPIV31SpecValidator(described).validate()

@@ -1,0 +1,45 @@
+"""What identity answers while the database is away."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fakes.identity_fixture import identity_fixture
+from tests.fakes.users_api import FROM_HERE, UsersApi, bearer, cookie
+
+TOKEN = "x" * 43
+KEY = "octk_CTQj2uNU3MFagCXG9LRKRcwGkBIDlf4OAHfL"
+
+
+@pytest.fixture
+def users() -> Iterator[UsersApi]:
+    with identity_fixture() as made:
+        made.store.away = True
+        yield UsersApi(made)
+
+
+async def test_operations_of_the_protocol_answer_that_with_a_message(
+    users: UsersApi,
+) -> None:
+    answers = [
+        await users.sign_in(),
+        await users.get("/api/auth/get-session", cookie(TOKEN)),
+        await users.post("/api/auth/sign-out", {}, cookie(TOKEN), FROM_HERE),
+    ]
+    for answer in answers:
+        assert (answer.status, answer.code) == (503, "storage_unavailable")
+        assert answer.json()["message"] == answer.json()["detail"]
+        assert answer.header("retry-after")
+
+
+async def test_registration_answers_that(users: UsersApi) -> None:
+    answer = await users.register(TOKEN)
+    assert (answer.status, answer.code) == (503, "storage_unavailable")
+
+
+@pytest.mark.parametrize("credential", [cookie(TOKEN), bearer(KEY)])
+async def test_credentials_are_not_refused_for_it(
+    users: UsersApi, credential: tuple[bytes, bytes]
+) -> None:
+    answer = await users.get("/api/account", credential)
+    assert (answer.status, answer.code) == (503, "storage_unavailable")

@@ -1,0 +1,158 @@
+"""Links that follow the files they lead to, in the changeset that moves these."""
+
+import pytest
+
+from octavo.actors.jobs import indexing
+from tests.fakes.notes_api import NOBODYS, Note, NotesApi, refusal
+
+
+async def text_of(note: Note) -> str:
+    text: str = (await note.read()).json()["text"]
+    return text
+
+
+def move(note: Note, path: str, **more: object) -> dict[str, object]:
+    return {
+        "op": "update",
+        "fileId": note.id,
+        "ifMatch": note.revision,
+        "path": path,
+        "rewriteLinks": True,
+        **more,
+    }
+
+
+async def test_every_link_to_a_moved_note_is_rewritten_in_the_same_changeset(
+    api: NotesApi,
+) -> None:
+    target = await api.note("topic.md", "# Topic\n")
+    standard = await api.note("a.md", 'See [it](topic.md#topic "title") and `[[topic]]`.\n')
+    wiki = await api.note("deep/b.md", "See [[topic|it]], [other](../a.md).\n")
+    other = await api.note("c.md", "No link to the topic.\n")
+    answer = await target.update(path="far/away/theme.md", rewriteLinks=True)
+    assert answer.json()["path"] == "far/away/theme.md"
+    assert await text_of(standard) == (
+        'See [it](far/away/theme.md#topic "title") and `[[topic]]`.\n'
+    )
+    assert await text_of(wiki) == "See [[theme|it]], [other](../a.md).\n"
+    feed = (await api.owner.get(f"{api.place}/feed?after=4", sync_protocol="1")).json()
+    assert {each["fileId"] for each in feed["entries"]} == {target.id, standard.id, wiki.id}
+    assert {each["position"] for each in feed["entries"]} == {5}
+    assert (await other.read()).header("etag") == other.tag
+
+
+async def test_folder_moves_with_the_links_into_it_and_out_of_it(
+    api: NotesApi,
+) -> None:
+    one = await api.note("old/one.md", "[two](two.md) [up](../home.md)\n")
+    two = await api.note("old/two.md", "[one](one.md)\n")
+    home = await api.note("home.md", "[one](old/one.md)\n")
+    answer = await api.push(move(one, "new/sub/one.md"), move(two, "new/sub/two.md"))
+    changes = answer.json()["changes"]
+    assert [each["fileId"] for each in changes] == [one.id, two.id, home.id]
+    assert [each["outcome"] for each in changes] == ["updated"] * 3
+    assert await text_of(one) == "[two](two.md) [up](../../home.md)\n"
+    assert await text_of(two) == "[one](one.md)\n"
+    assert await text_of(home) == "[one](new/sub/one.md)\n"
+
+
+async def test_swap_keeps_each_link_with_its_file(api: NotesApi) -> None:
+    one, two = await api.note("1.md", "one"), await api.note("2.md", "two")
+    links = await api.note("links.md", "[one](1.md) [two](2.md)")
+    assert (await api.push(move(one, "2.md"), move(two, "1.md"))).status == 200
+    assert await text_of(links) == "[one](2.md) [two](1.md)"
+
+
+async def test_move_without_being_asked_leaves_links_alone(api: NotesApi) -> None:
+    target = await api.note("topic.md")
+    links = await api.note("a.md", "[it](topic.md)")
+    await target.update(path="theme.md")
+    assert await text_of(links) == "[it](topic.md)"
+
+
+async def test_moved_note_with_a_new_text_has_that_text(api: NotesApi) -> None:
+    target = await api.note("a/topic.md", "[up](../home.md)")
+    await api.note("home.md", "[it](a/topic.md)")
+    answer = await api.push(move(target, "topic.md", text="[up](home.md)"))
+    assert [each["outcome"] for each in answer.json()["changes"]] == ["updated"] * 2
+    assert await text_of(target) == "[up](home.md)"
+
+
+async def test_refused_move_changes_no_link(api: NotesApi) -> None:
+    target = await api.note("topic.md")
+    await api.note("taken.md")
+    links = await api.note("a.md", "[it](topic.md)")
+    assert refusal(await api.push(move(target, "taken.md"))) == (409, "path_conflict")
+    stale = {**move(target, "free.md"), "ifMatch": NOBODYS}
+    assert refusal(await api.push(stale)) == (412, "head_moved")
+    assert await text_of(links) == "[it](topic.md)"
+
+
+async def test_move_that_is_sent_again_has_one_effect_and_one_answer(
+    api: NotesApi,
+) -> None:
+    target = await api.note("topic.md")
+    links = await api.note("a.md", "[it](topic.md)")
+    first = await api.push(move(target, "theme.md"), mutation=NOBODYS)
+    again = await api.push(move(target, "theme.md"), mutation=NOBODYS)
+    assert (again.status, again.json()) == (200, first.json())
+    assert await text_of(links) == "[it](theme.md)"
+    without = {**move(target, "theme.md"), "rewriteLinks": False}
+    assert refusal(await api.push(without, mutation=NOBODYS)) == (409, "mutation_reused")
+
+
+async def test_links_from_before_there_was_an_index_follow_as_well(
+    api: NotesApi,
+) -> None:
+    target = await api.note("topic.md")
+    links = [await api.note(f"{n}.md", "[it](topic.md)") for n in range(120)]
+    await api.forget_indexes()
+    assert (await target.update(path="theme.md", rewriteLinks=True)).status == 200
+    assert {await text_of(each) for each in links} == {"[it](theme.md)"}
+
+
+async def test_move_is_refused_for_now_when_the_links_are_not_known_in_time(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = await api.note("topic.md")
+    links = await api.note("a.md", "[it](topic.md)")
+    await api.forget_indexes()
+    with monkeypatch.context() as patch:
+        patch.setattr(indexing, "CATCH_UP_SECONDS", 0.0)
+        answer = await target.update(path="theme.md", rewriteLinks=True)
+    assert refusal(answer) == (503, "storage_unavailable")
+    assert answer.header("retry-after") == "1"
+    assert (await target.read()).json()["path"] == "topic.md"
+    assert await text_of(links) == "[it](topic.md)"
+    assert (await target.update(path="theme.md", rewriteLinks=True)).status == 200
+    assert await text_of(links) == "[it](theme.md)"
+
+
+async def test_link_does_not_lead_to_a_file_that_is_restored_beside_the_move(
+    api: NotesApi,
+) -> None:
+    restored = await api.note("x.md", "old")
+    await restored.delete()
+    target = await api.note("a/y.md")
+    links = await api.note("n.md", "[[y]]")
+    back = {"op": "restore", "fileId": restored.id, "ifMatch": restored.revision}
+    assert (await api.push(back, move(target, "b/x.md"))).status == 200
+    assert await text_of(links) == "[[b/x]]"
+
+
+async def test_link_of_a_note_to_itself_is_no_back_link(api: NotesApi) -> None:
+    note = await api.note("there.md", "[[there]] [[#top]] [here](there.md)")
+    links = (await api.owner.get(f"{note.place}/links")).json()
+    assert [each["fileId"] for each in links["outgoing"]] == [note.id] * 3
+    assert links["incoming"] == []
+
+
+async def test_links_without_a_move_are_a_mistake(api: NotesApi) -> None:
+    note = await api.note("a.md")
+    given = {"text": "x", "rewriteLinks": True}
+    answer = await api.owner.put(note.place, given, if_match=note.tag)
+    assert refusal(answer) == (400, "invalid_request")
+    assert answer.json()["errors"][0]["pointer"] == "/rewriteLinks"
+    operation = {"op": "update", "fileId": note.id, "ifMatch": note.revision, **given}
+    answer = await api.push(operation)
+    assert answer.json()["errors"][0]["pointer"] == "/operations/0/rewriteLinks"

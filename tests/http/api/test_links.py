@@ -1,0 +1,169 @@
+"""Links over HTTP: those of a file, those to it, and those that lead nowhere."""
+
+import pytest
+
+from octavo.http.api.access import Access
+from octavo.http.api.links import LinkOperations
+from octavo.http.api.store_problems import store_failure
+from octavo.http.contract.application import Application
+from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.operation import Security
+from octavo.store import StoreFull
+from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, refusal
+
+READ = {200, 400, 401, 403, 404, 423, 500, 503}
+
+
+@pytest.fixture
+def application(api: NotesApi) -> Application:
+    return Application(
+        [LinkOperations(api.store, Access(api.store))],
+        failure_problem=store_failure,
+        new_id=lambda: "made-here",
+        log_request=lambda _: None,
+        authenticators={Security.SESSION_OR_KEY: api.authenticator},
+        strict=True,
+    )
+
+
+@pytest.fixture
+def reader(application: Application) -> Client:
+    return Client(application, "reader")
+
+
+async def test_links_of_a_file_and_those_to_it_are_told(api: NotesApi, reader: Client) -> None:
+    one = await api.note("x/one.md", "# One\n\n[two](two.md#part) ![[none.png]]")
+    two = await api.note("x/two.md", "# Two\n\n## Part\n\n[[one|1]] [[one]] [up](#two)")
+    answer = await reader.get(f"{one.place}/links")
+    assert (answer.status, answer.json()) == (
+        200,
+        {
+            "outgoing": [
+                {
+                    "kind": "standard",
+                    "embed": False,
+                    "target": "two.md",
+                    "heading": "part",
+                    "fileId": two.id,
+                    "path": "x/two.md",
+                    "headingFound": True,
+                },
+                {
+                    "kind": "wiki",
+                    "embed": True,
+                    "target": "none.png",
+                    "heading": None,
+                    "fileId": None,
+                    "path": None,
+                    "headingFound": None,
+                },
+            ],
+            "incoming": [
+                {
+                    "fileId": two.id,
+                    "path": "x/two.md",
+                    "title": "Two",
+                    "kind": "wiki",
+                    "embed": False,
+                    "target": "one",
+                    "heading": None,
+                }
+            ],
+            "next": None,
+        },
+    )
+    told = (await reader.get(f"{two.place}/links")).json()
+    assert [(each["target"], each["fileId"]) for each in told["outgoing"]] == [
+        ("one", one.id),
+        ("", two.id),
+    ]
+
+
+async def test_links_to_a_file_come_in_pages(api: NotesApi, reader: Client) -> None:
+    one = await api.note("one.md", "[[two]]")
+    for number in range(5):
+        await api.note(f"n{number}.md", "[[one]]")
+    found: list[Json] = []
+    page = (await reader.get(f"{one.place}/links?limit=2")).json()
+    assert len(page["outgoing"]) == 1
+    while page["next"] is not None:
+        found += page["incoming"]
+        page = (await reader.get(f"{one.place}/links?limit=2&after={page['next']}")).json()
+        assert page["outgoing"] == []
+    found += page["incoming"]
+    assert sorted(each["path"] for each in found) == [f"n{number}.md" for number in range(5)]
+
+
+async def test_links_that_lead_nowhere_come_in_pages(api: NotesApi, reader: Client) -> None:
+    await api.note("one.md", "[[two]] [[three]] [web](https://example.org) [[one]] [](#x)")
+    two = await api.note("two.md", "![x](none.png) [[three#part]]")
+    items = await reader.pages(f"{api.place}/links/unresolved", 1)
+    assert [(each["path"], each["target"], each["heading"]) for each in items] == [
+        ("one.md", "three", None),
+        ("two.md", "none.png", None),
+        ("two.md", "three", "part"),
+    ]
+    await two.delete()
+    items = await reader.pages(f"{api.place}/links/unresolved", 100)
+    assert [each["target"] for each in items] == ["two", "three"]
+
+
+async def test_links_from_before_there_was_an_index_are_told(api: NotesApi, reader: Client) -> None:
+    one = await api.note("one.md", "[[two]]")
+    await api.note("two.md", "[[one]]")
+    await api.forget_indexes()
+    told = (await reader.get(f"{one.place}/links")).json()
+    assert [each["path"] for each in told["outgoing"] + told["incoming"]] == ["two.md", "two.md"]
+    await api.forget_indexes()
+    await api.note("three.md", "[[none]] [[one]]")
+    items = await reader.pages(f"{api.place}/links/unresolved", 100)
+    assert [each["target"] for each in items] == ["none"]
+
+
+async def test_links_are_told_while_the_index_takes_nothing_in(
+    api: NotesApi, reader: Client
+) -> None:
+    one = await api.note("one.md", "[[two]]")
+    await api.forget_indexes()
+    await api.note("two.md", "[[one]]")
+    api.store.fail = StoreFull("no room")
+    told = (await reader.get(f"{one.place}/links")).json()
+    assert (told["outgoing"], [each["path"] for each in told["incoming"]]) == ([], ["two.md"])
+
+
+@pytest.mark.parametrize("state", ["deleted", "purged", "unknown"])
+async def test_file_that_is_not_live_has_no_links(
+    api: NotesApi, reader: Client, state: str
+) -> None:
+    note = await api.note("one.md", "[[one]]")
+    if state != "unknown":
+        await note.delete()
+    if state == "purged":
+        await note.purge()
+    place = note.place if state != "unknown" else f"{api.files}/{NOBODYS}"
+    assert refusal(await reader.get(f"{place}/links")) == (404, "not_found")
+
+
+async def test_strangers_see_no_links(api: NotesApi, application: Application) -> None:
+    note = await api.note("one.md")
+    stranger = Client(application, "stranger")
+    for place in (f"{note.place}/links", f"{api.place}/links/unresolved"):
+        assert refusal(await stranger.get(place)) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    "after", ["x", "WyIiLCAieCJd", "WyIiLCAiLTEiXQ", "WyIiXQ", "WyIiLCAiwrIiXQ"]
+)
+async def test_cursor_that_is_none_is_refused(api: NotesApi, reader: Client, after: str) -> None:
+    note = await api.note("one.md")
+    for place in (f"{note.place}/links", f"{api.place}/links/unresolved"):
+        answer = await reader.get(f"{place}?after={after}")
+        assert refusal(answer) == (400, "invalid_request")
+
+
+def test_operations_are_declared_as_they_are_specified() -> None:
+    for found in contract_of((LinkOperations,)):
+        possible = found.statuses | {each.status for each in possible_problems(found)}
+        assert found.method == "GET"
+        assert possible == READ

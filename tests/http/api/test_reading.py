@@ -1,0 +1,350 @@
+"""Reading files: heads, lists, revisions, many at once."""
+
+import pytest
+
+from octavo.http.api import reading
+from octavo.http.api.file_schemas import WorkspaceFile
+from tests.fakes.notes_api import NOBODYS, Json, NotesApi, refusal
+
+OTHERS = "01900000-0000-7000-8000-eeeeeeeeeeee"
+
+
+async def test_file_is_read_with_its_text_and_the_tag_of_its_head(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", "# Hello")
+    answer = await note.read()
+    document = answer.json()
+    head, yjs = document.pop("head"), document.pop("document")
+    assert yjs["epoch"] == note.revision
+    assert (answer.status, answer.header("etag")) == (200, note.tag)
+    assert document == {
+        "id": note.id,
+        "workspaceId": api.workspace_id,
+        "path": "a.md",
+        "kind": "note",
+        "state": "live",
+        "text": "# Hello",
+    }
+    assert (head["id"], head["fileId"], head["position"]) == (note.revision, note.id, 1)
+    text = await api.owner.get(f"{note.place}?content=text")
+    assert text.json() == {**answer.json(), "document": None}
+    refused = await api.owner.get(f"{note.place}?content=html")
+    assert refusal(refused) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("tags", "status"),
+    [
+        ("{tag}", 304),
+        ("W/{tag}", 304),
+        ("*", 304),
+        (f'"{NOBODYS}", {{tag}}', 304),
+        (f'"{NOBODYS}"', 200),
+        ("{bare}", 400),
+        ("", 400),
+    ],
+)
+async def test_reader_who_has_the_head_is_told_so(api: NotesApi, tags: str, status: int) -> None:
+    note = await api.note("a.md")
+    answer = await note.read(if_none_match=tags.format(tag=note.tag, bare=note.revision))
+    assert answer.status == status
+    if status == 304:
+        assert (answer.body, answer.header("etag")) == (b"", note.tag)
+        await note.update(text="new")
+        if tags != "*":
+            later = await note.read(if_none_match=f'"{NOBODYS}"')
+            assert (later.status, later.header("etag")) == (200, note.tag)
+    if status == 400:
+        assert answer.json()["errors"][0]["pointer"] == "/headers/if-none-match"
+
+
+@pytest.mark.parametrize("tags", [None, "*", f'"{NOBODYS}"'])
+async def test_file_that_is_not_live_is_not_read_whatever_the_reader_has(
+    api: NotesApi, tags: str | None
+) -> None:
+    note = await api.note("a.md")
+    headers = {} if tags is None else {"if_none_match": tags}
+    await note.delete()
+    assert refusal(await note.read(**headers)) == (404, "not_found")
+    await note.purge()
+    assert refusal(await note.read(**headers)) == (410, "file_purged")
+    missing = await api.owner.get(f"{api.files}/{NOBODYS}", **headers)
+    assert refusal(missing) == (404, "not_found")
+
+
+async def test_head_of_a_file_is_asked_without_its_content(api: NotesApi) -> None:
+    note = await api.note("a.md")
+    answer = await api.owner.ask("HEAD", note.place)
+    assert (answer.status, answer.body, answer.header("etag")) == (200, b"", note.tag)
+
+
+# Lists
+
+
+async def test_files_are_listed_by_path_without_texts(api: NotesApi) -> None:
+    for path in ("b.md", "a.md", "B/a.md", "ä.md"):
+        await api.note(path, f"text of {path}")
+    answer = await api.owner.get(api.files)
+    items = answer.json()["items"]
+    assert [each["path"] for each in items] == ["B/a.md", "a.md", "b.md", "ä.md"]
+    assert set(items[0]) == {"id", "workspaceId", "path", "kind", "state", "head"}
+    assert answer.json()["next"] is None
+
+
+@pytest.mark.parametrize(
+    ("prefix", "found"),
+    [
+        (
+            "",
+            ["a", "a/b.md", "a/c/d.md", "a0.md", "b/a.md", "\ud7ff.md", "\U0010ffff\U0010ffff.md"],
+        ),
+        ("a", ["a", "a/b.md", "a/c/d.md", "a0.md"]),
+        ("a/", ["a/b.md", "a/c/d.md"]),
+        ("A/", []),
+        ("a/c/d.md", ["a/c/d.md"]),
+        ("a/c/d.mdx", []),
+        ("\ud7ff", ["\ud7ff.md"]),
+        ("\U0010ffff", ["\U0010ffff\U0010ffff.md"]),
+        ("%", []),
+        ("_", []),
+    ],
+)
+async def test_files_are_listed_by_the_begin_of_their_paths(
+    api: NotesApi, prefix: str, found: list[str]
+) -> None:
+    for path in ("a/b.md", "a/c/d.md", "a0.md", "b/a.md", "\ud7ff.md", "\U0010ffff" * 2 + ".md"):
+        await api.note(path)
+    quoted = "".join(f"%{byte:02x}" for byte in prefix.encode())
+    listed = await api.owner.pages(f"{api.files}?prefix={quoted}", 2)
+    assert [each["path"] for each in listed] == [path for path in found if path != "a"]
+
+
+async def test_prefix_with_nul_is_refused(api: NotesApi) -> None:
+    answer = await api.owner.get(f"{api.files}?prefix=a%00")
+    assert refusal(answer) == (400, "invalid_request")
+    assert answer.json()["errors"][0]["pointer"] == "/query/prefix"
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+async def test_deleted_files_are_listed_though_they_share_a_path(api: NotesApi, limit: int) -> None:
+    ids = []
+    for _ in range(3):
+        note = await api.note("a.md")
+        await note.delete()
+        ids.append(note.id)
+    await api.note("a.md")
+    purged = await api.note("b.md")
+    await purged.delete()
+    await purged.purge()
+    listed = await api.owner.pages(f"{api.files}?state=deleted", limit)
+    assert [each["id"] for each in listed] == ids
+    assert {each["state"] for each in listed} == {"deleted"}
+    answer = await api.owner.get(f"{api.files}?state=purged")
+    assert refusal(answer) == (400, "invalid_request")
+
+
+async def test_file_that_stays_is_listed_once_while_others_come_and_go(
+    api: NotesApi,
+) -> None:
+    notes = [await api.note(f"{number:02}.md") for number in range(20)]
+    seen: list[str] = []
+    after = ""
+    for turn in range(20):
+        page = (await api.owner.get(f"{api.files}?limit=3{after}")).json()
+        seen += [each["path"] for each in page["items"]]
+        if page["next"] is None:
+            break
+        after = f"&after={page['next']}"
+        await api.note(f"{turn * 3:02}+.md")
+        await notes[2 * turn + 1].delete()
+    stay = [f"{number:02}.md" for number in range(0, 20, 2)]
+    assert [path for path in seen if path in stay] == stay
+    assert len(seen) == len(set(seen))
+
+
+# Revisions
+
+
+async def test_revisions_are_listed_from_the_newest_and_stay_when_the_file_goes(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", "0")
+    revisions = [note.revision]
+    for number in range(1, 5):
+        await note.update(text=str(number))
+        revisions.append(note.revision)
+    await note.delete()
+    revisions.append(note.revision)
+    for limit in (1, 4, 6, 100):
+        listed = await api.owner.pages(f"{note.place}/revisions", limit)
+        assert [each["id"] for each in listed] == revisions[::-1]
+    assert listed[0]["position"] == 6
+
+
+async def test_revisions_listed_while_new_ones_come_are_told_once(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md")
+    for number in range(3):
+        await note.update(text=str(number))
+    first = (await api.owner.get(f"{note.place}/revisions?limit=2")).json()
+    await note.update(text="late")
+    rest = (await api.owner.get(f"{note.place}/revisions?after={first['next']}")).json()
+    assert [each["position"] for each in (*first["items"], *rest["items"])] == [4, 3, 2, 1]
+
+
+async def test_every_revision_is_read_with_the_text_it_had(api: NotesApi) -> None:
+    note = await api.note("a.md", "one")
+    first = note.revision
+    await note.update(text="two")
+    await note.update(path="b.md")
+    moved = note.revision
+    await note.delete()
+    read = await api.owner.get(f"{note.place}/revisions/{first}")
+    assert (read.json()["text"], read.json()["path"], read.json()["head"]["id"]) == (
+        "one",
+        "a.md",
+        first,
+    )
+    read = await api.owner.get(f"{note.place}/revisions/{moved}")
+    assert (read.json()["text"], read.json()["path"]) == ("two", "b.md")
+    deleted = await api.owner.get(f"{note.place}/revisions/{note.revision}")
+    assert (deleted.json()["state"], deleted.json()["text"]) == ("deleted", "two")
+
+
+async def test_revisions_of_a_purged_file_tell_their_times_alone(
+    api: NotesApi,
+) -> None:
+    note = await api.note("secret.md", "secret")
+    first = note.revision
+    await note.delete()
+    await note.purge()
+    answer = await api.owner.get(f"{note.place}/revisions")
+    assert b"secret" not in answer.body
+    assert [(each["position"], each["digest"]) for each in answer.json()["items"]] == [
+        (3, None),
+        (2, None),
+        (1, None),
+    ]
+    read = await api.owner.get(f"{note.place}/revisions/{first}")
+    assert refusal(read) == (410, "file_purged")
+
+
+async def test_revision_of_another_file_is_not_there(api: NotesApi) -> None:
+    note, other = await api.note("a.md"), await api.note("b.md")
+    for revision in (other.revision, NOBODYS):
+        answer = await api.owner.get(f"{note.place}/revisions/{revision}")
+        assert refusal(answer) == (404, "not_found")
+    missing = await api.owner.get(f"{api.files}/{NOBODYS}/revisions")
+    assert refusal(missing) == (404, "not_found")
+
+
+@pytest.mark.parametrize("cursor", ["WyJhIl0", "WyItMSJd", "WyIxMjM0NTY3ODkwMTIzNDU2Nzg5MCJd"])
+async def test_place_in_the_revisions_that_is_none_is_refused(api: NotesApi, cursor: str) -> None:
+    note = await api.note("a.md")
+    answer = await api.owner.get(f"{note.place}/revisions?after={cursor}")
+    assert refusal(answer) == (400, "invalid_request")
+    assert answer.json()["errors"][0]["pointer"] == "/query/after"
+
+
+# Many at once
+
+
+async def read(api: NotesApi, **document: list[str]) -> Json:
+    answer = await api.owner.post(f"{api.files}/read", document)
+    assert answer.status == 200, answer.body
+    found: Json = answer.json()
+    return found
+
+
+async def test_files_and_revisions_are_read_in_the_order_asked(
+    api: NotesApi,
+) -> None:
+    one, two = await api.note("a.md", "1"), await api.note("b.md", "2")
+    old = one.revision
+    await one.update(text="1 anew")
+    found = await read(api, fileIds=[two.id, one.id, two.id], revisionIds=[one.revision, old])
+    assert [each["text"] for each in found["items"]] == ["2", "1 anew", "2", "1 anew", "1"]
+    assert found["missing"] == []
+    alone = await api.owner.get(f"{one.place}?content=text")
+    assert found["items"][1] == alone.json()
+
+
+async def test_what_is_not_there_is_told_beside_what_is(api: NotesApi) -> None:
+    deleted, purged = await api.note("a.md"), await api.note("b.md")
+    of_deleted, of_purged = deleted.revision, purged.revision
+    for note in (deleted, purged):
+        await note.delete()
+    await purged.purge()
+    found = await read(
+        api,
+        fileIds=[deleted.id, purged.id, NOBODYS],
+        revisionIds=[of_deleted, of_purged, OTHERS],
+    )
+    assert [each["head"]["id"] for each in found["items"]] == [of_deleted]
+    assert found["missing"] == [deleted.id, purged.id, NOBODYS, of_purged, OTHERS]
+
+
+async def test_nothing_asked_is_nothing_found(api: NotesApi) -> None:
+    assert await read(api) == {"items": [], "missing": []}
+
+
+async def test_five_hundred_files_and_as_many_revisions_are_read_at_once(
+    api: NotesApi,
+) -> None:
+    operations: list[Json] = [
+        {
+            "op": "create",
+            "fileId": api.new_id(),
+            "path": f"{number}.md",
+            "text": str(number),
+        }
+        for number in range(500)
+    ]
+    pushed = (await api.push(*operations)).json()
+    ids = [each["fileId"] for each in operations]
+    revisions = [each["revision"]["id"] for each in pushed["changes"]]
+    found = await read(api, fileIds=ids, revisionIds=revisions)
+    assert [each["text"] for each in found["items"]] == [str(n % 500) for n in range(1000)]
+    answer = await api.owner.post(f"{api.files}/read", {"fileIds": [*ids, NOBODYS]})
+    assert refusal(answer) == (400, "invalid_request")
+    assert answer.json()["errors"][0]["pointer"] == "/fileIds"
+
+
+async def test_files_of_more_text_than_one_answer_holds_are_refused(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 20)
+    note = await api.note("a.md", "x" * (1 << 19))
+    assert len((await read(api, fileIds=[note.id] * 2))["items"]) == 2
+    other = await api.note("b.md", "y")
+    answer = await api.owner.post(
+        f"{api.files}/read",
+        {"fileIds": [note.id, other.id], "revisionIds": [note.revision]},
+    )
+    assert refusal(answer) == (422, "too_many_files")
+
+
+async def test_files_are_read_up_to_the_most_bytes_and_not_beyond(
+    api: NotesApi,
+) -> None:
+    text = ("x" * 1023 + "\n") * (reading.MOST_BYTES // 4 // 1024)
+    large = [await api.note(f"{number}.md", text) for number in range(4)]
+    found = (await read(api, fileIds=[each.id for each in large]))["items"]
+    assert sum(len(each["text"]) for each in found) == reading.MOST_BYTES
+    other = await api.note("more.md", "y")
+    answer = await api.owner.post(
+        f"{api.files}/read",
+        {"fileIds": [each.id for each in (*large, other)], "revisionIds": []},
+    )
+    assert refusal(answer) == (422, "too_many_files")
+
+
+def test_answer_of_the_worst_text_is_six_times_as_long() -> None:
+    text = "\x01" * reading.MOST_BYTES
+    item = WorkspaceFile.model_construct(text=text)
+    answer = reading.ReadFilesSchema.model_construct(items=[item], missing=[])
+    encoded = reading.ReadFilesSchema.__pydantic_serializer__.to_json(answer, warnings=False)
+    assert len(encoded) - 6 * len(text) < 1000
+    assert 6 * len(text) == 48 * 1024 * 1024

@@ -1,0 +1,242 @@
+"""Making an account from an invitation."""
+
+import pytest
+import trio
+
+from tests.fakes.asgi_client import Answer
+from tests.fakes.identity_fixture import PASSWORD, START, identity_fixture
+from tests.fakes.users_api import ADDRESS, FROM_ELSEWHERE, UsersApi, cookie_set_by
+
+REGISTRATIONS = "/api/registrations"
+
+
+async def test_registration_with_an_invitation_answers_the_whole_account(
+    users: UsersApi,
+) -> None:
+    answer = await users.register(await users.house.invite(role="administrator"))
+    document = answer.json()
+    assert document.pop("id").startswith("01900000-")
+    assert (answer.status, document) == (
+        201,
+        {
+            "address": ADDRESS,
+            "displayName": "Ann",
+            "role": "administrator",
+            "state": "enabled",
+            "preferences": {"themeFamily": "paper", "appearance": "system", "spellCheck": True},
+            "usage": {
+                "storageBytes": 0,
+                "downloadBytes": 0,
+                "downloadObjects": 0,
+                "month": "2027-01",
+            },
+            "limit": {"storageBytes": None},
+            "controls": {
+                "revision": 0,
+                "locked": False,
+                "lockReason": None,
+                "storageBytes": None,
+                "downloadBytesPerMonth": None,
+                "downloadObjectsPerMonth": None,
+                "publishing": True,
+            },
+            "consent": None,
+            "createdAt": "2027-01-15T08:00:00.000Z",
+        },
+    )
+
+
+async def test_registration_signs_in(users: UsersApi) -> None:
+    answer = await users.register(await users.house.invite())
+    account = await users.get("/api/account", cookie_set_by(answer))
+    assert account.json() == answer.json()
+
+
+async def test_registration_keeps_address_and_name_in_their_written_forms(
+    users: UsersApi,
+) -> None:
+    answer = await users.register(
+        await users.house.invite(), " Ann@Example.ORG ", name="  Ann\u0061\u0308 "
+    )
+    assert (answer.json()["address"], answer.json()["displayName"]) == (ADDRESS, "Ann\u00e4")
+
+
+async def refused(users: UsersApi, invitation: str | None, address: str = ADDRESS) -> None:
+    answer = await users.register(invitation, address)
+    assert (answer.status, answer.code) == (404, "not_found")
+    assert answer.json()["detail"] == (
+        "This invitation opens nothing. Ask whoever invited you for another."
+    )
+    assert answer.header("set-cookie") is None
+    assert await users.house.rows("SELECT 1 FROM sessions") == []
+
+
+@pytest.mark.parametrize("invitation", [None, "", "x", "x" * 43, "\0", "é" * 43])
+async def test_registration_with_no_invitation_that_there_is_is_refused(
+    users: UsersApi, invitation: str | None
+) -> None:
+    await refused(users, invitation)
+
+
+async def test_registration_with_an_expired_invitation_is_refused(
+    users: UsersApi,
+) -> None:
+    invitation = await users.house.invite(expires_in=60.0)
+    users.house.chance.time = START + 60.0
+    await refused(users, invitation)
+
+
+async def test_registration_with_a_revoked_invitation_is_refused(users: UsersApi) -> None:
+    invitation = await users.house.invite()
+    await users.house.execute("UPDATE invitations SET revoked_at = 1")
+    await refused(users, invitation)
+
+
+async def test_registration_with_an_invitation_for_another_address_is_refused(
+    users: UsersApi,
+) -> None:
+    await refused(users, await users.house.invite(address="bob@example.org"))
+
+
+async def test_registration_with_an_invitation_for_the_address_succeeds(
+    users: UsersApi,
+) -> None:
+    invitation = await users.house.invite(address=ADDRESS)
+    assert (await users.register(invitation, ADDRESS.upper())).status == 201
+
+
+async def test_registration_with_a_used_invitation_is_refused(users: UsersApi) -> None:
+    invitation = await users.house.invite()
+    assert (await users.register(invitation)).status == 201
+    answer = await users.register(invitation, "bob@example.org")
+    assert (answer.status, answer.code) == (404, "not_found")
+
+
+async def test_registration_of_a_taken_address_leaves_the_invitation_open(
+    users: UsersApi,
+) -> None:
+    await users.account()
+    invitation = await users.house.invite()
+    answer = await users.register(invitation)
+    assert (answer.status, answer.code) == (409, "address_taken")
+    assert (await users.register(invitation, "bob@example.org")).status == 201
+
+
+async def test_registration_of_a_taken_address_tells_so_to_nobody_uninvited(
+    users: UsersApi,
+) -> None:
+    await users.account()
+    assert (await users.register("x" * 43)).code == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("address", "password", "name", "pointer"),
+    [
+        ("ann", PASSWORD, "Ann", "/address"),
+        ("ann@exam\0ple.org", PASSWORD, "Ann", "/address"),
+        (f"ann@{'x' * 63}.{'x' * 63}.{'x' * 63}.{'x' * 63}", PASSWORD, "Ann", "/address"),
+        (ADDRESS, "short", "Ann", "/password"),
+        (ADDRESS, "x1" * 129, "Ann", "/password"),
+        (ADDRESS, "password123", "Ann", "/password"),
+        (ADDRESS, ADDRESS.upper(), "Ann", "/password"),
+        (ADDRESS, PASSWORD, "", "/displayName"),
+        (ADDRESS, PASSWORD, "Ann\n", ""),
+        (ADDRESS, PASSWORD, "An\0n", "/displayName"),
+        (ADDRESS, PASSWORD, "An\u202en", "/displayName"),
+        (ADDRESS, PASSWORD, "x" * 101, "/displayName"),
+    ],
+)
+async def test_registration_with_a_value_that_cannot_be_is_refused_where_it_stands(
+    users: UsersApi, address: str, password: str, name: str, pointer: str
+) -> None:
+    answer = await users.register(await users.house.invite(), address, password, name)
+    if not pointer:
+        assert (answer.status, answer.json()["displayName"]) == (201, "Ann")
+        return
+    assert (answer.status, answer.code) == (400, "invalid_request")
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+    assert password not in answer.body.decode()
+
+
+async def test_registration_with_several_faults_tells_them_all(users: UsersApi) -> None:
+    answer = await users.register(None, "ann", "short", "\0")
+    pointers = [error["pointer"] for error in answer.json()["errors"]]
+    assert pointers == ["/address", "/displayName", "/password"]
+
+
+@pytest.mark.parametrize("headers", [(), (FROM_ELSEWHERE,)])
+async def test_registration_from_elsewhere_is_refused(
+    users: UsersApi, headers: tuple[tuple[bytes, bytes], ...]
+) -> None:
+    answer = await users.register(await users.house.invite(), headers=headers)
+    assert (answer.status, answer.code) == (403, "wrong_origin")
+
+
+async def test_registration_from_one_client_too_often_has_to_wait(
+    users: UsersApi,
+) -> None:
+    for number in range(30):
+        assert (await users.register("x", f"a{number}@example.org")).status == 404
+    answer = await users.register("x", "b@example.org")
+    assert (answer.status, answer.code) == (429, "rate_limited")
+    assert answer.header("retry-after") == "10"
+
+
+async def test_registration_of_one_address_too_often_has_to_wait(users: UsersApi) -> None:
+    for _ in range(10):
+        assert (await users.register("x")).status == 404
+    answer = await users.register("x")
+    assert (answer.status, answer.code, answer.header("retry-after")) == (429, "rate_limited", "30")
+
+
+async def test_registrations_at_once_with_one_invitation_make_one_account(
+    users: UsersApi,
+) -> None:
+    invitation = await users.house.invite()
+    answers: list[Answer] = []
+
+    async def register(number: int) -> None:
+        answers.append(await users.register(invitation, f"a{number}@example.org"))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(8):
+            nursery.start_soon(register, number)
+    assert sorted(answer.status for answer in answers) == [201, *[404] * 7]
+    assert len(await users.house.rows("SELECT 1 FROM accounts")) == 1
+    assert len(await users.house.rows("SELECT 1 FROM sessions")) == 1
+
+
+async def test_registrations_at_once_of_one_address_make_one_account(
+    users: UsersApi,
+) -> None:
+    invitations = [await users.house.invite() for _ in range(4)]
+    answers: list[Answer] = []
+
+    async def register(invitation: str) -> None:
+        answers.append(await users.register(invitation))
+
+    async with trio.open_nursery() as nursery:
+        for invitation in invitations:
+            nursery.start_soon(register, invitation)
+    assert sorted(answer.status for answer in answers) == [201, 409, 409, 409]
+    still_open = await users.house.rows("SELECT 1 FROM invitations WHERE used_at IS NULL")
+    assert len(still_open) == 3
+
+
+async def test_registration_cancelled_before_its_commit_made_nothing() -> None:
+    async def wait(point: str) -> None:
+        if point == "store.before_commit" and registering.is_set():
+            reached.set()
+            await trio.sleep_forever()
+
+    registering, reached = trio.Event(), trio.Event()
+    with identity_fixture(wait) as made:
+        users = UsersApi(made)
+        invitation = await made.invite()
+        registering.set()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(users.register, invitation)
+            await reached.wait()
+            nursery.cancel_scope.cancel(reason="the client left")
+        assert await made.rows("SELECT 1 FROM accounts") == []
+        assert len(await made.rows("SELECT 1 FROM invitations WHERE used_at IS NULL")) == 1

@@ -1,0 +1,35 @@
+"""What this server serves, as a whole."""
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from octavo.http.api.registry import CONTRACT, contract_document, explained_problems
+from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.problems import PROBLEMS, Problem
+from octavo.http.server import SERVER_PROBLEMS, ServerProblem
+
+
+def test_document_is_valid_and_has_every_operation() -> None:
+    made = contract_document()
+    OpenAPIV31SpecValidator(made).validate()
+    paths = made["paths"]
+    assert isinstance(paths, dict)
+    assert set(paths) == {each.path for each in contract_of(CONTRACT)}
+
+
+def test_every_problem_that_can_be_answered_is_explained_once() -> None:
+    codes = [each.code for each in explained_problems()]
+    operations = contract_of(CONTRACT)
+    possible = {each.code for declared in operations for each in possible_problems(declared)}
+    known = {each.code for each in PROBLEMS} | {each.code for each in SERVER_PROBLEMS}
+    assert set(codes) == possible | known
+    assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("problem", explained_problems(), ids=lambda each: each.code)
+def test_problem_says_what_it_means_and_what_to_do(
+    problem: type[Problem] | ServerProblem,
+) -> None:
+    assert problem.summary.endswith(".")
+    assert problem.remedy.endswith(".")

@@ -1,0 +1,397 @@
+"""Documents of notes: read, saved by devices, and following every other change of the text."""
+
+from base64 import b64decode, b64encode
+
+import pytest
+from pycrdt import Doc, Map, Text
+
+from octavo.http.api import reading
+from tests.fakes.asgi_client import Answer
+from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
+from tests.fakes.yjs_device import Device
+
+START = "one\ntwo\nthree\n"
+
+
+async def device_of(note: Note, client: int = 7) -> Device:
+    return Device.of((await note.read()).json(), client)
+
+
+async def save(note: Note, device: Device, **more: str) -> Answer:
+    answer = await note.api.owner.post(f"{note.place}/saves", device.save(**more))
+    if answer.status == 200:
+        device.take(answer.json())
+    return answer
+
+
+async def text_of(note: Note) -> str:
+    """The text of the head, which is that of the document."""
+    file = (await note.read()).json()
+    text: str = file["text"]
+    assert Device.of(file).text == text
+    return text
+
+
+async def test_note_has_the_document_of_its_text(api: NotesApi) -> None:
+    note = await api.note("a.md", "Zoë 🦉\n")
+    document = (await note.read()).json()["document"]
+    assert document["epoch"] == note.revision
+    device = Device(document, 7)
+    assert device.text == "Zoë 🦉\n"
+    assert b64decode(document["stateVector"]) == device.vector()
+
+
+async def test_empty_note_has_an_empty_document(api: NotesApi) -> None:
+    note = await api.note("a.md", "")
+    device = await device_of(note)
+    device.insert(0, "first")
+    assert (await save(note, device)).status == 200
+    assert await text_of(note) == "first"
+
+
+async def test_text_alone_is_read_without_the_document(api: NotesApi) -> None:
+    note = await api.note("a.md")
+    answer = await api.owner.get(f"{note.place}?content=text")
+    assert answer.json()["document"] is None
+    assert answer.json()["text"] == "text"
+
+
+async def test_save_makes_a_head_and_answers_nothing_that_the_device_has(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", START)
+    device = await device_of(note)
+    device.insert(4, "1.5\n")
+    answer = await save(note, device)
+    document = answer.json()
+    assert (answer.status, document["outcome"], document["position"]) == (200, "merged", 2)
+    assert document["epoch"] == note.revision
+    assert b64decode(document["update"]) == b"\0\0"
+    assert b64decode(document["stateVector"]) == device.vector()
+    assert answer.header("etag") == f'"{document["revision"]["id"]}"'
+    assert await text_of(note) == "one\n1.5\ntwo\nthree\n"
+    assert api.announced[-1] == (api.workspace_id, 2)
+
+
+async def test_save_without_a_state_vector_is_answered_with_the_whole_document(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", START)
+    device = await device_of(note)
+    device.insert(0, "zero\n")
+    given = device.save()
+    del given["stateVector"]
+    answer = await api.owner.post(f"{note.place}/saves", given)
+    whole = {"epoch": answer.json()["epoch"], "state": answer.json()["update"]}
+    assert Device(whole, 9).text == "zero\n" + START
+
+
+async def test_devices_that_edited_at_once_converge(api: NotesApi) -> None:
+    note = await api.note("a.md", START)
+    first, second = await device_of(note, 7), await device_of(note, 8)
+    first.insert(0, "from the first\n")
+    second.delete(0, 4)
+    second.insert(len(second.text), "from the second 🦉\n")
+    assert (await save(note, first)).json()["outcome"] == "merged"
+    assert (await save(note, second)).json()["outcome"] == "merged"
+    # The first learns of the second by a save of nothing.
+    answer = await save(note, first)
+    assert answer.json()["outcome"] == "unchanged"
+    told = "from the first\ntwo\nthree\nfrom the second 🦉\n"
+    assert (first.text, second.text, await text_of(note)) == (told, told, told)
+
+
+async def test_save_that_was_sent_before_changes_nothing(api: NotesApi) -> None:
+    note = await api.note("a.md", START)
+    device = await device_of(note)
+    device.insert(0, "once ")
+    given = device.save()
+    for outcome in ("merged", "unchanged"):
+        answer = await api.owner.post(f"{note.place}/saves", given)
+        assert answer.json()["outcome"] == outcome
+        assert answer.json()["position"] == 2
+    assert await text_of(note) == "once " + START
+
+
+async def test_save_is_repeated_by_its_mutation(api: NotesApi) -> None:
+    note = await api.note("a.md", START)
+    device = await device_of(note)
+    device.insert(0, "once ")
+    given = device.save(mutationId=NOBODYS)
+    answers = [await api.owner.post(f"{note.place}/saves", given) for _ in range(2)]
+    assert [each.json()["outcome"] for each in answers] == ["merged", "merged"]
+    device.insert(0, "twice ")
+    again = device.save(mutationId=NOBODYS)
+    assert refusal(await api.owner.post(f"{note.place}/saves", again)) == (
+        409,
+        "mutation_reused",
+    )
+
+
+async def test_what_was_inserted_and_deleted_is_known_to_later_saves(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", START)
+    device = await device_of(note)
+    device.insert(0, "gone")
+    device.delete(0, 4)
+    answer = await save(note, device)
+    assert answer.json()["outcome"] == "merged"
+    assert answer.json()["revision"]["digest"] == (await note.read()).json()["head"]["digest"]
+    device.insert(0, "kept ")
+    assert (await save(note, device)).status == 200
+    assert await text_of(note) == "kept " + START
+
+
+async def test_text_write_reaches_the_devices_as_the_smallest_edits(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", START)
+    device = await device_of(note)
+    device.insert(len(START), "offline\n")
+    await note.update(text=START.replace("two", "2"))
+    assert (await save(note, device)).status == 200
+    assert device.text == "one\n2\nthree\noffline\n"
+    assert await text_of(note) == device.text
+
+
+async def test_deleted_note_comes_back_with_its_document(api: NotesApi) -> None:
+    note = await api.note("a.md", START)
+    device = await device_of(note)
+    device.insert(0, "zero\n")
+    await note.delete()
+    assert refusal(await save(note, device)) == (404, "not_found")
+    await note.restore()
+    assert (await save(note, device)).status == 200
+    assert await text_of(note) == "zero\n" + START
+
+
+async def test_earlier_revision_is_restored_into_the_same_document(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", START)
+    first = note.revision
+    device = await device_of(note)
+    await note.update(text="something else\n")
+    device.insert(0, "zero\n")
+    answer = await note.restore(revisionId=first)
+    assert answer.json()["outcome"] == "restored"
+    assert answer.json()["revision"]["origin"] == "restore"
+    assert (await save(note, device)).status == 200
+    assert await text_of(note) == "zero\n" + START
+    assert device.text == "zero\n" + START
+
+
+async def test_deleted_note_is_restored_as_it_once_was(api: NotesApi) -> None:
+    note = await api.note("a.md", START)
+    first = note.revision
+    await note.update(text="later")
+    await note.delete()
+    assert (await note.restore(revisionId=first, path="b.md")).json()["path"] == "b.md"
+    assert await text_of(note) == START
+
+
+async def test_restore_that_is_sent_again_has_its_first_answer_when_the_text_is_gone(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", START)
+    first, tag = note.revision, (await note.update(text="later")).header("etag") or ""
+    given = {"revisionId": first, "mutationId": NOBODYS}
+    place = f"{note.place}/restore"
+    answer = await api.owner.post(place, given, if_match=tag)
+    operation = {"op": "restore", "fileId": note.id, "ifMatch": tag.strip('"'), "revisionId": first}
+    note.tag = answer.header("etag") or ""
+    await note.delete()
+    await note.purge()
+    again = await api.owner.post(place, given, if_match=tag)
+    assert (again.status, again.json()["outcome"]) == (200, "restored")
+    pushed = await api.push(operation, mutation=NOBODYS)
+    assert (pushed.status, pushed.json()["changes"][0]["outcome"]) == (200, "restored")
+    other = await api.owner.post(place, {**given, "path": "b.md"}, if_match=tag)
+    assert refusal(other) == (409, "mutation_reused")
+    new = {**given, "mutationId": api.new_id()}
+    assert refusal(await api.owner.post(place, new, if_match=tag)) == (
+        410,
+        "file_purged",
+    )
+
+
+async def test_revision_of_another_file_is_not_restored(api: NotesApi) -> None:
+    note, other = await api.note("a.md"), await api.note("b.md", "secret")
+    answer = await note.restore(revisionId=other.revision)
+    assert refusal(answer) == (400, "invalid_request")
+    assert answer.json()["errors"][0]["pointer"] == "/revisionId"
+
+
+async def test_live_file_without_a_revision_is_not_restored(api: NotesApi) -> None:
+    note = await api.note("a.md")
+    answer = await note.restore()
+    assert refusal(answer) == (409, "file_live")
+    assert "name the revisionId" in answer.json()["detail"]
+
+
+async def test_changeset_saves_and_writes_together(api: NotesApi) -> None:
+    one, two = (
+        await api.note("one.md", START),
+        await api.note("two.md", START),
+    )
+    first = await device_of(one)
+    first.insert(0, "saved ")
+    given = first.save()
+    answer = await api.push(
+        {"op": "save", "fileId": one.id, "epoch": given["epoch"], "update": given["update"]},
+        {"op": "update", "fileId": two.id, "ifMatch": two.revision, "text": "written"},
+        {"op": "create", "fileId": NOBODYS, "path": "three.md", "text": ""},
+    )
+    outcomes = [each["outcome"] for each in answer.json()["changes"]]
+    assert outcomes == ["merged", "updated", "created"]
+    assert await text_of(one) == "saved " + START
+
+
+async def test_refused_changeset_leaves_every_document_as_it_was(
+    api: NotesApi,
+) -> None:
+    one, two = (
+        await api.note("one.md", START),
+        await api.note("two.md", START),
+    )
+    devices = [await device_of(each) for each in (one, two)]
+    for device in devices:
+        device.insert(0, "saved ")
+    given = [device.save() for device in devices]
+    answer = await api.push(
+        {"op": "save", "fileId": one.id, "epoch": given[0]["epoch"], "update": given[0]["update"]},
+        {"op": "save", "fileId": two.id, "epoch": NOBODYS, "update": given[1]["update"]},
+    )
+    assert refusal(answer) == (409, "epoch_mismatch")
+    assert answer.json()["fileIds"] == [two.id]
+    assert [await text_of(each) for each in (one, two)] == [START, START]
+    for note, device in zip((one, two), devices, strict=True):
+        assert (await save(note, device)).json()["outcome"] == "merged"
+        assert await text_of(note) == "saved " + START
+
+
+def encoded(doc: Doc[Text]) -> str:
+    return b64encode(doc.get_update()).decode()
+
+
+def other_root() -> str:
+    doc: Doc[Text] = Doc(client_id=9)
+    doc.get("title", type=Text).insert(0, "x")
+    return encoded(doc)
+
+
+def map_entries() -> str:
+    doc: Doc[Map[str]] = Doc(client_id=9)
+    doc.get("text", type=Map)["x"] = "y"
+    return b64encode(doc.get_update()).decode()
+
+
+def formats() -> str:
+    doc: Doc[Text] = Doc(client_id=9)
+    text = doc.get("text", type=Text)
+    text.insert(0, "x", {"bold": True})
+    return encoded(doc)
+
+
+def nul() -> str:
+    doc: Doc[Text] = Doc(client_id=9)
+    doc.get("text", type=Text).insert(0, "a\0b")
+    return encoded(doc)
+
+
+def later_half() -> str:
+    doc: Doc[Text] = Doc(client_id=9)
+    text = doc.get("text", type=Text)
+    text.insert(0, "x")
+    between = doc.get_state()
+    text.insert(1, "y")
+    return b64encode(doc.get_update(between)).decode()
+
+
+@pytest.mark.parametrize(
+    ("update", "refused"),
+    [
+        ("AQ==", (422, "document_malformed")),
+        ("", (422, "document_malformed")),
+        (b64encode(b"no update").decode(), (422, "document_malformed")),
+        (later_half(), (422, "document_dependency_missing")),
+        (other_root(), (422, "document_unsupported")),
+        (map_entries(), (422, "document_unsupported")),
+        (formats(), (422, "document_unsupported")),
+        (nul(), (422, "invalid_content")),
+        ("%%%", (400, "invalid_request")),
+    ],
+)
+async def test_update_that_can_not_be_accepted_leaves_the_note_as_it_was(
+    api: NotesApi, update: str, refused: tuple[int, str]
+) -> None:
+    note = await api.note("a.md", START)
+    device = await device_of(note)
+    given = {"epoch": note.revision, "update": update}
+    for _ in range(2):
+        answer = await api.owner.post(f"{note.place}/saves", given)
+        assert refusal(answer) == refused
+    assert (await note.read()).header("etag") == note.tag
+    device.insert(0, "still ")
+    assert (await save(note, device)).status == 200
+    assert await text_of(note) == "still " + START
+
+
+async def test_state_vector_that_is_none_is_refused_before_anything_is_done(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", START)
+    device = await device_of(note)
+    device.insert(0, "x")
+    given = {**device.save(), "stateVector": "/w=="}
+    answer = await api.owner.post(f"{note.place}/saves", given)
+    assert refusal(answer) == (422, "document_malformed")
+    assert await text_of(note) == START
+
+
+async def test_many_files_are_read_with_their_documents(api: NotesApi) -> None:
+    notes = [await api.note(f"{number}.md", START) for number in range(3)]
+    await notes[1].update(text="new")
+    given = {"fileIds": [each.id for each in notes], "content": "full"}
+    items = (await api.owner.post(f"{api.files}/read", given)).json()["items"]
+    assert [Device.of(each).text for each in items] == [START, "new", START]
+    assert items == [(await each.read()).json() for each in notes]
+
+
+async def test_documents_count_among_the_bytes_that_are_read(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = await api.note("a.md", "x" * 100)
+    await note.update(text="y" * 100)
+    monkeypatch.setattr(reading, "MOST_BYTES", 150)
+    given = {"fileIds": [note.id]}
+    assert (await api.owner.post(f"{api.files}/read", given)).status == 200
+    answer = await api.owner.post(f"{api.files}/read", {**given, "content": "full"})
+    assert refusal(answer) == (422, "too_many_files")
+
+
+async def test_image_has_no_document(api: NotesApi) -> None:
+    note = await api.note("a.md")
+    await api.execute(
+        "UPDATE files SET kind = 'attachment', path = 'attachments/a.png' WHERE file_id = $1",
+        note.id,
+    )
+    assert (await note.read()).json()["document"] is None
+
+
+async def test_purged_note_has_no_document_any_more(api: NotesApi) -> None:
+    note = await api.note("a.md", START)
+    device = await device_of(note)
+    device.insert(0, "x")
+    await save(note, device)
+    note.tag = (await note.read()).header("etag") or ""
+    await note.delete()
+    await note.purge()
+    assert refusal(await save(note, device)) == (410, "file_purged")
+
+
+async def test_revisions_tell_by_which_way_they_came(api: NotesApi) -> None:
+    note = await api.note("a.md")
+    revisions: list[Json] = (await api.owner.get(f"{note.place}/revisions")).json()["items"]
+    assert [each["origin"] for each in revisions] == ["device"]

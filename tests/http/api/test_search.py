@@ -1,0 +1,180 @@
+"""Search over HTTP: what is found, what is shown of it, and whose it is."""
+
+import pytest
+
+from octavo.http.api.access import Access
+from octavo.http.api.search import SearchOperations
+from octavo.http.api.store_problems import store_failure
+from octavo.http.contract.application import Application
+from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.operation import Security
+from octavo.store import StoreFull
+from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, refusal
+
+READ = {200, 400, 401, 403, 404, 423, 500, 503}
+
+
+@pytest.fixture
+def application(api: NotesApi) -> Application:
+    return Application(
+        [SearchOperations(api.store, Access(api.store))],
+        failure_problem=store_failure,
+        new_id=lambda: "made-here",
+        log_request=lambda _: None,
+        authenticators={Security.SESSION_OR_KEY: api.authenticator},
+        strict=True,
+    )
+
+
+@pytest.fixture
+def reader(application: Application) -> Client:
+    return Client(application, "reader")
+
+
+async def paths(client: Client, target: str) -> list[str]:
+    answer = await client.get(target)
+    assert answer.status == 200, answer.body
+    return [each["path"] for each in answer.json()["items"]]
+
+
+async def test_note_is_found_with_its_title_and_snippets(api: NotesApi, reader: Client) -> None:
+    note = await api.note("sea/notes.md", "# The tide\n\nIt comes **twice** a day.")
+    answer = await reader.get(f"{api.place}/search?q=twice+tide")
+    document = answer.json()
+    score = document["items"][0].pop("score")
+    assert score > 0
+    assert (answer.status, document) == (
+        200,
+        {
+            "items": [
+                {
+                    "workspaceId": api.workspace_id,
+                    "fileId": note.id,
+                    "path": "sea/notes.md",
+                    "title": "The tide",
+                    "revisionId": note.revision,
+                    "snippets": [
+                        {
+                            "text": "# The tide It comes **twice** a day.",
+                            "marks": [{"start": 6, "end": 10}, {"start": 22, "end": 27}],
+                        }
+                    ],
+                }
+            ],
+            "more": False,
+            "complete": True,
+        },
+    )
+
+
+async def test_each_change_is_found_at_once(api: NotesApi, reader: Client) -> None:
+    search = f"{api.place}/search?q="
+    note = await api.note("a.md", "red")
+    assert await paths(reader, f"{search}red") == ["a.md"]
+    await note.update(text="blue", path="b.md")
+    assert await paths(reader, f"{search}red") == []
+    assert await paths(reader, f"{search}blue") == ["b.md"]
+    await note.delete()
+    assert await paths(reader, f"{search}blue") == []
+    await note.restore()
+    assert await paths(reader, f"{search}blue") == ["b.md"]
+    await note.delete()
+    await note.purge()
+    assert await paths(reader, f"{search}blue") == []
+
+
+async def test_folder_and_limit_narrow_what_is_found(api: NotesApi, reader: Client) -> None:
+    for path in ("x/a.md", "x/y/b.md", "z/c.md"):
+        await api.note(path, "tide")
+    assert len(await paths(reader, f"{api.place}/search?q=tide")) == 3
+    assert sorted(await paths(reader, f"{api.place}/search?q=tide&path=x/")) == [
+        "x/a.md",
+        "x/y/b.md",
+    ]
+    answer = await reader.get(f"{api.place}/search?q=tide&limit=2")
+    assert (len(answer.json()["items"]), answer.json()["more"]) == (2, True)
+
+
+async def test_snippet_holds_the_text_of_the_note_as_it_is(api: NotesApi, reader: Client) -> None:
+    await api.note("a.md", "<script>alert('tide')</script> 🦉 tide")
+    [item] = (await reader.get(f"{api.place}/search?q=tide")).json()["items"]
+    [snippet] = item["snippets"]
+    assert snippet["text"] == "<script>alert('tide')</script> 🦉 tide"
+    marked = [snippet["text"][each["start"] : each["end"]] for each in snippet["marks"]]
+    assert marked == ["tide", "tide"]
+
+
+async def test_all_workspaces_of_the_account_are_searched_and_no_other(
+    api: NotesApi, application: Application
+) -> None:
+    made = await api.client("stranger").post("/api/workspaces", {"name": "Theirs"})
+    theirs = made.json()["id"]
+    await api.note("ours.md", "tide")
+    file: Json = {"path": "theirs.md", "text": "tide"}
+    await api.client("stranger").post(f"/api/workspaces/{theirs}/files", file)
+    owner, stranger = Client(application, "owner"), Client(application, "stranger")
+    assert await paths(owner, "/api/search?q=tide") == ["ours.md"]
+    assert await paths(stranger, "/api/search?q=tide") == ["theirs.md"]
+    await api.execute(
+        "INSERT INTO members (workspace_id, account_id, role) VALUES ($1, 'owner', 'reader')",
+        theirs,
+    )
+    assert sorted(await paths(owner, "/api/search?q=tide")) == ["ours.md", "theirs.md"]
+    assert await paths(owner, f"/api/search?q=tide&workspaceId={theirs}") == ["theirs.md"]
+    assert await paths(owner, "/api/search?q=tide&path=x") == []
+    for workspace_id in (api.workspace_id, NOBODYS):
+        answer = await stranger.get(f"/api/search?q=tide&workspaceId={workspace_id}")
+        assert refusal(answer) == (404, "not_found")
+    answer = await stranger.get(f"{api.place}/search?q=tide")
+    assert refusal(answer) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("", "/query/q"),
+        ("q=", "/query/q"),
+        ("q=%22%20-%22", "/query/q"),
+        (f"q={'x' * 501}", "/query/q"),
+        (f"q={'+'.join(map(str, range(17)))}", "/query/q"),
+        ("q=x&limit=0", "/query/limit"),
+        ("q=x&limit=101", "/query/limit"),
+        ("q=x&path=%00", "/query/path"),
+        ("q=x&order=new", "/query/order"),
+    ],
+)
+async def test_question_that_can_not_be_answered_is_refused(
+    api: NotesApi, reader: Client, query: str, place: str
+) -> None:
+    for target in (f"{api.place}/search", "/api/search"):
+        answer = await reader.get(f"{target}?{query}")
+        assert refusal(answer) == (400, "invalid_request")
+        assert [each["pointer"] for each in answer.json()["errors"]] == [place]
+
+
+async def test_search_goes_on_with_what_it_has_where_nothing_can_be_written(
+    api: NotesApi, reader: Client
+) -> None:
+    search = f"{api.place}/search?q=tide"
+    await api.note("a.md", "tide")
+    assert await paths(reader, search) == ["a.md"]
+    await api.note("b.md", "tide")
+    api.store.fail = StoreFull("no room")
+    answer = (await reader.get(search)).json()
+    assert ([each["path"] for each in answer["items"]], answer["complete"]) == (["a.md"], False)
+    answer = (await reader.get(search)).json()
+    assert (len(answer["items"]), answer["complete"]) == (2, True)
+
+
+async def test_nothing_at_all_is_found_where_there_are_no_workspaces(
+    application: Application,
+) -> None:
+    assert await paths(Client(application, "stranger"), "/api/search?q=tide") == []
+
+
+def test_operations_are_declared_as_they_are_specified() -> None:
+    for found in contract_of((SearchOperations,)):
+        possible = found.statuses | {each.status for each in possible_problems(found)}
+        assert found.method == "GET"
+        assert possible == READ

@@ -1,0 +1,162 @@
+"""What is answered while the store fails, or a workspace is too busy, and what came of it."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import pytest
+import trio
+
+from octavo.actors.core import ActorCrashed, ActorQuarantined, ActorStopped, MailboxFull
+from octavo.http.api.file_problems import refusals_as_problems
+from octavo.http.contract.problems import Problem
+from octavo.store import StoreError, StoreFull, StoreUnavailable
+from tests.fakes.asgi_client import Answer
+from tests.fakes.notes_api import Json, NotesApi, refusal
+
+MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
+NEW = MappingProxyType({"path": "a.md", "text": "one", "mutationId": MUTATION})
+
+
+async def create(api: NotesApi) -> Answer:
+    return await api.owner.post(api.files, dict(NEW))
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["before it was kept", "after it was kept"])
+async def test_change_whose_fate_is_unknown_has_one_effect_when_it_is_sent_again(
+    api: NotesApi, kept: bool
+) -> None:
+    api.store.fail = StoreUnavailable("gone", outcome_unknown=True)
+    api.store.keep = kept
+    failed = await create(api)
+    assert refusal(failed) == (503, "storage_unavailable")
+    assert failed.header("retry-after") == "1"
+    assert "may have been done" in failed.json()["detail"]
+    receipt = await api.owner.get(f"{api.place}/receipts/{MUTATION}")
+    assert receipt.status == (200 if kept else 404)
+    again = await create(api)
+    assert (again.status, again.json()["position"]) == (201, 1)
+    assert [each["path"] for each in await api.owner.pages(api.files, 5)] == ["a.md"]
+
+
+async def test_change_that_was_not_kept_is_told_so(api: NotesApi) -> None:
+    api.store.fail = StoreUnavailable("busy")
+    failed = await create(api)
+    assert refusal(failed) == (503, "storage_unavailable")
+    assert "may have been" not in failed.json()["detail"]
+    assert (await create(api)).status == 201
+
+
+async def test_change_that_finds_no_room_is_told_so_and_what_is_kept_is_read(
+    api: NotesApi,
+) -> None:
+    note = await api.note("b.md")
+    api.store.fail = StoreFull("full")
+    failed = await create(api)
+    assert refusal(failed) == (507, "storage_full")
+    assert failed.header("retry-after") == "30"
+    assert (await note.read()).status == 200
+
+
+async def test_head_is_read_anew_behind_a_failure(api: NotesApi) -> None:
+    note = await api.note("a.md", "one")
+    api.store.fail, api.store.keep = (
+        StoreUnavailable("gone", outcome_unknown=True),
+        True,
+    )
+    await note.update(text="two")
+    assert refusal(await note.update(text="three")) == (412, "head_moved")
+    assert (await note.read(if_none_match=note.tag)).json()["text"] == "two"
+
+
+@pytest.mark.parametrize(
+    ("method", "place", "document"),
+    [
+        ("GET", "", None),
+        ("GET", "{place}/files", None),
+        ("GET", "{place}/files/{id}", None),
+        ("GET", "{place}/feed", None),
+        ("GET", "{place}/snapshot", None),
+        ("POST", "{place}/files/read", {}),
+        ("POST", "{place}/files", dict(NEW)),
+        ("DELETE", "{place}", None),
+    ],
+)
+async def test_request_is_refused_for_now_while_the_store_is_away(
+    api: NotesApi, method: str, place: str, document: Json | None
+) -> None:
+    note = await api.note("b.md")
+    api.store.away = True
+    target = place.format(place=api.place, id=note.id) or "/api/workspaces"
+    answer = await api.owner.ask(method, target, document)
+    assert refusal(answer) == (503, "storage_unavailable")
+    assert answer.header("retry-after") == "1"
+    api.store.away = False
+    assert (await note.read()).status == 200
+
+
+async def test_requests_beyond_what_the_workspace_holds_are_refused_and_change_nothing(
+    api: NotesApi, autojump_clock: object
+) -> None:
+    @dataclass
+    class Held:
+        began: trio.Event
+        release: trio.Event
+
+        async def __call__(self) -> None:
+            self.began.set()
+            await self.release.wait()
+
+    await api.note("first.md")
+    held = Held(trio.Event(), trio.Event())
+    api.store.before_write = held
+    capacity = 1024
+    answers: list[Answer] = []
+
+    async def push(number: int) -> None:
+        document = {"path": f"{number}.md", "text": ""}
+        answers.append(await api.owner.post(api.files, document))
+        if len(answers) == 5:
+            held.release.set()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(push, 0)
+        await held.began.wait()
+        for number in range(1, capacity + 6):
+            nursery.start_soon(push, number)
+    refused = [answer for answer in answers if answer.status != 201]
+    assert [refusal(answer) for answer in refused] == [(503, "workspace_busy")] * 5
+    assert {answer.header("retry-after") for answer in refused} == {"1"}
+    assert len(await api.owner.pages(api.files, 500)) == capacity + 2
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "retry_after"),
+    [
+        (MailboxFull("full"), "workspace_busy", b"1"),
+        (ActorStopped("stopped"), "workspace_busy", b"1"),
+        (ActorQuarantined("rests", 2.4), "workspace_busy", b"3"),
+    ],
+)
+def test_workspace_that_did_not_take_a_request_is_busy(
+    error: Exception, code: str, retry_after: bytes
+) -> None:
+    with pytest.raises(Problem) as raised, refusals_as_problems():
+        raise error
+    assert raised.value.code == code
+    assert raised.value.headers == ((b"retry-after", retry_after),)
+
+
+async def test_mistake_in_a_workspace_is_an_internal_error_and_the_workspace_goes_on(
+    api: NotesApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail() -> None:
+        raise StoreError("a mistake in a script")
+
+    api.store.before_write = fail
+    answer = await create(api)
+    assert refusal(answer) == (500, "internal_error")
+    assert any(
+        record.exc_info and isinstance(record.exc_info[1], ActorCrashed)
+        for record in caplog.records
+    )
+    assert (await create(api)).status == 201

@@ -1,0 +1,399 @@
+"""Keeping devices in step: the feed, and snapshots that are exact while others write."""
+
+import json
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.http.api import sync
+from octavo.store import Transaction
+from tests.fakes.asgi_client import Answer
+from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, opened, refusal
+
+START = "2027-01-15T08:00:00.000Z"
+Live = dict[str, tuple[str, str]]
+
+
+async def feed(api: NotesApi, query: str = "") -> Json:
+    answer = await api.owner.get(f"{api.place}/feed{query}")
+    assert answer.status == 200, answer.body
+    page: Json = answer.json()
+    return page
+
+
+async def pull(api: NotesApi, after: int, limit: int) -> tuple[list[Json], int]:
+    """Every entry behind a position, page by page, and the position that they lead to."""
+    entries: list[Json] = []
+    while True:
+        page = await feed(api, f"?after={after}&limit={limit}&include=text")
+        entries += page["entries"]
+        after = page["next"]
+        if not page["more"]:
+            assert after == page["position"]
+            return entries, after
+
+
+def lines(answer: Answer) -> tuple[list[Json], Json]:
+    """The files of a snapshot, and its last line."""
+    assert answer.status == 200
+    assert answer.header("content-type") == "application/x-ndjson"
+    assert answer.body.endswith(b"\n")
+    *files, end = map(json.loads, answer.body.splitlines())
+    assert end["files"] == len(files)
+    return files, end
+
+
+def applied(live: Live, entries: list[Json]) -> Live:
+    """What a device holds that had ``live`` and takes the entries in."""
+    live = dict(live)
+    for entry in entries:
+        live.pop(entry["fileId"], None)
+        if entry["state"] == "live":
+            live[entry["fileId"]] = (entry["path"], entry["text"])
+    return live
+
+
+async def live_state(api: NotesApi) -> Live:
+    listed = await api.owner.pages(api.files, 500)
+    ids = [each["id"] for each in listed]
+    read = await api.owner.post(f"{api.files}/read", {"fileIds": ids})
+    return {each["id"]: (each["path"], each["text"]) for each in read.json()["items"]}
+
+
+async def test_versions_of_the_protocol_are_told_to_anybody(api: NotesApi) -> None:
+    answer = await api.client("stranger").get("/api/sync/protocol")
+    assert (answer.status, answer.json()) == (200, {"versions": [1]})
+
+
+async def test_feed_of_an_empty_workspace_has_nothing(api: NotesApi) -> None:
+    assert await feed(api) == {"entries": [], "next": 0, "position": 0, "more": False}
+
+
+async def test_file_stands_in_the_feed_once_where_it_changed_last(
+    api: NotesApi,
+) -> None:
+    one, two = await api.note("a.md", "1"), await api.note("b.md", "2")
+    edited = await one.update(text="one", mutationId=NOBODYS)
+    page = await feed(api)
+    assert [(each["fileId"], each["position"]) for each in page["entries"]] == [
+        (two.id, 2),
+        (one.id, 3),
+    ]
+    assert page["entries"][1] == {
+        "position": 3,
+        "fileId": one.id,
+        "path": "a.md",
+        "kind": "note",
+        "state": "live",
+        "revisionId": one.revision,
+        "digest": edited.json()["revision"]["digest"],
+        "size": 3,
+        "mutationId": NOBODYS,
+        "changedAt": START,
+    }
+    assert (page["next"], page["position"], page["more"]) == (3, 3, False)
+
+
+async def test_feed_with_texts_has_those_of_live_files(api: NotesApi) -> None:
+    one, two, three = [await api.note(f"{name}.md", name) for name in ("a", "b", "c")]
+    await two.delete()
+    await three.delete()
+    await three.purge()
+    entries = (await feed(api, "?include=text"))["entries"]
+    assert [(each["fileId"], each["state"], each["text"], each["path"]) for each in entries] == [
+        (one.id, "live", "a", "a.md"),
+        (two.id, "deleted", None, "b.md"),
+        (three.id, "purged", None, None),
+    ]
+
+
+async def test_page_of_the_feed_never_tears_a_position(api: NotesApi) -> None:
+    def creates(count: int) -> list[Json]:
+        return [
+            {
+                "op": "create",
+                "fileId": api.new_id(),
+                "path": f"{api.new_id()}.md",
+                "text": "",
+            }
+            for _ in range(count)
+        ]
+
+    for count in (1, 2, 3, 5):
+        await api.push(*creates(count))
+    sizes = []
+    after = 0
+    for _ in range(4):
+        page = await feed(api, f"?after={after}&limit=3")
+        sizes.append([each["position"] for each in page["entries"]])
+        after = page["next"]
+        if not page["more"]:
+            break
+    assert sizes == [[1, 2, 2], [3, 3, 3], [4] * 5]
+
+
+async def test_pages_of_texts_end_when_there_is_much_and_others_do_not(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "MOST_BYTES", 100)
+    for number in range(4):
+        await api.note(f"{number}.md", "x" * 40)
+    page = await feed(api, "?include=text")
+    assert (len(page["entries"]), page["next"], page["more"]) == (2, 2, True)
+    rest, _ = await pull(api, page["next"], 500)
+    assert len(rest) == 2
+    await api.note("long.md", "x" * 1000)
+    assert len((await pull(api, 4, 1))[0]) == 1
+    assert len((await feed(api))["entries"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("after=4", "/query/after"),
+        ("after=9007199254740991", "/query/after"),
+        ("after=9007199254740992", "/query/after"),
+        ("after=99999999999999999999999", "/query/after"),
+        ("after=-1", "/query/after"),
+        ("after=x", "/query/after"),
+        ("limit=0", "/query/limit"),
+        ("limit=501", "/query/limit"),
+        ("limit=1_0", "/query/limit"),
+        ("limit=%2B1", "/query/limit"),
+        ("limit=%201", "/query/limit"),
+        ("limit=1.0", "/query/limit"),
+        ("limit=" + "1" * 5000, "/query/limit"),
+        ("limit=%D9%A1", "/query/limit"),
+        ("include=html", "/query/include"),
+    ],
+)
+async def test_place_in_the_feed_that_is_none_is_refused(
+    api: NotesApi, query: str, pointer: str
+) -> None:
+    for number in range(3):
+        await api.note(f"{number}.md")
+    answer = await api.owner.get(f"{api.place}/feed?{query}")
+    assert refusal(answer) == (400, "invalid_request")
+    assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
+
+
+@pytest.mark.parametrize("place", ["feed", "snapshot"])
+async def test_protocol_that_is_not_served_is_refused(api: NotesApi, place: str) -> None:
+    answer = await api.owner.get(f"{api.place}/{place}", sync_protocol="2")
+    assert refusal(answer) == (400, "unsupported_protocol")
+    assert (await api.owner.get(f"{api.place}/{place}", sync_protocol="1")).status == 200
+
+
+async def test_cursor_of_any_age_leads_to_what_is_there(api: NotesApi) -> None:
+    notes = [await api.note(f"{number}.md", str(number)) for number in range(4)]
+    for note in notes[:2]:
+        await note.update(text="new")
+    await notes[2].delete()
+    now = await live_state(api)
+    old: Live = {note.id: (f"{at}.md", str(at)) for at, note in enumerate(notes)}
+    for position in range(8):
+        held = dict(list(old.items())[:position]) if position < 4 else old
+        for limit in (1, 2, 500):
+            entries, end = await pull(api, min(position, 4), limit)
+            assert applied(held, entries) == now
+            assert end == 7
+
+
+async def test_snapshot_has_every_live_file_with_its_text(api: NotesApi) -> None:
+    one, two, three = [await api.note(f"{name}.md", name) for name in ("a", "b", "c")]
+    await two.delete()
+    await three.update(text="new", path="d.md")
+    files, end = lines(await api.owner.get(f"{api.place}/snapshot"))
+    assert end == {"position": 5, "files": 2}
+    assert [(each["fileId"], each["path"], each["text"], each["position"]) for each in files] == [
+        (one.id, "a.md", "a", 1),
+        (three.id, "d.md", "new", 5),
+    ]
+    by_feed = {each["fileId"]: each for each in (await feed(api, "?include=text"))["entries"]}
+    assert files == [by_feed[one.id], by_feed[three.id]]
+
+
+async def test_snapshot_of_an_empty_workspace_is_its_end(api: NotesApi) -> None:
+    files, end = lines(await api.owner.get(f"{api.place}/snapshot"))
+    assert (files, end) == ([], {"position": 0, "files": 0})
+
+
+async def snapshot(api: NotesApi, meanwhile: list[Callable[[], Awaitable[object]]]) -> Answer:
+    """Read a snapshot, two files a step, with one of ``meanwhile`` before each step."""
+
+    async def act() -> None:
+        if meanwhile:
+            await meanwhile.pop(0)()
+        api.store.before_read = act
+
+    async def wait_for_the_position() -> None:
+        api.store.before_read = act
+
+    async def wait_for_the_role() -> None:
+        api.store.before_read = wait_for_the_position
+
+    api.store.before_read = wait_for_the_role
+    try:
+        return await api.owner.get(f"{api.place}/snapshot")
+    finally:
+        api.store.before_read = None
+
+
+async def test_snapshot_is_exact_at_its_position_while_others_write(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_STEP", 2)
+    notes = [await api.note(f"{number}.md", str(number)) for number in range(8)]
+
+    async def edit() -> None:
+        await notes[7].update(text="late", path="late.md")
+        await api.note("new.md")
+
+    async def delete() -> None:
+        await notes[6].delete()
+
+    files, end = lines(await snapshot(api, [edit, delete]))
+    assert end["position"] == 8
+    assert [(each["path"], each["text"]) for each in files] == [
+        (f"{number}.md", str(number)) for number in range(8)
+    ]
+
+
+async def test_file_purged_during_a_snapshot_is_left_out_and_told_by_the_feed(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_STEP", 2)
+    notes = [await api.note(f"{number}.md", "secret") for number in range(6)]
+
+    async def purge() -> None:
+        await notes[5].delete()
+        await notes[5].purge()
+
+    files, end = lines(await snapshot(api, [purge]))
+    assert [each["fileId"] for each in files] == [note.id for note in notes[:5]]
+    entries, _ = await pull(api, end["position"], 10)
+    assert [(each["fileId"], each["state"]) for each in entries] == [(notes[5].id, "purged")]
+
+
+async def test_snapshot_step_is_bounded_by_what_the_files_were(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "MOST_BYTES", 100)
+    notes = [await api.note(f"{number}.md", "x" * 90) for number in range(4)]
+
+    async def shorten() -> None:
+        for note in notes:
+            await note.update(text="")
+
+    before = api.store.calls
+    files, _ = lines(await snapshot(api, [shorten]))
+    assert [len(each["text"]) for each in files] == [90] * 4
+    # Each reads the document of its note, and is kept.
+    of_updates = 2 * len(notes)
+    # The role, the position, and for each file a step and the role again.
+    assert api.store.calls - before - of_updates == 2 + 2 * len(notes)
+
+
+async def test_snapshot_of_a_workspace_that_is_deleted_meanwhile_has_no_end(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_STEP", 2)
+    for number in range(6):
+        await api.note(f"{number}.md")
+
+    async def nothing() -> None:
+        pass
+
+    async def delete() -> None:
+        await api.owner.delete(api.place)
+
+    answer = await snapshot(api, [nothing, delete])
+    told = [json.loads(line) for line in answer.body.splitlines()]
+    assert len(told) < 6
+    assert not any("files" in each for each in told)
+
+
+async def test_snapshot_ends_for_whoever_is_a_member_no_more(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_STEP", 2)
+    for number in range(6):
+        await api.note(f"{number}.md")
+
+    async def nothing() -> None:
+        pass
+
+    async def remove() -> None:
+        async def script(transaction: Transaction) -> int:
+            return await transaction.execute("DELETE FROM members")
+
+        await api.store.write(script)
+
+    answer = await snapshot(api, [nothing, remove])
+    told = [json.loads(line) for line in answer.body.splitlines()]
+    assert len(told) < 6
+    assert not any("files" in each for each in told)
+
+
+CHANGES = st.lists(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["create", "edit", "move", "delete", "restore", "purge"]),
+            st.integers(0, 5),
+        ),
+        max_size=4,
+    ),
+    max_size=6,
+)
+
+
+class Writer:
+    """Changes files as it is told; what is refused is no change."""
+
+    def __init__(self, api: NotesApi) -> None:
+        self.api = api
+        self.notes: list[Note] = []
+        self.count = 0
+
+    async def change(self, kind: str, which: int) -> None:
+        self.count += 1
+        if kind == "create" or not self.notes:
+            self.notes.append(await self.api.note(f"{self.count}.md", str(self.count)))
+            return
+        note = self.notes[which % len(self.notes)]
+        if kind == "edit":
+            await note.update(text=f"edit {self.count}")
+        elif kind == "move":
+            await note.update(path=f"moved/{self.count}.md")
+        elif kind == "delete":
+            await note.delete()
+        elif kind == "restore":
+            await note.restore()
+        else:
+            await note.purge()
+
+    def changing(self, changes: list[tuple[str, int]]) -> Callable[[], Awaitable[object]]:
+        async def change() -> None:
+            for kind, which in changes:
+                await self.change(kind, which)
+
+        return change
+
+
+@settings(max_examples=40)
+@given(before=CHANGES, during=CHANGES, limit=st.integers(1, 4))
+async def test_snapshot_and_the_feed_behind_it_lead_to_the_live_state(
+    before: list[list[tuple[str, int]]], during: list[list[tuple[str, int]]], limit: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sync, "_STEP", 2)
+        async with opened() as api:
+            writer = Writer(api)
+            for changes in before:
+                await writer.changing(changes)()
+            files, end = lines(await snapshot(api, list(map(writer.changing, during))))
+            assert end["position"] <= len(api.announced)
+            entries, _ = await pull(api, end["position"], limit)
+            assert applied(applied({}, files), entries) == await live_state(api)

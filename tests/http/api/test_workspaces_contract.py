@@ -1,0 +1,68 @@
+"""What the contract says of the operations on workspaces and files."""
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.files import FileOperations
+from octavo.http.api.notices import NoticeOperations
+from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.sync import SyncOperations
+from octavo.http.api.workspaces import WorkspaceOperations
+from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.openapi import document
+
+GROUPS = (
+    WorkspaceOperations,
+    FileOperations,
+    ChangesetOperations,
+    ReadingOperations,
+    SyncOperations,
+    NoticeOperations,
+)
+OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
+WORKSPACE = "/api/workspaces/{workspaceId}"
+FILE = f"{WORKSPACE}/files/{{fileId}}"
+BODY = {408, 413, 415}
+READ = {200, 400, 401, 403, 404, 423, 500, 503}
+CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "statuses"),
+    [
+        ("listWorkspaces", "GET /api/workspaces", READ - {404, 423}),
+        ("createWorkspace", "POST /api/workspaces", (READ - {200, 404}) | BODY | {201, 507}),
+        ("updateWorkspace", f"PUT {WORKSPACE}", READ | BODY | {507}),
+        ("deleteWorkspace", f"DELETE {WORKSPACE}", (READ - {423}) | {507}),
+        ("getFile", f"GET {FILE}", READ | {304, 410}),
+        ("updateFile", f"PUT {FILE}", CHANGED | BODY | {200, 428}),
+        ("createFile", f"POST {WORKSPACE}/files", (CHANGED - {412}) | BODY | {201}),
+        ("deleteFile", f"DELETE {FILE}", (CHANGED - {409, 422}) | {200, 428}),
+        ("restoreFile", f"POST {FILE}/restore", CHANGED | BODY | {200, 428}),
+        ("purgeFile", f"POST {FILE}/purge", (CHANGED - {412, 422}) | BODY | {200}),
+        ("pushChangeset", f"POST {WORKSPACE}/changesets", CHANGED | BODY | {200}),
+        ("getReceipt", f"GET {WORKSPACE}/receipts/{{mutationId}}", READ),
+        ("listFiles", f"GET {WORKSPACE}/files", READ),
+        ("listRevisions", f"GET {FILE}/revisions", READ),
+        ("getRevision", f"GET {FILE}/revisions/{{revisionId}}", READ | {410}),
+        ("readFiles", f"POST {WORKSPACE}/files/read", READ | BODY | {422, 507}),
+        ("getSyncProtocol", "GET /api/sync/protocol", {200, 400, 500, 503}),
+        ("getFeed", f"GET {WORKSPACE}/feed", READ),
+        ("getSnapshot", f"GET {WORKSPACE}/snapshot", READ),
+        ("openSyncNotices", "GET /api/sync/notices", {101, 400, 401, 403, 500, 503}),
+    ],
+)
+def test_operation_is_declared_as_it_is_specified(
+    name: str, place: str, statuses: set[int]
+) -> None:
+    found = OPERATIONS[name]
+    possible = found.statuses | {each.status for each in possible_problems(found)}
+    assert f"{found.method} {found.path}" == place
+    assert possible == statuses
+
+
+def test_document_of_the_operations_is_valid() -> None:
+    described = document(GROUPS, title="Octavo", version="1")
+    OpenAPIV31SpecValidator(described).validate()

@@ -1,0 +1,213 @@
+"""How problems, failures and what nobody declared are answered, and how they are logged."""
+
+import logging
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+from octavo.http.contract.application import Application
+from octavo.http.contract.bodies import ClientLeft
+from octavo.http.contract.call import Call
+from octavo.http.contract.declared_answers import UndeclaredAnswer
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import NotFound
+from octavo.http.contract.reply import Reply, Stream
+from tests.fakes.asgi_client import ask, ask_json
+from tests.fakes.example_contract import (
+    KNOWN,
+    NoteMade,
+    Shelf,
+    ShelfOperations,
+    Shut,
+    shelf_application,
+)
+
+SHELF = f"/api/shelves/{KNOWN}"
+PAGE = f"{SHELF}/pages/one"
+READER = (b"x-reader", b"ann")
+IF_MATCH = (b"if-match", b'"1"')
+
+
+def act(result: Callable[[Call], object], *, strict: bool = True) -> Application:
+    return shelf_application(ShelfOperations(acted=result), strict=strict)
+
+
+def raising(error: BaseException) -> Callable[[Call], object]:
+    def act(_: Call) -> object:
+        raise error
+
+    return act
+
+
+def a_shelf(_: Call) -> Shelf:
+    return Shelf(shelf_id=KNOWN, note_count=1)
+
+
+@pytest.mark.parametrize(
+    "error", [Shut("Come back."), ExceptionGroup("nursery", [Shut("Come back.")])], ids=repr
+)
+async def test_problem_raised_is_answered(error: Exception) -> None:
+    answer = await ask(act(raising(error)), "POST", "/api/act")
+    assert (answer.status, answer.code) == (409, "shut")
+    assert answer.json()["detail"] == "Come back."
+
+
+@pytest.mark.parametrize("error", [ClientLeft(), ExceptionGroup("n", [ClientLeft()])], ids=repr)
+async def test_client_that_left_a_handler_gets_no_answer(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = await ask(act(raising(error)), "POST", "/api/act")
+    assert (answer.status, caplog.records) == (0, [])
+
+
+def refused_by_pydantic(_: Call) -> object:
+    return Shelf.model_validate({})
+
+
+@pytest.mark.parametrize(
+    "act_", [raising(RuntimeError("secret")), refused_by_pydantic], ids=["error", "validation"]
+)
+async def test_failure_of_a_handler_is_logged_once_and_tells_nothing(
+    act_: Callable[[Call], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = await ask(act(act_), "POST", "/api/act")
+    assert (answer.status, answer.code) == (500, "internal_error")
+    assert "secret" not in answer.body.decode()
+    assert [record.getMessage() for record in caplog.records] == ["request made-here failed"]
+    assert caplog.records[0].exc_info is not None
+
+
+UNDECLARED = [
+    (raising(NotFound()), "act .* the problem 404 not_found", 404),
+    (lambda _: Reply(a_shelf(_), status=203), "the status 203", 203),
+    (lambda _: Reply(a_shelf(_), ((b"x-other", b"1"),)), "the header x-other", 200),
+]
+# What can't go out as it is declared: no model at all, one of another kind, one that was never
+# checked; headers that are no bytes.
+WRONG = [
+    (lambda _: NoteMade(text="x", by="y"), "declares Shelf, and answered a NoteMade"),
+    (lambda _: None, "declares Shelf, and answered a NoneType"),
+    (lambda _: {"shelfId": str(KNOWN), "noteCount": 1}, "declares Shelf, and answered a dict"),
+    (lambda _: Reply(None), "declares Shelf, and answered a NoneType"),
+    (lambda _: Reply(a_shelf(_), (("x-known", "1"),)), "names and values are bytes"),  # type: ignore[arg-type]
+    (lambda _: Reply(a_shelf(_), ((b"x-known", "1"),)), "names and values are bytes"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("result", "what", "_"), UNDECLARED, ids=[row[1] for row in UNDECLARED])
+async def test_undeclared_answer_fails_a_test(
+    result: Callable[[Call], object], what: str, _: int
+) -> None:
+    with pytest.raises(UndeclaredAnswer, match=what):
+        await ask(act(result), "POST", "/api/act")
+
+
+@pytest.mark.parametrize(("result", "what", "status"), UNDECLARED, ids=[r[1] for r in UNDECLARED])
+async def test_undeclared_answer_in_production_is_given_and_logged_once(
+    result: Callable[[Call], object],
+    what: str,
+    status: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    application = act(result, strict=False)
+    for _ in range(2):
+        assert (await ask(application, "POST", "/api/act")).status == status
+    [record] = caplog.records
+    assert record.levelno == logging.ERROR
+
+
+@pytest.mark.parametrize(("result", "what"), WRONG)
+async def test_answer_that_is_not_as_declared_fails_a_test(
+    result: Callable[[Call], object], what: str
+) -> None:
+    with pytest.raises(UndeclaredAnswer, match=what):
+        await ask(act(result), "POST", "/api/act")
+
+
+class Streams:
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    @operation(
+        id="stream",
+        method="GET",
+        path="/api/stream",
+        tag="things",
+        summary="Answer bytes that come",
+        security=Security.NONE,
+        media_types=("text/plain",),
+    )
+    async def stream(self, call: Call) -> Stream:
+        return cast(Stream, self.answer)
+
+
+@pytest.mark.parametrize("answered", [None, Reply(None), "text", b"bytes"], ids=repr)
+async def test_stream_that_is_none_fails_a_test(answered: object) -> None:
+    application = Application(
+        [Streams(answered)], new_id=lambda: "an-id", log_request=lambda _: None, strict=True
+    )
+    with pytest.raises(UndeclaredAnswer, match="declares a Stream, and answered"):
+        await ask(application, "GET", "/api/stream")
+
+
+@pytest.mark.parametrize(("result", "what"), WRONG)
+async def test_answer_that_is_not_as_declared_is_a_failure_in_production_logged_once(
+    result: Callable[[Call], object], what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = await ask(act(result, strict=False), "POST", "/api/act")
+    assert (answer.status, answer.code) == (500, "internal_error")
+    [record] = caplog.records
+    assert record.getMessage() == "request made-here failed"
+    assert record.exc_info is not None
+    assert what in str(record.exc_info[1])
+
+
+class Loose:
+    """Operations whose answers are no plain models, and whose handlers answer ``result``."""
+
+    def __init__(self, result: object) -> None:
+        self.result = result
+
+    @operation(
+        id="list", method="GET", path="/api/list", tag="t", summary="s", security=Security.NONE
+    )
+    async def list_shelves(self, call: Call) -> tuple[Shelf, ...]:
+        return self.result  # type: ignore[return-value]
+
+    @operation(
+        id="find", method="GET", path="/api/find", tag="t", summary="s", security=Security.NONE
+    )
+    async def find(self, call: Call) -> Shelf | None:
+        return self.result  # type: ignore[return-value]
+
+    @operation(
+        id="none", method="GET", path="/api/none", tag="t", summary="s", security=Security.NONE
+    )
+    async def none(self, call: Call) -> None:
+        return self.result  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("target", "result"),
+    [
+        ("/api/list", None),
+        ("/api/list", ({"shelfId": str(KNOWN), "noteCount": 1},)),
+        ("/api/find", {"shelfId": str(KNOWN), "noteCount": 1}),
+        ("/api/none", {"x": 1}),
+    ],
+)
+async def test_answer_that_is_no_plain_model_is_held_to_its_declaration_too(
+    target: str, result: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    application = Application([Loose(result)], new_id=lambda: "made", log_request=lambda _: None)
+    answer = await ask(application, "GET", target)
+    assert (answer.status, answer.code) == (500, "internal_error")
+    assert len(caplog.records) == 1
+
+
+async def test_problem_that_the_declaration_implies_needs_no_declaring() -> None:
+    answer = await ask_json(
+        shelf_application(), "PUT", PAGE, {"text": "x" * 101}, [READER, IF_MATCH]
+    )
+    assert (answer.status, answer.code) == (413, "body_too_large")

@@ -1,0 +1,291 @@
+"""The memory that requests and answers take, on their way through the application."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import pytest
+import trio
+import trio.testing
+
+from octavo.http.contract.application import Application
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.reply import Stream
+from octavo.http.server.asgi import Event, Receive, Scope, Send
+from tests.fakes.asgi_client import Answer, WireExchange, ask, never, scope_of
+
+CLIENT = "192.0.2.7"
+LIMIT = 4 * COUNTED
+TEXT = "x" * COUNTED
+
+
+class TextInput(ContractModel):
+    text: str
+
+
+class Text(ContractModel):
+    text: str
+
+
+@dataclass
+class Texts:
+    """Operations that take and give texts; ``budget`` is what the application counts in."""
+
+    budget: MemoryBudget = field(default_factory=lambda: MemoryBudget(2 * STEP, STEP))
+    held: list[int] = field(default_factory=list)
+    go_on: trio.Event = field(default_factory=trio.Event)
+
+    @operation(
+        id="take",
+        method="POST",
+        path="/api/take",
+        tag="t",
+        summary="Take",
+        security=Security.NONE,
+        status=204,
+        body=json_body(TextInput, limit=LIMIT),
+    )
+    async def take(self, call: Call, body: TextInput) -> None:
+        self.held.append(self.budget.held)
+
+    @operation(
+        id="give",
+        method="GET",
+        path="/api/give",
+        tag="t",
+        summary="Give",
+        security=Security.NONE,
+    )
+    async def give(self, call: Call) -> Text:
+        return Text(text=TEXT)
+
+    @operation(
+        id="change",
+        method="POST",
+        path="/api/change",
+        tag="t",
+        summary="Change",
+        security=Security.NONE,
+        must_answer=True,
+    )
+    async def change(self, call: Call) -> Text:
+        self.held.append(self.budget.held)
+        await self.go_on.wait()
+        return Text(text=TEXT)
+
+    @operation(
+        id="stream",
+        method="GET",
+        path="/api/stream",
+        tag="t",
+        summary="Stream",
+        security=Security.NONE,
+        media_types=("text/plain",),
+    )
+    async def stream(self, call: Call) -> Stream:
+        return Stream(self._chunks(), "text/plain")
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
+        for _ in range(3):
+            self.held.append(self.budget.held)
+            yield TEXT.encode()
+
+    def application(self) -> Application:
+        return Application(
+            [self],
+            new_id=lambda: "made",
+            log_request=lambda _: None,
+            memory=self.budget,
+            strict=True,
+        )
+
+
+async def send_text(texts: Texts, size: int, *, announced: bool = True) -> Answer:
+    body = b'{"text":"%b"}' % (b"x" * (size - 11))
+    assert len(body) == size
+    headers = [(b"content-type", b"application/json")]
+    if announced:
+        headers.append((b"content-length", b"%d" % size))
+    return await ask(texts.application(), "POST", "/api/take", headers=headers, body=[body])
+
+
+@pytest.mark.parametrize(
+    ("size", "announced", "held"),
+    [
+        (COUNTED - 1, True, 0),
+        (COUNTED, True, COUNTED),
+        (LIMIT, True, LIMIT),
+        (100, False, LIMIT),
+    ],
+)
+async def test_body_is_held_by_what_it_may_bring_until_the_handler_returned(
+    size: int, announced: bool, held: int
+) -> None:
+    texts = Texts()
+    assert (await send_text(texts, size, announced=announced)).status == 204
+    assert texts.held == [held]
+    assert texts.budget.held == 0
+
+
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [(b"%d" % COUNTED, 503), (b"%d" % (LIMIT + 1), 413), (b"1" * 30, 413), (b"no", 400)],
+)
+async def test_body_without_room_is_refused_unread_and_reaches_no_handler(
+    length: bytes, status: int
+) -> None:
+    texts = Texts()
+    answer = Answer()
+    headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+    with texts.budget.hold(CLIENT, STEP):
+        scope = scope_of("POST", "/api/take", headers)
+        await texts.application()(scope, never, answer.take)
+    assert answer.status == status
+    assert answer.header("retry-after") == ("1" if status == 503 else None)
+    assert texts.held == []
+
+
+async def test_body_without_room_is_taken_once_there_is_room_again() -> None:
+    texts = Texts()
+    with texts.budget.hold(CLIENT, STEP):
+        refused = await send_text(texts, COUNTED)
+        assert (refused.status, refused.code) == (503, "server_busy")
+        assert (await send_text(texts, COUNTED - 1)).status == 204
+    assert (await send_text(texts, COUNTED)).status == 204
+
+
+async def test_body_of_one_client_leaves_room_for_another() -> None:
+    texts = Texts()
+    with texts.budget.hold("192.0.2.8", STEP):
+        assert (await send_text(texts, COUNTED)).status == 204
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["client leaves", "cancelled"])
+async def test_body_that_never_comes_is_given_back(leaves: bool) -> None:
+    texts = Texts()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % LIMIT)]
+    held: list[int] = []
+    scope = trio.CancelScope()
+
+    async def receive() -> Event:
+        held.append(texts.budget.held)
+        if not leaves:
+            scope.cancel()
+            await trio.lowlevel.checkpoint()
+        return {"type": "http.disconnect"}
+
+    with scope:
+        await texts.application()(scope_of("POST", "/api/take", headers), receive, never_sent)
+    assert (held, texts.budget.held) == ([LIMIT], 0)
+
+
+async def never_sent(event: Event) -> None:
+    raise AssertionError("there is nobody to answer")
+
+
+@pytest.mark.parametrize("wire", [True, False], ids=["wire", "other server"])
+async def test_answer_without_room_is_refused(wire: bool) -> None:
+    texts = Texts()
+    exchange = WireExchange() if wire else None
+    with texts.budget.hold(CLIENT, STEP):
+        answer = await ask(texts.application(), "GET", "/api/give", exchange=exchange)
+    assert (answer.status, answer.code) == (503, "server_busy")
+    assert answer.header("retry-after") == "1"
+    assert (await ask(texts.application(), "GET", "/api/give")).json() == {"text": TEXT}
+
+
+@pytest.mark.parametrize("target", ["/api/give", "/api/stream"])
+async def test_answer_is_held_until_it_was_sent_or_cancelled(target: str) -> None:
+    texts = Texts()
+    size = len(TEXT) + (11 if target == "/api/give" else 0)
+    sending = trio.Event()
+
+    async def send(event: Event) -> None:
+        if event.get("body"):
+            sending.set()
+            await trio.sleep_forever()
+
+    async with trio.open_nursery() as nursery:
+        scope = scope_of("GET", target)
+        nursery.start_soon(texts.application(), scope, never, send)
+        await sending.wait()
+        assert texts.budget.held == size
+        nursery.cancel_scope.cancel()
+    assert texts.budget.held == 0
+
+
+async def test_change_that_was_made_is_told_without_room() -> None:
+    texts = Texts()
+    answers: list[Answer] = []
+
+    async def change() -> None:
+        answers.append(await ask(texts.application(), "POST", "/api/change"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(change)
+        await trio.testing.wait_all_tasks_blocked()
+        with texts.budget.hold(CLIENT, STEP):
+            texts.go_on.set()
+            await trio.testing.wait_all_tasks_blocked()
+            assert answers[0].json() == {"text": TEXT}
+            # A small one is not even refused up front.
+            await change()
+    assert [each.status for each in answers] == [200, 200]
+    assert texts.budget.held == 0
+
+
+async def test_stream_without_room_is_not_begun() -> None:
+    texts = Texts()
+    with texts.budget.hold(CLIENT, 1):
+        answer = await ask(texts.application(), "GET", "/api/stream")
+    assert (answer.status, answer.code) == (503, "server_busy")
+    assert texts.held == []
+
+
+async def test_stream_makes_its_next_piece_once_there_is_room() -> None:
+    texts = Texts()
+    answer = Answer()
+    first, go_on = trio.Event(), trio.Event()
+
+    async def send(event: Event) -> None:
+        await answer.take(event)
+        if event.get("body"):
+            first.set()
+            await go_on.wait()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(texts.application(), scope_of("GET", "/api/stream"), never, send)
+        await first.wait()
+        # Less is held while a piece is sent than there has to be room for before the next.
+        with texts.budget.hold(CLIENT, 1):
+            go_on.set()
+            await trio.testing.wait_all_tasks_blocked()
+            assert texts.held == [STEP]
+            assert texts.budget.held == 1
+    assert (answer.ended, answer.body) == (True, TEXT.encode() * 3)
+    assert texts.held == [STEP, STEP, STEP]
+    assert texts.budget.held == 0
+
+
+async def test_page_of_another_application_waits_for_room() -> None:
+    budget = MemoryBudget(STEP, STEP)
+
+    async def page(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": TEXT.encode(), "more_body": False})
+
+    texts = Texts(budget)
+    application = Application(
+        [texts], new_id=lambda: "made", log_request=lambda _: None, memory=budget, fallback=page
+    )
+    answer = Answer()
+    async with trio.open_nursery() as nursery:
+        with budget.hold(CLIENT, STEP):
+            nursery.start_soon(application, scope_of("GET", "/page"), never, answer.take)
+            await trio.testing.wait_all_tasks_blocked()
+            assert answer.body == b""
+    assert (answer.ended, answer.body) == (True, TEXT.encode())
+    assert budget.held == 0

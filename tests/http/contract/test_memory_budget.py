@@ -1,0 +1,189 @@
+"""Memory that is counted: never more than there is, and always given back."""
+
+from contextlib import ExitStack, suppress
+
+import pytest
+import trio
+import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from octavo.http.contract.memory_budget import STEP, Hold, MemoryBudget
+from octavo.http.contract.problems import ServerBusy
+
+TOTAL, PER_CLIENT = 100, 40
+CLIENTS = ["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "2001:db8:1::1", None]
+SAME = {"2001:db8::2": "2001:db8::1"}
+"""Addresses of one /64."""
+
+
+class Holding(RuleBasedStateMachine):
+    """Whatever is held and given back, in any order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.budget = MemoryBudget(TOTAL, PER_CLIENT)
+        self.holds: list[tuple[str | None, Hold]] = []
+
+    def held_by(self, client: str | None) -> list[int]:
+        name = SAME.get(client or "", client)
+        return [hold.size for who, hold in self.holds if SAME.get(who or "", who) == name]
+
+    @rule(client=st.sampled_from(CLIENTS), size=st.integers(1, 120))
+    def hold(self, client: str | None, size: int) -> None:
+        mine, held = self.held_by(client), [hold.size for _, hold in self.holds]
+        room = (not mine or sum(mine) + size <= PER_CLIENT) and (
+            not held or sum(held) + size <= TOTAL
+        )
+        try:
+            self.holds.append((client, self.budget.hold(client, size)))
+        except ServerBusy:
+            assert not room
+        else:
+            assert room
+
+    @rule(data=st.data())
+    def give_back(self, data: st.DataObject) -> None:
+        if self.holds:
+            _, hold = self.holds.pop(data.draw(st.integers(0, len(self.holds) - 1)))
+            hold.release()
+            hold.release()
+
+    @invariant()
+    def what_is_held_is_counted_and_within_its_bounds(self) -> None:
+        sizes = [hold.size for _, hold in self.holds]
+        assert self.budget.held == sum(sizes)
+        assert sum(sizes) <= TOTAL or len(sizes) == 1
+        for client in CLIENTS:
+            mine = self.held_by(client)
+            assert sum(mine) <= PER_CLIENT or len(mine) == 1
+
+
+TestHolding = Holding.TestCase
+
+
+@given(size=st.integers(1, 10**12))
+def test_hold_that_is_alone_is_admitted_whatever_its_size(size: int) -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    with budget.hold("192.0.2.1", size):
+        assert budget.held == size
+    assert budget.held == 0
+
+
+def test_hold_is_given_back_when_its_block_fails() -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    with suppress(RuntimeError), budget.hold("192.0.2.1", 10):
+        raise RuntimeError
+    assert budget.held == 0
+
+
+def test_refusal_says_when_to_come_back() -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    with budget.hold("192.0.2.1", PER_CLIENT), pytest.raises(ServerBusy) as refused:
+        budget.hold("192.0.2.1", 1)
+    assert (refused.value.status, refused.value.code) == (503, "server_busy")
+    assert refused.value.headers == ((b"retry-after", b"1"),)
+
+
+def test_what_has_to_be_told_is_counted_without_room_and_keeps_others_out() -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    with budget.hold("192.0.2.1", PER_CLIENT):
+        with budget.count("192.0.2.1", 1), pytest.raises(ServerBusy):
+            budget.require_room("192.0.2.1", 1)
+        budget.require_room("192.0.2.2", TOTAL - PER_CLIENT)
+        with pytest.raises(ServerBusy):
+            budget.require_room("192.0.2.2", TOTAL - PER_CLIENT + 1)
+    budget.require_room("192.0.2.1", TOTAL * 2)
+
+
+async def test_those_who_wait_are_served_in_turn_as_room_comes_free() -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    order: list[str] = []
+
+    async def wait(name: str, client: str, size: int) -> None:
+        with await budget.wait(client, size) as hold:
+            order.append(name)
+            assert budget.held <= TOTAL
+            await trio.testing.wait_all_tasks_blocked()
+            assert hold.size == size
+
+    async with trio.open_nursery() as nursery:
+        with ExitStack() as full:
+            for client in ("a", "b", "c"):
+                full.enter_context(budget.hold(client, 33))
+            for name, client in (("1", "a"), ("2", "a"), ("3", "b"), ("4", "d")):
+                nursery.start_soon(wait, name, client, 30)
+                await trio.testing.wait_all_tasks_blocked()
+            assert order == []
+    assert sorted(order) == ["1", "2", "3", "4"]
+    assert order.index("1") < order.index("2")
+    assert budget.held == 0
+
+
+async def test_wait_that_is_cancelled_holds_nothing_and_lets_the_next_in() -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    admitted = trio.Event()
+
+    async def small() -> None:
+        with await budget.wait("a", 5):
+            admitted.set()
+
+    with budget.hold("a", 30):
+        async with trio.open_nursery() as nursery:
+            with trio.CancelScope() as large:
+
+                async def leave() -> None:
+                    await trio.testing.wait_all_tasks_blocked()
+                    nursery.start_soon(small)
+                    await trio.testing.wait_all_tasks_blocked()
+                    assert not admitted.is_set()
+                    large.cancel()
+
+                nursery.start_soon(leave)
+                await budget.wait("a", 20)
+            assert large.cancelled_caught
+            await admitted.wait()
+        assert budget.held == 30
+    assert budget.held == 0
+
+
+async def test_waiter_that_is_cancelled_as_room_is_made_holds_nothing() -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+
+    async def wait() -> None:
+        with await budget.wait(CLIENTS[1], 40):
+            await trio.sleep_forever()
+
+    for _ in range(50):
+        held = [budget.hold(CLIENTS[0], 40), budget.hold(CLIENTS[2], 40)]
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(wait)
+            await trio.testing.wait_all_tasks_blocked()
+            # In one turn of the loop, before the waiters learn of it.
+            nursery.cancel_scope.cancel()
+            for each in held:
+                each.release()
+        assert budget.held == 0
+        with budget.hold(CLIENTS[3], TOTAL):
+            assert budget.held == TOTAL
+
+
+async def test_whoever_comes_later_is_not_before_those_who_wait() -> None:
+    budget = MemoryBudget(10 * STEP, 10 * STEP)
+    full = [budget.hold(CLIENTS[0], STEP) for _ in range(10)]
+    async with trio.open_nursery() as nursery:
+
+        async def wait() -> None:
+            with await budget.wait(CLIENTS[1], STEP):
+                pass
+
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        full.pop().resize(STEP // 2)
+        with pytest.raises(ServerBusy):
+            budget.hold(CLIENTS[2], STEP // 4)
+        full.pop().release()
+    with budget.hold(CLIENTS[2], STEP // 4):
+        pass

@@ -1,0 +1,150 @@
+"""The document of the contract: valid, whole, and the same every time."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from octavo.http.api.service import ServiceOperations
+from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.openapi import document
+from octavo.http.contract.operation import Operation
+from tests.fakes.example_contract import ShelfOperations
+
+GROUPS = [ServiceOperations, ShelfOperations]
+
+
+def written() -> dict[str, Any]:
+    made = document(GROUPS, title="Octavo", version="0.1.0", servers=["https://notes.example"])
+    # As its readers get it.
+    read: dict[str, Any] = json.loads(json.dumps(made))
+    return read
+
+
+def entry(operation_id: str) -> dict[str, Any]:
+    [found] = [
+        each
+        for path in written()["paths"].values()
+        for each in path.values()
+        if each["operationId"] == operation_id
+    ]
+    return found  # type: ignore[no-any-return]
+
+
+def references(part: object) -> Iterator[str]:
+    if isinstance(part, dict):
+        for name, value in part.items():
+            if name == "$ref":
+                yield value
+            yield from references(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from references(value)
+
+
+def test_document_is_valid_openapi() -> None:
+    OpenAPIV31SpecValidator(written()).validate()
+
+
+def test_document_says_what_it_is() -> None:
+    made = written()
+    assert made["openapi"] == "3.1.0"
+    assert made["jsonSchemaDialect"] == "https://json-schema.org/draft/2020-12/schema"
+    assert (made["info"]["title"], made["info"]["version"]) == ("Octavo", "0.1.0")
+    assert made["servers"] == [{"url": "https://notes.example"}]
+    assert made["tags"] == [{"name": "service"}, {"name": "shelves"}, {"name": "notes"}]
+
+
+def test_document_is_the_same_every_time() -> None:
+    assert json.dumps(written()) == json.dumps(written())
+
+
+def test_document_has_no_schema_that_nothing_uses() -> None:
+    made = written()
+    used = {ref.removeprefix("#/components/schemas/") for ref in references(made)}
+    assert set(made["components"]["schemas"]) <= used
+
+
+@pytest.mark.parametrize("each", contract_of(GROUPS), ids=lambda each: each.id)
+def test_operation_lists_its_answers_and_takes_an_id(each: Operation) -> None:
+    found = written()["paths"][each.path][each.method.lower()]
+    assert (found["operationId"], found["tags"]) == (each.id, [each.tag])
+    problems = possible_problems(each)
+    statuses = {*each.statuses, *(problem.status for problem in problems)}
+    assert set(found["responses"]) == {str(status) for status in statuses}
+    for problem in problems:
+        answer = found["responses"][str(problem.status)]
+        schema = answer["content"]["application/problem+json"]["schema"]
+        assert problem.code in schema["properties"]["code"]["enum"]
+    assert {"$ref": "#/components/parameters/RequestId"} in found["parameters"]
+    assert all("x-request-id" in answer["headers"] for answer in found["responses"].values())
+
+
+def test_parameters_have_their_place_their_schema_and_their_words() -> None:
+    by_name = {p["name"]: p for p in entry("getReadiness")["parameters"] if "name" in p}
+    assert by_name["detail"] == {
+        "name": "detail",
+        "in": "query",
+        "required": False,
+        "description": "``full`` says of each requirement what it means.",
+        "schema": {
+            "default": "full",
+            "enum": ["summary", "full"],
+            "title": "Detail",
+            "type": "string",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "required"),
+    [("shelfId", "path", True), ("page", "path", True), ("if-match", "header", True)],
+)
+def test_parameters_are_required_as_they_are_declared(
+    name: str, place: str, required: bool
+) -> None:
+    [found] = [p for p in entry("putNote")["parameters"] if p.get("name") == name]
+    assert (found["in"], found["required"]) == (place, required)
+
+
+def test_body_is_what_its_kind_takes() -> None:
+    assert entry("putNote")["requestBody"] == {
+        "description": "100 bytes at most.",
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/NoteInput"}}},
+    }
+
+
+def test_success_has_its_headers_and_its_content() -> None:
+    answers = entry("getShelf")["responses"]
+    assert set(answers["200"]["headers"]) == {"x-request-id", "etag", "cache-control"}
+    assert answers["200"]["content"] == {
+        "application/json": {"schema": {"$ref": "#/components/schemas/Shelf"}}
+    }
+    assert "content" not in answers["304"]
+    assert "content" not in entry("removeShelf")["responses"]["204"]
+    assert entry("stream")["responses"]["200"]["content"] == {"text/plain": {}}
+
+
+@pytest.mark.parametrize(
+    ("operation_id", "security", "locked"),
+    [
+        ("getHealth", [], None),
+        ("getShelf", [{"sessionCookie": []}, {"personalApiKey": []}], "allowed"),
+        ("putNote", [{"sessionCookie": []}, {"personalApiKey": []}], "refused"),
+    ],
+)
+def test_operation_says_who_may_call(
+    operation_id: str, security: list[object], locked: str | None
+) -> None:
+    found = entry(operation_id)
+    assert (found["security"], found.get("x-locked-account")) == (security, locked)
+
+
+def test_operation_says_its_rate_class_and_when_to_come_back() -> None:
+    found = entry("putNote")
+    assert found["x-rate-class"] == "writes"
+    assert "retry-after" in found["responses"]["429"]["headers"]

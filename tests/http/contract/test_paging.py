@@ -1,0 +1,38 @@
+"""Cursors of lists, which clients can forge."""
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.http.contract.paging import cursor, read_cursor
+from octavo.http.contract.problems import InvalidRequest
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))))
+def test_cursor_is_read_as_it_was_made(parts: list[str]) -> None:
+    assert read_cursor(cursor(*parts), len(parts)) == tuple(parts)
+
+
+def forged(text: bytes) -> str:
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "",
+        "!",
+        forged(b"{}"),
+        forged(b'["a", "b"]'),
+        forged(b"[1]"),
+        forged(b'["\\u0000"]'),
+        forged(b'["\\ud800"]'),
+        forged(b"[" * 100_000),
+        forged(b"\xff"),
+    ],
+)
+def test_cursor_that_is_none_is_refused(after: str) -> None:
+    with pytest.raises(InvalidRequest):
+        read_cursor(after, 1)

@@ -1,0 +1,156 @@
+"""What a request says outside its body, held to the models of its operation."""
+
+import re
+from urllib.parse import quote, urlencode
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from octavo.http.contract.bodies.faults import MOST_LISTED
+from octavo.http.contract.parameters import read_query
+from tests.fakes.asgi_client import ask
+from tests.fakes.example_contract import KNOWN, shelf_application
+
+READER = (b"x-reader", b"ann")
+SHELVES = "/api/shelves"
+PAGE = f"/api/shelves/{KNOWN}/pages/one"
+TYPED = (b"content-type", b"application/json")
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("", [100, None]),
+        ("limit=5", [5, None]),
+        ("limit=5&after=a%26b+c", [5, "a&b c"]),
+        ("&limit=5&", [5, None]),
+        ("after=", [100, ""]),
+        ("after", [100, ""]),
+        ("after=%C3%A4", [100, "ä"]),
+    ],
+)
+async def test_query_that_matches_is_read(query: str, answer: list[object]) -> None:
+    given = await ask(shelf_application(), "GET", f"{SHELVES}?{query}")
+    assert given.json() == answer
+
+
+@pytest.mark.parametrize(
+    ("query", "pointers"),
+    [
+        ("other=1", ["/query/other"]),
+        ("limit=x", ["/query/limit"]),
+        ("limit=", ["/query/limit"]),
+        ("limit=5&limit=5", ["/query/limit"]),
+        ("limit=x&a/b~c=1", ["/query/limit", "/query/a~1b~0c"]),
+        ("after=%FF", ["/query"]),
+        ("after=%2", ["/query"]),
+        ("after=%zz&limit=x", ["/query", "/query/limit"]),
+        ("LIMIT=1", ["/query/LIMIT"]),
+    ],
+)
+async def test_query_that_does_not_match_is_refused_with_every_place(
+    query: str, pointers: list[str]
+) -> None:
+    answer = await ask(shelf_application(), "GET", f"{SHELVES}?{query}")
+    assert (answer.status, answer.code) == (400, "invalid_request")
+    assert [error["pointer"] for error in answer.json()["errors"]] == pointers
+    assert all(error["message"] for error in answer.json()["errors"])
+
+
+async def test_query_with_many_faults_is_refused_with_some_of_them() -> None:
+    query = "&".join(f"q{number}=1" for number in range(1000))
+    answer = await ask(shelf_application(), "GET", f"{SHELVES}?{query}")
+    assert len(answer.json()["errors"]) == MOST_LISTED
+
+
+@pytest.mark.parametrize("query", ["x=1", "shelf_id=1"])
+async def test_query_of_an_operation_that_takes_none_is_refused(query: str) -> None:
+    answer = await ask(shelf_application(), "DELETE", f"/api/shelves/{KNOWN}?{query}")
+    assert (answer.status, answer.code) == (400, "invalid_request")
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")), max_size=5
+    )
+)
+def test_read_query_gives_back_what_was_encoded(parameters: dict[str, str]) -> None:
+    errors: list[tuple[str, str]] = []
+    assert read_query(urlencode(parameters).encode(), errors) == parameters
+    assert read_query(urlencode(parameters, quote_via=quote).encode(), errors) == parameters
+    assert errors == []
+
+
+@given(st.binary())
+def test_read_query_of_any_bytes_reads_or_tells(query: bytes) -> None:
+    errors: list[tuple[str, str]] = []
+    names = read_query(query, errors)
+    assert len(names) + len(errors) == len([pair for pair in query.split(b"&") if pair])
+
+
+@pytest.mark.parametrize("given", [str(KNOWN), str(KNOWN).upper()])
+async def test_identifier_in_either_case_is_taken(given: str) -> None:
+    answer = await ask(shelf_application(), "GET", f"/api/shelves/{given}", headers=[READER])
+    assert answer.json()["shelfId"] == str(KNOWN)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "x",
+        KNOWN.hex,
+        f"%7B{KNOWN}%7D",
+        f"urn:uuid:{KNOWN}",
+        f"{KNOWN}0",
+        f"{KNOWN}%0A",
+        "%D9%A0",
+        "g" * 36,
+    ],
+)
+async def test_identifier_that_is_no_uuid_is_refused(given: str) -> None:
+    answer = await ask(shelf_application(), "GET", f"/api/shelves/{given}", headers=[READER])
+    assert (answer.status, answer.code) == (400, "invalid_request")
+    [error] = answer.json()["errors"]
+    assert error["pointer"] == "/path/shelfId"
+    assert "8-4-4-4-12" in error["message"]
+
+
+UUID_ALIKE = st.text("0123456789abcdefABCDEFgG-{}ü٣ ", min_size=36, max_size=36) | st.builds(
+    lambda at, put: str(KNOWN)[:at] + put + str(KNOWN)[at + 1 :],
+    st.integers(0, 35),
+    st.sampled_from("-0fFg{} ü٣\n"),
+)
+
+
+@given(UUID_ALIKE)
+def test_text_as_long_as_a_uuid_is_taken_in_the_one_notation_alone(text: str) -> None:
+    notation = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+    try:
+        TypeAdapter(UUID).validate_strings(text)
+        taken = True
+    except ValidationError:
+        taken = False
+    assert taken == (notation.fullmatch(text) is not None)
+
+
+async def test_all_parts_that_do_not_match_are_told_together() -> None:
+    answer = await ask(
+        shelf_application(), "PUT", "/api/shelves/x/pages/one?y=1", headers=[READER, TYPED]
+    )
+    pointers = [error["pointer"] for error in answer.json()["errors"]]
+    assert pointers == ["/path/shelfId", "/query/y", "/headers/if-match"]
+
+
+async def test_headers_of_one_name_are_one_list() -> None:
+    headers = [READER, (b"if-none-match", b'"0"'), (b"if-none-match", b'"1"')]
+    answer = await ask(shelf_application(), "GET", f"/api/shelves/{KNOWN}", headers=headers)
+    assert answer.status == 200
+
+
+async def test_headers_that_are_not_declared_are_let_be() -> None:
+    headers = [READER, (b"x-whatever", b"\xff"), (b"if-match", b"x")]
+    answer = await ask(shelf_application(), "GET", f"/api/shelves/{KNOWN}", headers=headers)
+    assert answer.status == 200

@@ -1,0 +1,98 @@
+"""The line of a request: what it tells, and what it never does."""
+
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.http.contract.request_log import LONGEST_PATH, RequestRecord, loggable_path, request_log
+from octavo.log import Log, Sink
+
+RECORD = RequestRecord(
+    request_id="r-1",
+    method="POST",
+    path="/api/workspaces",
+    operation="createWorkspace",
+    status=201,
+    duration=0.0012349,
+    client="203.0.113.9",
+    request_bytes=20,
+    response_bytes=300,
+    principal="a-1",
+    failure=None,
+)
+
+
+def line(record: RequestRecord) -> dict[str, object]:
+    stream = io.BytesIO()
+    request_log(Log("json", Sink(stream), lambda: 0.0).write)(record)
+    told: dict[str, object] = json.loads(stream.getvalue())
+    return told
+
+
+def test_line_tells_who_asked_for_what_and_how_it_ended() -> None:
+    assert line(RECORD) == {
+        "time": "1970-01-01T00:00:00.000Z",
+        "level": "info",
+        "event": "request",
+        "requestId": "r-1",
+        "method": "POST",
+        "path": "/api/workspaces",
+        "operation": "createWorkspace",
+        "status": 201,
+        "durationMs": 1.234,
+        "client": "203.0.113.9",
+        "bytesIn": 20,
+        "bytesOut": 300,
+        "account": "a-1",
+    }
+
+
+def test_line_leaves_out_what_there_is_none_of() -> None:
+    record = RECORD._replace(operation=None, principal=None)
+    assert line(RECORD).keys() - line(record).keys() == {"operation", "account"}
+
+
+@pytest.mark.parametrize(
+    ("status", "level"), [(200, "info"), (404, "info"), (499, "info"), (500, "error")]
+)
+def test_line_of_a_failure_of_the_service_is_an_error(status: int, level: str) -> None:
+    told = line(RECORD._replace(status=status, failure="some_code"))
+    assert (told["level"], told["problem"]) == (level, "some_code")
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/", "/"),
+        ("/api/workspaces/w/files/f", "/api/workspaces/w/files/f"),
+        ("/published/s3cret", "/published/[secret]"),
+        ("/published/s3cret/report", "/published/[secret]/report"),
+        ("/PUBLISHED/s3cret", "/PUBLISHED/[secret]"),
+        ("//published//s3cret", "//published//[secret]"),
+        ("/api/invitations/s3cret", "/api/invitations/[secret]"),
+        ("/reset-password/s3cret", "/reset-password/[secret]"),
+        ("/published", "/published"),
+        ("/published/", "/published/"),
+        ("/a?ticket=s3cret", "/a"),
+        ("/published/s3cret?note=s3cret", "/published/[secret]"),
+        ("/" + "x" * 1000, "/" + "x" * (LONGEST_PATH - 1)),
+    ],
+)
+def test_path_is_shown_without_its_secrets(path: str, shown: str) -> None:
+    assert loggable_path(path) == shown
+
+
+@given(
+    before=st.sampled_from(["", "/api", "/a/b"]),
+    name=st.sampled_from(["published", "invitations", "Published"]),
+    slashes=st.integers(1, 3),
+    after=st.text("/?abc"),
+)
+def test_path_never_shows_the_segment_that_opens(
+    before: str, name: str, slashes: int, after: str
+) -> None:
+    path = f"{before}/{name}{'/' * slashes}s3cret{after}"
+    assert "s3cret" not in loggable_path(path)

@@ -1,0 +1,348 @@
+"""The pages: HTML without script, refusals in the form that the client wants, failures logged."""
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from html import unescape
+from html.parser import HTMLParser
+from typing import NoReturn, cast
+
+import pytest
+import trio
+from quart import request
+from quart.typing import TestAppProtocol as Running
+from quart_trio import QuartTrio
+
+from octavo.http.api.service import ServiceOperations
+from octavo.http.contract.openapi import document
+from octavo.http.contract.problems import NotFound, Problem, RateLimited
+from octavo.http.contract.security_headers import PAGE_HEADERS
+from octavo.http.pages import pages
+from octavo.http.pages.application import LARGEST_BODY
+from octavo.http.server.asgi import Application, Event, Scope
+from tests.fakes.example_contract import ShelfOperations
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+PROBLEM = "application/problem+json"
+ADDRESSES = ["/", "/api/docs", "/problems", "/problems/not_found", "/problems/unknown", "/nowhere"]
+
+
+class Unexplained(Problem):
+    """A problem that nobody has a remedy for."""
+
+    status, code, summary = 409, "unexplained", "It is so."
+
+
+class Resources(HTMLParser):
+    """What a page runs or loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.scripts: list[str] = []
+        self.loaded: list[str | None] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.scripts += [tag] if tag == "script" else []
+        self.scripts += [name for name, _ in attributes if name.startswith("on") or name == "style"]
+        self.loaded += [value for name, value in attributes if name == "src"]
+        self.loaded += [value for name, value in attributes if name == "href" and tag == "link"]
+
+
+class Anchors(HTMLParser):
+    """Where the links of a page lead, and where they can lead to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.all_ids: list[str] = []
+        self.feed(text)
+        self.ids = set(self.all_ids)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.targets += [value or "" for name, value in attributes if (tag, name) == ("a", "href")]
+        self.all_ids += [value or "" for name, value in attributes if name == "id"]
+
+
+def make() -> QuartTrio:
+    """The pages, and below /test what can go wrong with one."""
+    app = pages(
+        api_document="/api/openapi.json",
+        contract=document([ServiceOperations, ShelfOperations], title="Octavo", version="1"),
+        problems=[NotFound, Unexplained],
+        public_url="https://octavo.example",
+    )
+
+    @app.get("/test/failure")
+    async def fail() -> NoReturn:
+        raise ValueError("the reason")
+
+    @app.get("/test/group/<int:size>")
+    async def fail_together(size: int) -> NoReturn:
+        raise BaseExceptionGroup("both", [NotFound(), ValueError("the reason")][:size])
+
+    @app.get("/test/problem")
+    async def refuse() -> NoReturn:
+        raise RateLimited("<b>later</b>", retry_after=7)
+
+    @app.post("/test/form")
+    async def take() -> str:
+        return str(len(await request.get_data()))
+
+    return app
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[Running]:
+    async with make().test_app() as app:
+        yield app
+
+
+async def ask(
+    app: Running, path: str, method: str = "GET", accept: str = BROWSER, data: bytes = b""
+) -> tuple[int, dict[str, str], str]:
+    headers = {"accept": accept, "x-request-id": "r-1"}
+    client = app.test_client()
+    send = client.post if method == "POST" else client.get
+    answer = await send(path, headers=headers, data=data)
+    text = await answer.get_data(as_text=True)
+    assert isinstance(text, str)
+    return answer.status_code, {name.lower(): value for name, value in answer.headers}, text
+
+
+async def test_index_says_where_the_api_document_is(running: Running) -> None:
+    status, headers, text = await ask(running, "/")
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert '<a href="/api/openapi.json">' in text
+    assert '<a href="/api/docs">' in text
+
+
+async def test_index_promises_no_more_than_there_is(running: Running) -> None:
+    _, _, text = await ask(running, "/")
+    assert "a notes backend that you host yourself" in text
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+async def test_page_runs_nothing_and_loads_the_style_sheet_alone(
+    running: Running, path: str
+) -> None:
+    _, _, text = await ask(running, path)
+    resources = Resources(text)
+    assert resources.scripts == []
+    assert resources.loaded == ["/static/octavo.css"]
+
+
+@pytest.mark.parametrize("accept", [BROWSER, PROBLEM])
+@pytest.mark.parametrize("path", [*ADDRESSES, "/static/octavo.css", "/test/failure"])
+async def test_answer_has_the_headers_of_pages_once(
+    running: Running, path: str, accept: str
+) -> None:
+    answer = await running.test_client().get(path, headers={"accept": accept})
+    for name, value in PAGE_HEADERS:
+        assert answer.headers.getlist(name.decode()) == [value.decode()]
+
+
+@pytest.mark.parametrize("path", sorted({*ADDRESSES, "/test/failure"} - {"/api/docs"}))
+async def test_page_is_not_stored_and_sets_no_cookie(running: Running, path: str) -> None:
+    _, headers, _ = await ask(running, path)
+    assert headers["cache-control"] == "no-store"
+    assert "set-cookie" not in headers
+
+
+async def test_style_sheet_is_cached_and_revalidated(running: Running) -> None:
+    status, headers, text = await ask(running, "/static/octavo.css")
+    assert (status, headers["content-type"]) == (200, "text/css; charset=utf-8")
+    assert (headers["cache-control"], ":root" in text) == ("public, max-age=3600", True)
+    again = await running.test_client().get(
+        "/static/octavo.css", headers={"if-none-match": headers["etag"]}
+    )
+    assert (again.status_code, await again.get_data()) == (304, b"")
+
+
+async def test_problem_page_says_what_it_means_and_what_to_do(running: Running) -> None:
+    _, _, text = await ask(running, "/problems/not_found")
+    shown = unescape(text)
+    assert NotFound.summary in shown
+    assert f"<h2>What to do</h2>\n<p>{NotFound.remedy}</p>" in shown
+
+
+async def test_problem_page_without_a_remedy_promises_none(running: Running) -> None:
+    status, _, text = await ask(running, "/problems/unexplained")
+    assert (status, "What to do" in text) == (200, False)
+
+
+async def test_api_page_is_kept_by_the_browser_and_revalidated(running: Running) -> None:
+    status, headers, text = await ask(running, "/api/docs")
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert (headers["cache-control"], "/api/shelves" in text) == ("no-cache", True)
+    again = await running.test_client().get("/api/docs", headers={"if-none-match": headers["etag"]})
+    assert (again.status_code, await again.get_data()) == (304, b"")
+
+
+async def test_api_page_shows_words_of_the_contract_as_no_markup() -> None:
+    described = document([ShelfOperations], title="<b>Octavo</b>", version="1")
+    async with pages(api_document="/api/openapi.json", contract=described).test_app() as app:
+        _, _, text = await ask(app, "/api/docs")
+    assert "&lt;b&gt;Octavo&lt;/b&gt; API" in text
+    assert "<b>" not in text
+
+
+async def test_api_page_links_lead_somewhere(running: Running) -> None:
+    _, _, text = await ask(running, "/api/docs")
+    anchors = Anchors(text)
+    local = {target.removeprefix("#") for target in anchors.targets if target.startswith("#")}
+    assert local
+    assert local <= anchors.ids
+    assert len(anchors.all_ids) == len(anchors.ids)
+    others = {target for target in anchors.targets if not target.startswith("#")}
+    assert "/problems/not_found" in others
+    assert all(target.startswith("/") for target in others)
+
+
+async def test_problem_has_a_page_that_its_type_leads_to(running: Running) -> None:
+    _, _, refused = await ask(running, "/nowhere", accept=PROBLEM)
+    address = json.loads(refused)["type"].removeprefix("https://octavo.example")
+    status, _, text = await ask(running, address)
+    assert (status, NotFound.summary in text) == (200, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "data", "status", "code"),
+    [
+        ("/nowhere", "GET", b"", 404, "not_found"),
+        ("/problems/unknown", "GET", b"", 404, "not_found"),
+        ("/", "POST", b"", 405, "method_not_allowed"),
+        ("/test/form", "POST", b"x" * (LARGEST_BODY + 1), 413, "body_too_large"),
+        ("/test/problem", "GET", b"", 429, "rate_limited"),
+        ("/test/failure", "GET", b"", 500, "internal_error"),
+    ],
+)
+async def test_refusal_is_a_page_for_browsers_and_a_document_for_programs(
+    running: Running, path: str, method: str, data: bytes, status: int, code: str
+) -> None:
+    told, headers, text = await ask(running, path, method, BROWSER, data)
+    assert (told, headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert "r-1" in text
+    told, headers, text = await ask(running, path, method, PROBLEM, data)
+    assert (told, headers["content-type"]) == (status, PROBLEM)
+    document = json.loads(text)
+    assert (document["status"], document["code"]) == (status, code)
+    assert document["requestId"] == "r-1"
+    assert "accept" in headers["vary"]
+
+
+@pytest.mark.parametrize(
+    ("accept", "media_type"),
+    [
+        (BROWSER, "text/html; charset=utf-8"),
+        ("", "text/html; charset=utf-8"),
+        ("*/*", "text/html; charset=utf-8"),
+        ("image/*", "text/html; charset=utf-8"),
+        ("application/json", PROBLEM),
+        (PROBLEM, PROBLEM),
+        ("application/json, */*;q=0.1", PROBLEM),
+        ("text/html;q=0.5, application/json", PROBLEM),
+        ("text/html, application/json;q=0.5", "text/html; charset=utf-8"),
+        ("not a media type", "text/html; charset=utf-8"),
+    ],
+)
+async def test_refusal_is_in_the_form_that_is_preferred(
+    running: Running, accept: str, media_type: str
+) -> None:
+    _, headers, _ = await ask(running, "/nowhere", accept=accept)
+    assert headers["content-type"] == media_type
+
+
+async def test_refusal_keeps_the_headers_of_its_problem(running: Running) -> None:
+    _, headers, _ = await ask(running, "/test/problem")
+    assert headers["retry-after"] == "7"
+
+
+async def test_refusal_of_a_method_lists_those_that_are_taken(running: Running) -> None:
+    _, headers, _ = await ask(running, "/", "POST")
+    assert headers["allow"] == "GET, HEAD, OPTIONS"
+
+
+async def test_text_on_a_page_is_no_markup(running: Running) -> None:
+    _, _, text = await ask(running, "/test/problem")
+    assert "&lt;b&gt;later&lt;/b&gt;" in text
+
+
+async def test_form_at_the_limit_is_taken(running: Running) -> None:
+    status, _, text = await ask(running, "/test/form", "POST", data=b"x" * LARGEST_BODY)
+    assert (status, text) == (200, str(LARGEST_BODY))
+
+
+@pytest.mark.parametrize("path", ["/test/failure", "/test/group/2"])
+async def test_failure_is_logged_once_with_the_request_and_not_shown(
+    running: Running, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        status, _, text = await ask(running, path)
+    assert (status, "the reason" in text, "ValueError" in text) == (500, False, False)
+    [record] = caplog.records
+    assert (record.levelname, record.getMessage()) == ("ERROR", "request r-1 failed")
+    assert record.exc_info is not None
+    failure = record.exc_info[1]
+    if isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[1]
+    assert repr(failure) == "ValueError('the reason')"
+
+
+async def test_problem_alone_in_a_group_is_answered_as_itself(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    status, _, _ = await ask(running, "/test/group/1")
+    assert (status, caplog.records) == (404, [])
+
+
+async def test_answers_take_as_long_as_they_take() -> None:
+    # Quart would end one at its time-out as if it were whole.
+    assert make().config["RESPONSE_TIMEOUT"] is None
+
+
+async def test_pages_are_an_asgi_application_with_a_lifespan() -> None:
+    app = cast("Application", make())
+    to_app, from_tester = trio.open_memory_channel[Event](1)
+    to_tester, from_app = trio.open_memory_channel[Event](1)
+    lifespan: Scope = {"type": "lifespan", "asgi": {"spec_version": "2.0", "version": "3.0"}}
+    scope: Scope = {
+        "type": "http",
+        "asgi": {"spec_version": "2.1", "version": "3.0"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/",
+        "raw_path": b"/",
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"octavo.example")],
+        "client": None,
+        "server": None,
+        "extensions": {},
+    }
+    sent: list[Event] = []
+    request_body = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
+    async def receive() -> Event:
+        for event in request_body:
+            return event
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async def send(event: Event) -> None:
+        sent.append(event)
+
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(app, lifespan, from_tester.receive, to_tester.send)
+            await to_app.send({"type": "lifespan.startup"})
+            assert (await from_app.receive())["type"] == "lifespan.startup.complete"
+            await app(scope, receive, send)
+            await to_app.send({"type": "lifespan.shutdown"})
+            assert (await from_app.receive())["type"] == "lifespan.shutdown.complete"
+    start, *rest = sent
+    assert start["status"] == 200
+    names = [name for name, _ in start["headers"]]
+    assert names == [name.lower() for name in names]
+    assert b"".join(event.get("body", b"") for event in rest).startswith(b"<!doctype html>")

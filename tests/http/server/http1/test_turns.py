@@ -1,0 +1,116 @@
+"""A client that sends or reads without pause takes its share of the loop, and no more."""
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import h2.config
+import h2.connection
+import pytest
+import trio
+
+from octavo.http.server.asgi import Receive, Scope, Send
+from octavo.http.server.limits import READ_SIZE
+from octavo.http.server.transport import PATIENCE, plain_transport
+from tests.fakes.http_server import QUICK, Rounds, routed, serving
+
+
+async def parts(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    while True:
+        await send({"type": "http.response.body", "body": bytes(500), "more_body": True})
+
+
+def preface() -> bytes:
+    client = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+    client.initiate_connection()
+    return client.data_to_send()
+
+
+def frame(kind: int, payload: bytes, stream: int = 0) -> bytes:
+    return (
+        struct.pack(">I", len(payload))[1:] + bytes([kind, 0]) + struct.pack(">I", stream) + payload
+    )
+
+
+FLOODS = {
+    "empty lines": (b"", b"\r\n" * 100_000),
+    "chunks": (
+        b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n",
+        b"1\r\na\r\n" * 50_000,
+    ),
+    "requests": (b"", b"GET / HTTP/1.1\r\nhost: a\r\n\r\n" * 5_000),
+    "priorities": (preface(), frame(2, b"\0\0\0\0\x10", 1) * 20_000),
+    "unknown frames": (preface(), frame(0xBB, b"") * 50_000),
+    "windows": (preface(), frame(8, b"\0\0\0\0\x01"[:4]) * 20_000),
+    "a body": (
+        b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99999999999\r\n\r\n",
+        bytes(1_000_000),
+    ),
+    "what follows a refusal": (b"GET / HTTP/1.1\r\n\r\n", bytes(1_000_000)),
+    "empty data": (preface() + frame(0, b"", 1), frame(0, b"", 1) * 50_000),
+    "pings": (preface(), frame(6, bytes(8)) * 20_000),
+    "reads": (b"GET /parts HTTP/1.1\r\nhost: a\r\n\r\n", b""),
+}
+
+
+@contextmanager
+def flooding(port: int, begin: bytes, again: bytes) -> Iterator[None]:
+    """Send, or read, as fast as a thread can, until the block ends or the server has enough."""
+    over = threading.Event()
+
+    def flood() -> None:
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            try:
+                client.sendall(begin)
+                client.settimeout(0.2)
+                while not over.is_set():
+                    if again:
+                        client.sendall(again)
+                    elif not client.recv(65536):
+                        return
+            except OSError:
+                return
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(("begin", "again"), FLOODS.values(), ids=FLOODS)
+async def test_flood_leaves_others_their_turn(begin: bytes, again: bytes) -> None:
+    limits = replace(QUICK, head_time=10, body_idle_time=10, request_time=10, write_time=10)
+    async with serving(routed({"/parts": parts}), limits) as server:
+        with flooding(server.port, begin, again), trio.fail_after(10):
+            for _ in range(20):
+                assert await server.is_well()
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_SEQPACKET], ids=["much", "bits"])
+async def test_reads_that_never_wait_let_others_run(kind: int) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+    rounds = Rounds()
+    with theirs, trio.socket.from_stdlib_socket(ours) as reading:
+        theirs.setblocking(False)
+        transport = plain_transport(Reading(reading))  # type: ignore[arg-type]
+        trio.lowlevel.add_instrument(rounds)
+        for _ in range(10):
+            for _ in range(PATIENCE):
+                theirs.send(bytes(READ_SIZE) if kind == socket.SOCK_STREAM else b"a")
+                assert await transport.receive()
+        trio.lowlevel.remove_instrument(rounds)
+    assert rounds.count >= (10 * PATIENCE if kind == socket.SOCK_STREAM else 10) - 1
+
+
+class Reading:
+    """As much of a stream as a transport needs to read."""
+
+    def __init__(self, reading: trio.socket.SocketType) -> None:
+        self.socket = reading

@@ -1,0 +1,324 @@
+"""HTTP/2 where one request could harm another on its connection."""
+
+from contextlib import suppress
+from dataclasses import replace
+
+import h2.connection
+import h2.errors
+import h2.events
+import pytest
+import trio
+import trio.testing
+
+from octavo.http.server.asgi import Receive, Scope, Send
+from tests.fakes.http_server import QUICK, Client, answer, routed, serving
+from tests.http.server.test_error_boundary import answers, http2_client, request
+
+# With a watchdog that sleeps, all tasks are blocked when the socket is full.
+STILL = replace(QUICK, tick=20)
+
+
+async def large(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    while True:
+        await send({"type": "http.response.body", "body": bytes(65536), "more_body": True})
+
+
+async def named(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with a header that nobody else has: compressed, it moves the table of all."""
+    headers = [(b"x-path", scope["raw_path"])]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"named"})
+
+
+async def test_request_called_back_while_it_sends_leaves_the_others_readable() -> None:
+    paths = [f"/{number}" for number in range(6)]
+    application = routed({"/large": large, **dict.fromkeys(paths, named)})
+    async with serving(application, STILL) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        connection.increment_flow_control_window(2**31 - 1 - 65_535)
+        big = request(connection, "/large")
+        connection.increment_flow_control_window(2**31 - 1 - 65_535, big)
+        await client.send(connection.data_to_send())
+        # Nothing is read: the large answer fills the socket, and the others wait behind it.
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        called_back = [request(connection, path) for path in paths[:3]]
+        await client.send(connection.data_to_send())
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        for number in [*called_back, big]:
+            connection.reset_stream(number)
+            await client.send(connection.data_to_send())
+            await trio.testing.wait_all_tasks_blocked(0.1)
+        last = {request(connection, path): path for path in paths[3:]}
+        await client.send(connection.data_to_send())
+        found: dict[int, str] = {}
+        while set(found) < set(last):
+            data = await client.stream.receive_some(65536)
+            assert data, "the connection ended before its answers"
+            for event in connection.receive_data(data):
+                if isinstance(event, h2.events.ResponseReceived) and event.stream_id in last:
+                    found[event.stream_id] = dict(event.headers)[b"x-path"].decode()
+        assert found == last
+
+
+async def test_body_that_nobody_reads_holds_up_no_other_request() -> None:
+    started = trio.Event()
+
+    async def deaf(scope: Scope, receive: Receive, send: Send) -> None:
+        started.set()
+        await trio.sleep_forever()
+
+    async with serving(routed({"/deaf": deaf})) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/deaf", end=False)
+        for _ in range(60):
+            connection.send_data(number, b"a" * 1000)
+        await client.send(connection.data_to_send())
+        await started.wait()
+        other = request(connection, "/next")
+        await client.send(connection.data_to_send())
+        assert (await answers(connection, client, 1))[other] == ("200", b"POST /next ")
+
+
+async def test_handler_that_reads_nothing_is_cancelled_when_its_client_leaves() -> None:
+    started, cancelled = trio.Event(), trio.Event()
+
+    async def deaf(scope: Scope, receive: Receive, send: Send) -> None:
+        started.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            cancelled.set()
+
+    async with serving(routed({"/deaf": deaf})) as server:
+        async with server.client() as client:
+            connection = await http2_client(server, client)
+            number = request(connection, "/deaf", end=False)
+            for _ in range(60):
+                connection.send_data(number, b"a" * 1000)
+            await client.send(connection.data_to_send())
+            await started.wait()
+        with trio.fail_after(3):
+            await cancelled.wait()
+
+
+async def test_large_body_is_taken_as_fast_as_it_is_read() -> None:
+    async def count(scope: Scope, receive: Receive, send: Send) -> None:
+        size, more = 0, True
+        while more:
+            event = await receive()
+            size, more = size + len(event["body"]), event["more_body"]
+        await answer(send, b"%d" % size)
+
+    async with serving(routed({"/count": count})) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/count", end=False)
+        left = 1_000_000
+        while left:
+            step = min(left, connection.local_flow_control_window(number), 16_000)
+            if step:
+                connection.send_data(number, bytes(step))
+                left -= step
+                await client.send(connection.data_to_send())
+            else:
+                connection.receive_data(await client.stream.receive_some(65536))
+        connection.end_stream(number)
+        await client.send(connection.data_to_send())
+        assert (await answers(connection, client, 1))[number] == ("200", b"1000000")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("get", "/", "501"),
+        ("GET POST", "/", "501"),
+        ("connect", "/", "501"),
+        ("GET", "http://a/", "400"),
+        ("GET", "/%zz", "400"),
+        ("GET", "*", "400"),
+    ],
+)
+async def test_request_that_http_1_refuses_is_refused_alone(
+    method: str, path: str, status: str
+) -> None:
+    async with serving() as server, server.client() as client:
+        connection = await http2_client(server, client)
+        connection.config.validate_outbound_headers = False
+        number = connection.get_next_available_stream_id()
+        headers = [(":method", method), (":path", path), (":scheme", "http"), (":authority", "a")]
+        connection.send_headers(number, headers, end_stream=True)
+        well = request(connection, "/well")
+        await client.send(connection.data_to_send())
+        found = await answers(connection, client, 2)
+        assert (found[number][0], found[well][0]) == (status, "200")
+
+
+async def test_request_that_comes_while_the_service_stops_may_be_sent_again() -> None:
+    go_on, started = trio.Event(), trio.Event()
+
+    async def held(scope: Scope, receive: Receive, send: Send) -> None:
+        started.set()
+        await go_on.wait()
+        await answer(send, b"held")
+
+    async with serving(routed({"/held": held}), grace=20) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        first = request(connection, "/held")
+        await client.send(connection.data_to_send())
+        await started.wait()
+        server.shutdown.set()
+        await trio.testing.wait_all_tasks_blocked()
+        late = request(connection, "/late")
+        await client.send(connection.data_to_send())
+        reset = await reset_of(connection, client)
+        assert (reset.stream_id, reset.error_code) == (late, h2.errors.ErrorCodes.REFUSED_STREAM)
+        go_on.set()
+        assert (await answers(connection, client, 1))[first] == ("200", b"held")
+
+
+async def reset_of(connection: h2.connection.H2Connection, client: Client) -> h2.events.StreamReset:
+    while True:
+        for event in connection.receive_data(await client.stream.receive_some(65536)):
+            if isinstance(event, h2.events.StreamReset):
+                return event
+
+
+async def test_client_that_begins_and_asks_for_nothing_is_let_go() -> None:
+    limits = replace(QUICK, head_time=0.4, idle_time=60.0)
+    async with serving(limits=limits) as server, server.client() as client:
+        begun = trio.current_time()
+        connection = await http2_client(server, client)
+        events = connection.receive_data(await client.rest())
+        assert any(isinstance(event, h2.events.ConnectionTerminated) for event in events)
+        assert trio.current_time() - begun < 5
+
+
+async def test_client_that_never_ends_its_head_is_let_go() -> None:
+    limits = replace(QUICK, head_time=0.4, idle_time=60.0)
+    async with serving(limits=limits) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        request(connection, "/well")
+        head = bytearray(connection.data_to_send())
+        assert head[3] == 1  # HEADERS
+        head[4] &= ~0x04  # whose END_HEADERS never comes
+        await client.send(bytes(head))
+        with trio.fail_after(5):
+            await client.rest()
+
+
+async def sleepy(scope: Scope, receive: Receive, send: Send) -> None:
+    await trio.sleep_forever()
+
+
+async def reading(scope: Scope, receive: Receive, send: Send) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+@pytest.mark.parametrize(
+    ("path", "end", "status"),
+    [("/sleepy", True, "503"), ("/sleepy", False, "503"), ("/reading", False, "408")],
+)
+async def test_request_that_takes_too_long_is_408_only_while_its_body_is_waited_for(
+    path: str, end: bool, status: str
+) -> None:
+    limits = replace(QUICK, request_time=0.4, body_idle_time=60.0)
+    application = routed({"/sleepy": sleepy, "/reading": reading})
+    async with serving(application, limits) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, path, end=end)
+        await client.send(connection.data_to_send())
+        assert (await answers(connection, client, 1))[number][0] == status
+    assert [refused.status for refused in server.refused] == [int(status)]
+
+
+async def test_client_that_says_goodbye_gets_the_answers_in_flight() -> None:
+    go_on, started = trio.Event(), trio.Event()
+
+    async def held(scope: Scope, receive: Receive, send: Send) -> None:
+        started.set()
+        await go_on.wait()
+        await answer(send, b"held")
+
+    async with serving(routed({"/held": held})) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/held")
+        await client.send(connection.data_to_send())
+        await started.wait()
+        # h2 would take nothing more behind a goodbye of its own: this one is written by hand.
+        await client.send(b"\0\0\x08\x07\0\0\0\0\0" + bytes(8))
+        await trio.testing.wait_all_tasks_blocked()
+        go_on.set()
+        assert (await answers(connection, client, 1))[number] == ("200", b"held")
+        connection.receive_data(await client.rest())
+        assert connection.state_machine.state is h2.connection.ConnectionState.CLOSED
+
+
+async def test_streams_beyond_the_bound_are_refused_alone() -> None:
+    async with serving() as server, server.client() as client:
+        connection = await http2_client(server, client)
+        # It does not know the bound yet, and opens them all at once.
+        numbers = [request(connection, "/well") for _ in range(300)]
+        await client.send(connection.data_to_send())
+        answered: set[int] = set()
+        refused: set[int] = set()
+        while len(answered) + len(refused) < len(numbers):
+            for event in connection.receive_data(await client.stream.receive_some(65536)):
+                if isinstance(event, h2.events.StreamEnded):
+                    answered.add(event.stream_id)
+                elif isinstance(event, h2.events.StreamReset):
+                    assert event.error_code == h2.errors.ErrorCodes.REFUSED_STREAM
+                    refused.add(event.stream_id)
+                assert not isinstance(event, h2.events.ConnectionTerminated)
+            await client.send(connection.data_to_send())
+        assert len(answered) >= 100
+        assert answered | refused == set(numbers)
+
+
+FRAMES = {
+    "empty data": (0, b"", 1),
+    "pings": (6, bytes(8), 0),
+    "windows": (8, b"\0\0\0\x01", 0),
+    "priorities": (2, b"\0\0\0\0\x10", 1),
+    "settings": (4, b"", 0),
+    "unknown": (0xBB, b"", 0),
+}
+
+
+@pytest.mark.parametrize(("kind", "payload", "stream"), FRAMES.values(), ids=FRAMES)
+async def test_client_that_sends_frames_that_carry_nothing_is_let_go(
+    kind: int, payload: bytes, stream: int
+) -> None:
+    async with serving() as server:
+        async with server.client() as client:
+            connection = await http2_client(server, client)
+            request(connection, "/well", end=False)
+            await client.send(connection.data_to_send())
+            head = len(payload).to_bytes(3) + bytes([kind, 0]) + stream.to_bytes(4)
+            with suppress(trio.BrokenResourceError):
+                await client.send((head + payload) * 20_000)
+            await client.rest()
+        assert await server.is_well()
+
+
+async def test_large_body_in_common_frames_costs_no_budget() -> None:
+    async with serving() as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/well", end=False)
+        left = 2_000_000
+        ended = False
+        while not ended:
+            room = min(left, 1_000, connection.local_flow_control_window(number))
+            if room:
+                connection.send_data(number, bytes(room), end_stream=room == left)
+                left -= room
+                await client.send(connection.data_to_send())
+            else:
+                for event in connection.receive_data(await client.stream.receive_some(65536)):
+                    ended = ended or isinstance(event, h2.events.StreamEnded)
+                    if isinstance(event, h2.events.DataReceived):
+                        connection.acknowledge_received_data(
+                            event.flow_controlled_length, event.stream_id
+                        )
+                await client.send(connection.data_to_send())
+        assert left == 0

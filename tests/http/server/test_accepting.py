@@ -1,0 +1,66 @@
+"""Those who come while the service is busy are let in all the same, and soon."""
+
+import socket
+import struct
+from contextlib import ExitStack
+from dataclasses import replace
+
+import trio
+
+from octavo.http.server.limits import BACKLOG
+from tests.fakes.http_server import QUICK, Rounds, serving
+from tests.http.server.conftest import Authority
+
+MANY = 300
+LIMITS = replace(QUICK, head_time=20.0, connections_per_client=2 * MANY)
+REQUEST = b"GET /well HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
+
+
+def connect_many(port: int, stack: ExitStack) -> list[socket.socket]:
+    # No await between them: they all wait at the socket when the service looks.
+    return [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(MANY)]
+
+
+async def test_those_who_wait_are_let_in_many_a_round() -> None:
+    async with serving(limits=LIMITS) as server:
+        with ExitStack() as stack:
+            clients = connect_many(server.port, stack)
+            for client in clients:
+                client.sendall(REQUEST)
+            rounds = Rounds()
+            trio.lowlevel.add_instrument(rounds)
+            with trio.fail_after(20):
+                await trio.lowlevel.wait_readable(clients[-1])
+            trio.lowlevel.remove_instrument(rounds)
+            for client in clients:
+                with trio.fail_after(20):
+                    await trio.lowlevel.wait_readable(client)
+                assert client.recv(12) == b"HTTP/1.1 200"
+            # As many rounds as clients, if each round let in one.
+            assert rounds.count < MANY // 10
+
+
+async def test_those_who_wait_are_let_in_under_tls(authority: Authority) -> None:
+    context = authority.context("http/1.1")
+    async with serving(limits=LIMITS, certificate=authority.certificate, tls=context) as server:
+        with ExitStack() as stack:
+            connect_many(server.port, stack)
+            assert await server.is_well()
+
+
+async def test_nobody_is_let_in_by_a_service_that_stops() -> None:
+    async with serving(limits=LIMITS) as server:
+        with ExitStack() as stack:
+            server.shutdown.set()
+            connect_many(server.port, stack)
+            with trio.fail_after(20):
+                await server.ended.wait()
+
+
+async def test_the_queue_of_those_who_wait_stays_as_long_as_it_was_made() -> None:
+    listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+    async with serving(listener=listener):
+        information = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)
+        # Of a socket that listens, tcpi_sacked is the bound of its queue (tcp_get_info in Linux).
+        [bound] = struct.unpack_from("I", information, 28)
+        assert bound == BACKLOG

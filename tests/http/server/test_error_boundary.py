@@ -1,0 +1,278 @@
+"""Each known way to end the bare stack leaves the server alive and answering."""
+
+import logging
+import struct
+import sys
+
+import h2.config
+import h2.connection
+import h2.events
+import pytest
+import trio
+
+from octavo.http.server.asgi import Receive, Scope, Send
+from octavo.http.server.error_boundary import contained
+from tests.fakes.http_server import Client, Server, answer, routed, serving
+
+UPGRADE = (
+    b"GET /ws HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+    b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+
+
+async def refuse_socket(scope: Scope, receive: Receive, send: Send) -> None:
+    assert scope["type"] == "websocket"
+    start = {"type": "websocket.http.response.start", "status": 404, "headers": []}
+    await send(start)
+    await send({"type": "websocket.http.response.body", "body": b"no socket here"})
+
+
+async def early(scope: Scope, receive: Receive, send: Send) -> None:
+    await answer(send, b"early", 404)
+
+
+async def boom(scope: Scope, receive: Receive, send: Send) -> None:
+    raise RuntimeError("a bug of the application")
+
+
+class Panic(BaseException):
+    """What extensions in Rust raise when they panic."""
+
+
+async def panic(scope: Scope, receive: Receive, send: Send) -> None:
+    raise Panic("in an extension")
+
+
+async def leave(scope: Scope, receive: Receive, send: Send) -> None:
+    sys.exit(3)
+
+
+async def group(scope: Scope, receive: Receive, send: Send) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(boom, scope, receive, send)
+        nursery.start_soon(panic, scope, receive, send)
+
+
+async def half(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"half", "more_body": True})
+    raise RuntimeError("in the middle of an answer")
+
+
+async def silent(scope: Scope, receive: Receive, send: Send) -> None:
+    return
+
+
+async def split(scope: Scope, receive: Receive, send: Send) -> None:
+    headers = [(b"x-name", b"a\r\nset-cookie: stolen")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"never seen"})
+
+
+async def endless(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    while True:
+        await send({"type": "http.response.body", "body": bytes(65536), "more_body": True})
+
+
+async def long(scope: Scope, receive: Receive, send: Send) -> None:
+    headers = [(b"content-length", b"3")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"longer"})
+
+
+APPLICATION = routed(
+    {
+        "/ws": refuse_socket,
+        "/early": early,
+        "/boom": boom,
+        "/panic": panic,
+        "/group": group,
+        "/leave": leave,
+        "/half": half,
+        "/silent": silent,
+        "/split": split,
+        "/long": long,
+        "/endless": endless,
+    }
+)
+
+
+async def test_upgrade_followed_by_a_stray_byte_leaves_the_server_alive() -> None:
+    # hypercorn issue 225: this ends the whole process of a bare server.
+    async with serving(APPLICATION) as server:
+        async with server.client() as client:
+            refusal = await client.ask(UPGRADE + b"x")
+            assert (refusal.status, refusal.body) == (404, b"no socket here")
+        assert await server.is_well()
+
+
+async def test_malformed_chunk_in_the_packet_of_its_head_gets_one_answer() -> None:
+    async with serving(APPLICATION) as server:
+        async with server.client() as client:
+            refusal = await client.ask(
+                b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"
+            )
+            assert (refusal.status, refusal["connection"]) == (400, "close")
+            assert await client.is_closed()
+        assert await server.is_well()
+
+
+async def http2_client(server: Server, client: Client) -> h2.connection.H2Connection:
+    connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+    connection.initiate_connection()
+    await client.send(connection.data_to_send())
+    return connection
+
+
+def request(connection: h2.connection.H2Connection, path: str, *, end: bool = True) -> int:
+    number = connection.get_next_available_stream_id()
+    headers = [(":method", "POST"), (":path", path), (":scheme", "http"), (":authority", "a")]
+    connection.send_headers(number, headers, end_stream=end)
+    return number
+
+
+async def answers(
+    connection: h2.connection.H2Connection, client: Client, wanted: int
+) -> dict[int, tuple[str, bytes]]:
+    found: dict[int, tuple[str, bytes]] = {}
+    ended = 0
+    while ended < wanted:
+        data = await client.stream.receive_some(65536)
+        assert data, "the connection ended before its answers"
+        for event in connection.receive_data(data):
+            if isinstance(event, h2.events.ResponseReceived):
+                found[event.stream_id] = (dict(event.headers)[b":status"].decode(), b"")
+            elif isinstance(event, h2.events.DataReceived):
+                status, body = found[event.stream_id]
+                found[event.stream_id] = status, body + event.data
+            elif isinstance(event, h2.events.StreamEnded):
+                ended += 1
+    return found
+
+
+async def test_http2_data_for_a_stream_already_answered_keeps_the_connection() -> None:
+    # A KeyError that ends the whole process of a bare server.
+    async with serving(APPLICATION) as server:
+        async with server.client() as client:
+            connection = await http2_client(server, client)
+            number = request(connection, "/early", end=False)
+            await client.send(connection.data_to_send())
+            assert await answers(connection, client, 1) == {number: ("404", b"early")}
+            frame = struct.pack(">I", 5)[1:] + b"\0\1" + struct.pack(">I", number) + b"hello"
+            await client.send(frame)
+            other = request(connection, "/next")
+            await client.send(connection.data_to_send())
+            assert (await answers(connection, client, 1))[other] == ("200", b"POST /next ")
+        assert await server.is_well()
+
+
+async def test_reader_that_stops_holds_up_nobody_and_no_shutdown() -> None:
+    # A bare server sends under a shield that has no deadline: it never ends.
+    async with serving(APPLICATION, grace=0.5) as server, server.client() as client:
+        await client.send(b"GET /endless HTTP/1.1\r\nhost: a\r\n\r\n")
+        await client.stream.receive_some(1)
+        assert await server.is_well()
+        server.shutdown.set()
+        with trio.fail_after(2):
+            await server.ended.wait()
+
+
+@pytest.mark.parametrize(
+    "path", ["/boom", "/panic", "/group", "/split", "/silent", "/long", "/leave"]
+)
+async def test_failure_of_the_application_is_a_problem_and_is_logged_once(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(APPLICATION) as server:
+        async with server.client() as client:
+            problem = await client.ask(f"GET {path} HTTP/1.1\r\nhost: a\r\n\r\n".encode())
+            assert problem.status == 500
+            assert problem["content-type"] == "application/problem+json"
+            assert b"bug" not in problem.body
+            assert await client.is_closed()
+        assert await server.is_well()
+    [record] = [r for r in caplog.records if r.levelno >= logging.ERROR]
+    assert problem["x-request-id"] in record.getMessage()
+
+
+async def test_failure_within_an_answer_never_looks_like_a_whole_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving(APPLICATION) as server:
+        async with server.client() as client:
+            await client.send(b"GET /half HTTP/1.1\r\nhost: a\r\n\r\n")
+            received = await client.rest()
+            assert received.endswith(b"4\r\nhalf\r\n")
+        assert await server.is_well()
+    assert [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize(
+    "path", ["/boom", "/panic", "/group", "/split", "/silent", "/long", "/leave"]
+)
+async def test_failure_over_http2_costs_its_stream_alone(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(APPLICATION) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        failing = request(connection, path)
+        well = request(connection, "/next")
+        await client.send(connection.data_to_send())
+        found = await answers(connection, client, 2)
+        assert found[failing][0] == "500"
+        assert found[well] == ("200", b"POST /next ")
+    assert len([r for r in caplog.records if r.levelno >= logging.ERROR]) == 1
+
+
+async def test_client_that_resets_in_the_middle_of_everything_is_forgotten() -> None:
+    async with serving(APPLICATION) as server:
+        for data in (b"GE", b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhi", UPGRADE):
+            async with server.client() as client:
+                await client.send(data)
+                assert isinstance(client.stream, trio.SocketStream)
+                linger = struct.pack("ii", 1, 0)
+                client.stream.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_LINGER, linger)
+        assert await server.is_well()
+
+
+async def test_early_answer_leaves_the_next_request_its_turn() -> None:
+    async with serving(APPLICATION) as server, server.client() as client:
+        await client.send(
+            b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello"
+            b"GET /next HTTP/1.1\r\nhost: a\r\n\r\n"
+        )
+        assert (await client.answer()).body == b"early"
+        assert (await client.answer()).body == b"GET /next "
+
+
+def test_interrupt_of_a_person_passes_the_border_beside_failures() -> None:
+    both = BaseExceptionGroup("both", [KeyboardInterrupt(), ValueError()])
+    with pytest.raises(BaseExceptionGroup):
+        contained(both)
+    with pytest.raises(KeyboardInterrupt):
+        contained(KeyboardInterrupt())
+    assert isinstance(contained(SystemExit()), SystemExit)
+
+
+async def test_log_of_refusals_that_fails_costs_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(refused: object) -> None:
+        raise OSError("the disk is full")
+
+    async with serving(APPLICATION, log_refused=fails) as server:
+        async with server.client() as client:
+            assert (await client.ask(b"BAD\r\n\r\n")).status == 501
+        assert await server.is_well()
+    assert "the log of refusals failed" in caplog.text
+
+
+async def test_ids_that_fail_cost_their_connection_alone(caplog: pytest.LogCaptureFixture) -> None:
+    def fails() -> str:
+        raise OSError("no randomness")
+
+    async with serving(APPLICATION, new_id=fails) as server:
+        async with server.client() as client:
+            await client.send(b"BAD\r\n\r\n")
+            assert await client.is_closed()
+        assert await server.is_well()
+    assert "without an id" in caplog.text

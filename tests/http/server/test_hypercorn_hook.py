@@ -1,0 +1,46 @@
+"""The hook into hypercorn: needed still, and unseen by those who don't ask for it."""
+
+import inspect
+
+import hypercorn.trio.run
+import trio
+from hypercorn.config import Config
+from hypercorn.trio import serve
+from hypercorn.trio.tcp_server import TCPServer
+
+from octavo.http.server.hypercorn_hook import HypercornConfig
+from tests.fakes.http_server import Client, echo
+
+
+def test_hypercorn_offers_no_way_to_bring_a_connection_handler_of_ones_own() -> None:
+    # When one of these fails, look whether hypercorn has a seam now, and drop the hook.
+    assert list(inspect.signature(serve).parameters) == [
+        "app",
+        "config",
+        "shutdown_trigger",
+        "task_status",
+        "mode",
+    ]
+    assert "TCPServer" in inspect.getsource(hypercorn.trio.run.worker_serve)
+    assert list(inspect.signature(TCPServer).parameters) == [
+        "app",
+        "config",
+        "context",
+        "state",
+        "stream",
+    ]
+
+
+async def test_configuration_without_a_wire_gets_the_server_of_hypercorn() -> None:
+    assert hypercorn.trio.run.TCPServer is not TCPServer  # type: ignore[attr-defined]
+    config = Config()
+    assert not isinstance(config, HypercornConfig)
+    config.bind = ["127.0.0.1:0"]
+    config.errorlog = None
+    async with trio.open_nursery() as nursery:
+        [url] = await nursery.start(serve, echo, config)
+        stream = await trio.open_tcp_stream("127.0.0.1", int(url.rpartition(":")[2]))
+        async with stream:
+            found = await Client(stream).ask(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+            assert found["server"] == "hypercorn-h11"
+        nursery.cancel_scope.cancel()

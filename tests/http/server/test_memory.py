@@ -1,0 +1,218 @@
+"""Clients that ask for much and read nothing, over real sockets."""
+
+import gc
+import json
+import tracemalloc
+from dataclasses import replace
+
+import h2.connection
+import h2.events
+import pytest
+import trio
+import trio.testing
+
+from octavo.http.contract.application import Application
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.memory_budget import MemoryBudget
+from octavo.http.contract.operation import Security, operation
+from octavo.http.server.asgi import Receive, Scope, Send
+from tests.fakes.http_server import QUICK, Client, Server, serving
+from tests.http.server.test_error_boundary import http2_client
+
+MIB = 1024 * 1024
+PATIENT = replace(QUICK, write_time=30, request_time=60, body_idle_time=30, idle_time=60, tick=20)
+LARGE = b"GET /api/large HTTP/1.1\r\nhost: a\r\n\r\n"
+SMALL = b"GET /api/small HTTP/1.1\r\nhost: a\r\n\r\n"
+
+
+class Text(ContractModel):
+    text: str
+
+
+class Texts:
+    """Operations with texts, large and small."""
+
+    @operation(
+        id="large",
+        method="GET",
+        path="/api/large",
+        tag="t",
+        summary="Large",
+        security=Security.NONE,
+    )
+    async def large(self, call: Call) -> Text:
+        return Text(text="x" * (8 * MIB))
+
+    @operation(
+        id="small",
+        method="GET",
+        path="/api/small",
+        tag="t",
+        summary="Small",
+        security=Security.NONE,
+    )
+    async def small(self, call: Call) -> Text:
+        return Text(text="x")
+
+    @operation(
+        id="write",
+        method="POST",
+        path="/api/write",
+        tag="t",
+        summary="Write",
+        security=Security.NONE,
+        body=json_body(Text, limit=8 * MIB),
+    )
+    async def write(self, call: Call, body: Text) -> Text:
+        return Text(text=str(len(body.text)))
+
+
+def texts(budget: MemoryBudget) -> Application:
+    return Application([Texts()], new_id=lambda: "made", log_request=lambda _: None, memory=budget)
+
+
+def ask(connection: h2.connection.H2Connection, path: str) -> int:
+    number = connection.get_next_available_stream_id()
+    headers = [(":method", "GET"), (":path", path), (":scheme", "http"), (":authority", "a")]
+    connection.send_headers(number, headers, end_stream=True)
+    return number
+
+
+async def other_client(server: Server) -> Client:
+    """A client at another address of this machine."""
+    stream = await trio.open_tcp_stream("127.0.0.1", server.port, local_address="127.0.0.2")
+    return Client(stream)
+
+
+@pytest.mark.parametrize("window", [65_535, 2**31 - 1], ids=["own window", "open window"])
+async def test_streams_that_nobody_reads_grow_no_memory_and_another_client_is_answered(
+    window: int,
+) -> None:
+    budget = MemoryBudget()
+    async with serving(texts(budget), PATIENT) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        if window > 65_535:
+            connection.increment_flow_control_window(window - 65_535)
+        gc.collect()
+        tracemalloc.start()
+        try:
+            numbers = [ask(connection, "/api/large") for _ in range(60)]
+            if window > 65_535:
+                for number in numbers:
+                    connection.increment_flow_control_window(window - 65_535, number)
+            await client.send(connection.data_to_send())
+            await trio.testing.wait_all_tasks_blocked(0.1)
+            grown = tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+        assert 0 < budget.held <= 64 * MIB
+        # What is held, and what is on its way of each stream.
+        assert grown < 80 * MIB
+        other = await other_client(server)
+        answer = await other.ask(LARGE)
+        assert (answer.status, len(answer.body)) == (200, 8 * MIB + len('{"text":""}'))
+        await other.stream.aclose()
+        async with server.client() as same:
+            assert (await same.ask(SMALL)).status == 200
+            busy = await same.ask(LARGE)
+            assert (busy.status, busy["retry-after"]) == (503, "1")
+            assert json.loads(busy.body)["code"] == "server_busy"
+        await client.stream.aclose()
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        assert budget.held == 0
+
+
+async def test_connections_that_nobody_reads_are_held_to_the_budget() -> None:
+    budget = MemoryBudget()
+    async with serving(texts(budget), PATIENT) as server:
+        async with trio.open_nursery() as nursery:
+            gc.collect()
+            tracemalloc.start()
+            try:
+                streams = []
+                for _ in range(30):
+                    stream = await trio.open_tcp_stream("127.0.0.1", server.port)
+                    await stream.send_all(LARGE)
+                    streams.append(stream)
+                await trio.testing.wait_all_tasks_blocked(0.1)
+                grown = tracemalloc.get_traced_memory()[0]
+            finally:
+                tracemalloc.stop()
+            assert budget.held <= 64 * MIB
+            assert grown < 80 * MIB
+            for stream in streams:
+                nursery.start_soon(trio.aclose_forcefully, stream)
+        with trio.fail_after(5):
+            while budget.held:
+                await trio.testing.wait_all_tasks_blocked(0.05)
+
+
+async def test_stream_that_nobody_reads_takes_no_more_than_a_piece() -> None:
+    made = 0
+
+    async def endless(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal made
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while True:
+            made += 1
+            await send({"type": "http.response.body", "body": bytes(MIB), "more_body": True})
+
+    async with serving(endless, PATIENT) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        ask(connection, "/")
+        await client.send(connection.data_to_send())
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        assert made == 1
+
+
+@pytest.mark.parametrize("size", [65_536, 65_537, 1_000_000])
+@pytest.mark.parametrize("chunked", [True, False])
+async def test_large_answer_over_http2_arrives_whole(size: int, chunked: bool) -> None:
+    content = bytes(range(256)) * (size // 256) + bytes(size % 256)
+
+    async def large(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": content, "more_body": chunked})
+        if chunked:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async with serving(large, PATIENT) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        ask(connection, "/")
+        await client.send(connection.data_to_send())
+        received, ended = b"", False
+        while not ended:
+            data = await client.stream.receive_some(65_536)
+            assert data
+            for event in connection.receive_data(data):
+                if isinstance(event, h2.events.DataReceived):
+                    received += event.data
+                    connection.acknowledge_received_data(
+                        event.flow_controlled_length, event.stream_id
+                    )
+                ended = ended or isinstance(event, h2.events.StreamEnded)
+            await client.send(connection.data_to_send())
+        assert received == content
+
+
+@pytest.mark.parametrize("framing", [b"content-length: 8000000", b"transfer-encoding: chunked"])
+async def test_body_without_room_is_refused_before_it_comes(framing: bytes) -> None:
+    budget = MemoryBudget(16 * MIB, 8 * MIB)
+    head = b"POST /api/write HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
+    async with serving(texts(budget), PATIENT) as server:
+        async with server.client() as slow, server.client() as refused:
+            await slow.send(head + b"content-length: 8000000\r\n\r\n{")
+            await trio.testing.wait_all_tasks_blocked(0.1)
+            assert budget.held == 8_000_000
+            busy = await refused.ask(head + framing + b"\r\n\r\n")
+            assert (busy.status, busy["retry-after"], busy["connection"]) == (503, "1", "close")
+            other = await other_client(server)
+            body = b'{"text":"%b"}' % (b"x" * 100_000)
+            length = b"content-length: %d\r\n\r\n" % len(body)
+            assert (await other.ask(head + length + body)).body == b'{"text":"100000"}'
+            await other.stream.aclose()
+        with trio.fail_after(5):
+            while budget.held:
+                await trio.testing.wait_all_tasks_blocked(0.05)

@@ -1,0 +1,28 @@
+"""When it is counted how dear a document is to load, and what comes of it."""
+
+from octavo.model.documents.initial_document import initial
+from octavo.model.documents.integration import STEPS_MOST
+from octavo.model.documents.limits import Growth
+from octavo.model.identity import ContentId
+
+
+def test_few_updates_are_not_counted_and_many_are() -> None:
+    assert not Growth(0, 0).grown(100).doubtful
+    most = int((3 * STEPS_MOST) ** 0.5)
+    assert not Growth(0, most).doubtful
+    assert Growth(0, most).grown(1).doubtful
+    assert Growth(most * most, 0).grown(4).doubtful
+
+
+def test_document_from_the_store_is_doubtful_by_its_history_alone() -> None:
+    assert not Growth.unknown(1_000_000, 1_000_000).doubtful
+    assert not Growth.unknown(10_000, 20_000).doubtful
+    assert Growth.unknown(200_000, 100_000).doubtful
+
+
+def test_plain_document_is_not_dear() -> None:
+    state = initial(ContentId("c"), "text " * 1000).state
+    growth, dear = Growth(0, 10_000).counted_anew(lambda: state)
+    assert not dear
+    assert growth.since == 0
+    assert not growth.doubtful

@@ -1,0 +1,65 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pycrdt import Doc, Text
+
+from octavo.model.documents.state_vector import read_state_vector, write_state_vector
+from octavo.model.refusal import DocumentMalformed
+
+vectors = st.dictionaries(
+    st.integers(0, 2**53 - 1), st.integers(0, 2**31 - 1), min_size=0, max_size=20
+)
+
+
+@given(vectors)
+def test_state_vector_written_is_read_back(vector: dict[int, int]) -> None:
+    assert read_state_vector(write_state_vector(vector)) == vector
+
+
+@given(vectors, st.data())
+def test_state_vector_cut_anywhere_is_refused(vector: dict[int, int], data: st.DataObject) -> None:
+    written = write_state_vector(vector)
+    cut = data.draw(st.integers(0, len(written) - 1))
+    with pytest.raises(DocumentMalformed, match="ends too early"):
+        read_state_vector(written[:cut])
+
+
+@given(st.binary(max_size=40))
+def test_state_vector_of_any_bytes_is_read_one_way_or_refused(data: bytes) -> None:
+    try:
+        vector = read_state_vector(data)
+    except DocumentMalformed:
+        return
+    assert read_state_vector(write_state_vector(vector)) == vector
+    assert len(write_state_vector(vector)) == len(data)
+
+
+def test_state_vector_is_written_with_the_highest_client_first() -> None:
+    assert write_state_vector({1: 2, 300: 4, 7: 200}) == bytes([3, 172, 2, 4, 7, 200, 1, 1, 2])
+
+
+def test_state_vector_of_a_document_is_what_the_library_wrote() -> None:
+    doc: Doc[Text] = Doc(client_id=300)
+    text = doc.get("text", type=Text)
+    text += "four"
+    assert read_state_vector(doc.get_state()) == {300: 4}
+    assert write_state_vector({300: 4}) == doc.get_state()
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "ends too early"),
+        (b"\x01\x05", "ends too early"),
+        (b"\xff\xff\xff\xff\x0f\x01\x01", "ends too early"),
+        (b"\x00\x00", "Bytes follow"),
+        (b"\x02\x05\x01\x05\x02", "twice"),
+        (b"\x01\x05\x80\x80\x80\x80\x08", "31 bits"),
+        (b"\x01\x80\x80\x80\x80\x80\x80\x80\x10\x01", "53 bits"),
+        (b"\x01\x80\x80\x80\x80\x80\x80\x80\x80\x01\x01", "53 bits"),
+        (b"\x81\x00\x05\x01", "shortest form"),
+    ],
+)
+def test_state_vector_malformed_is_refused_with_the_reason(data: bytes, why: str) -> None:
+    with pytest.raises(DocumentMalformed, match=why):
+        read_state_vector(data)

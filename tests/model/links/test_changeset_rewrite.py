@@ -1,0 +1,160 @@
+"""Links of a changeset that moves files: each leads to the file that it led to."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.model.files.changeset import Changeset, Operation, Restore, Update
+from octavo.model.files.content import note_text
+from octavo.model.identity import Digest, FileId, MutationId
+from octavo.model.links import links_of, places_of, resolve
+from octavo.model.links.link_rewrite import relinked
+from octavo.model.refusal import DomainError
+from tests.fakes.planned_workspace import AUTHOR, Vault
+
+
+class Notes(Vault):
+    """A workspace that knows the texts of its live notes."""
+
+    def texts(self) -> dict[FileId, str]:
+        return {FileId(file): self.documents.texts[FileId(file)] for file in self.live()}
+
+    def move(self, file: str, path: str) -> Update:
+        return Update(FileId(file), self.tag(file), path=path, rewrite_links=True)
+
+    def relink(self, *operations: Operation) -> tuple[Operation, ...]:
+        changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations)
+        return relinked(changeset, self.tree.heads, self.texts()).operations
+
+    def leads(self) -> dict[str, list[str | None]]:
+        """The files that the links of each note lead to, in their order."""
+        live = self.live()
+        files = {path: file for file, path in live.items()}
+        find = places_of(files).get
+        found: dict[str, list[str | None]] = {}
+        for file, path in live.items():
+            links = links_of(self.texts()[FileId(file)])
+            places = [resolve(link.kind, link.target, path, find) for link in links]
+            found[file] = [None if place is None else files[place] for place in places]
+        return found
+
+
+@pytest.fixture
+def notes() -> Notes:
+    """Links to ``b/y.md``, and a deleted note at ``x.md``."""
+    notes = Notes()
+    notes.push(
+        notes.create("x", "x.md"),
+        notes.create("y", "b/y.md", "[[x]]"),
+        notes.create("links", "links.md", "[[y]] [y](b/y.md)"),
+    )
+    notes.push(notes.delete("x"))
+    return notes
+
+
+def text_after(operations: tuple[Operation, ...], file: str) -> str | None:
+    for each in operations:
+        if each.file_id == file and isinstance(each, Update) and each.content is not None:
+            return each.content.text
+    return None
+
+
+@pytest.mark.parametrize(
+    ("restored_at", "expected"),
+    [
+        (None, "[[b/x]] [y](b/x.md)"),
+        ("x.md", "[[b/x]] [y](b/x.md)"),
+        ("z.md", "[[x]] [y](b/x.md)"),
+    ],
+)
+def test_restored_file_may_take_the_name_that_a_link_would_have(
+    notes: Notes, restored_at: str | None, expected: str
+) -> None:
+    operations = notes.relink(notes.restore("x", restored_at), notes.move("y", "b/x.md"))
+    assert text_after(operations, "links") == expected
+
+
+def test_file_that_is_restored_where_another_moves_away_is_not_linked(notes: Notes) -> None:
+    notes.push(notes.update("y", path="x.md"))
+    notes.push(notes.update("links", text="[[x]]"))
+    operations = notes.relink(notes.restore("x"), notes.move("y", "y.md"))
+    assert text_after(operations, "links") == "[[y]]"
+
+
+def test_restore_of_a_live_or_purged_or_unknown_file_leaves_the_links_alone(notes: Notes) -> None:
+    notes.push(notes.purge("x"))
+    for file in ("links", "x", "none"):
+        operations = notes.relink(notes.restore(file), notes.move("y", "b/x.md"))
+        if file == "links":
+            assert len(operations) == 2
+        else:
+            assert text_after(operations, "links") == "[[x]] [y](b/x.md)"
+
+
+PATHS = [f"{folder}{name}.md" for folder in ("", "a/", "b/", "c/") for name in ("x", "y")]
+TARGETS = ["x", "y", "x", "y", "a/x", "../y", "./x", "/b/y", "y.md"]
+FORMS = ["[[{}]]", "[[{}]]", "[l]({})"]
+TEXTS = st.lists(
+    st.tuples(st.sampled_from(FORMS), st.sampled_from(TARGETS)), min_size=1, max_size=4
+).map(lambda links: " ".join(form.format(target) for form, target in links))
+
+OF_LIVE = ["move", "move", "stay", "stay", "delete", "write", "give back"]
+OF_DELETED = ["restore", "restore", "restore elsewhere", "stay deleted"]
+LEAVING = {"move", "delete", "restore elsewhere", "stay deleted"}
+
+
+@st.composite
+def workspaces(draw: st.DrawFn) -> tuple[Notes, list[Operation]]:
+    """Notes, live and deleted, and what one changeset asks for that moves some of them."""
+    notes = Notes()
+    for file in draw(st.sampled_from([["old"], ["old", "older"], []])):
+        notes.push(notes.create(file, draw(st.sampled_from(PATHS)), draw(TEXTS)))
+        notes.push(notes.delete(file))
+    for path in draw(st.lists(st.sampled_from(PATHS), min_size=2, max_size=5, unique=True)):
+        notes.push(notes.create(f"n{path}", path, draw(TEXTS)))
+    fates = {
+        head: draw(st.sampled_from(OF_LIVE if head.state == "live" else OF_DELETED))
+        for head in notes.tree.heads.values()
+    }
+    kept = {head.path for head, fate in fates.items() if fate not in LEAVING}
+    free = iter(draw(st.permutations([path for path in PATHS if path not in kept])))
+    operations: list[Operation] = []
+    for head, fate in fates.items():
+        file = head.file_id
+        match fate:
+            case "move":
+                operations.append(notes.move(file, next(free)))
+            case "delete":
+                operations.append(notes.delete(file))
+            case "write":
+                operations.append(notes.update(file, text=draw(TEXTS)))
+            case "give back":
+                content = note_text(draw(TEXTS))
+                operations.append(Restore(file, notes.tag(file), content=content))
+            case "restore":
+                operations.append(notes.restore(file))
+            case "restore elsewhere":
+                operations.append(notes.restore(file, next(free)))
+    if draw(st.booleans()):
+        operations.append(notes.create("new", next(free), draw(TEXTS)))
+    return notes, draw(st.permutations(operations))
+
+
+@settings(max_examples=200)
+@given(workspaces())
+def test_links_lead_to_the_files_that_they_led_to(given: tuple[Notes, list[Operation]]) -> None:
+    notes, operations = given
+    before, written = notes.leads(), {each.file_id for each in operations if tells_text(each)}
+    try:
+        notes.push(*notes.relink(*operations))
+    except DomainError:
+        # Two files at one place.
+        return
+    after = notes.leads()
+    for file in before.keys() & after.keys() - written:
+        for was, leads in zip(before[file], after[file], strict=True):
+            assert was not in after or leads == was
+
+
+def tells_text(operation: Operation) -> bool:
+    return not isinstance(operation, Update) or operation.content is not None

@@ -1,0 +1,58 @@
+"""The examples of the documentation run, print what they say, and pass the type checker."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mypy import api
+
+from octavo.render.limits import LIMITS, MEANINGS
+from tests.project.source import ROOT
+
+PAGES = sorted(path for path in (ROOT / "docs").glob("*.md"))
+EXAMPLE = re.compile(
+    r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
+)
+EXAMPLES = [
+    pytest.param(code, printed, id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number, (code, printed) in enumerate(EXAMPLE.findall(page.read_text()), 1)
+]
+
+
+def test_the_page_on_actors_has_examples() -> None:
+    assert len(EXAMPLES) >= 5
+
+
+def test_the_page_on_markdown_tells_every_limit() -> None:
+    page = (ROOT / "docs/markdown.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ([0-9,]+) \| (.+) \|$", page, re.MULTILINE)
+    assert rows == [(name, f"{LIMITS[name]:,}", MEANINGS[name]) for name in LIMITS]
+
+
+@pytest.mark.parametrize(("code", "printed"), EXAMPLES)
+def test_an_example_prints_what_the_page_says(code: str, printed: str, tmp_path: Path) -> None:
+    program = tmp_path / "example.py"
+    program.write_text(code)
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=ROOT,
+    )
+    assert (run.returncode, run.stdout) == (0, printed), run.stderr
+
+
+def test_the_examples_pass_the_type_checker(tmp_path: Path) -> None:
+    paths = []
+    for number, example in enumerate(EXAMPLES):
+        paths.append(tmp_path / f"example{number}.py")
+        paths[-1].write_text(str(example.values[0]))
+    report, errors, code = api.run(["--strict", "--no-incremental", *map(str, paths)])
+    assert (errors, code) == ("", 0), report

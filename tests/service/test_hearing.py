@@ -1,0 +1,48 @@
+"""What a process does with what is said on the channel of the database."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+
+import pytest
+
+from octavo.actors.core import WorkerContext
+from octavo.actors.notice_hub import NoticeHub
+from octavo.model.identity import Position, WorkspaceId
+from octavo.service.components import relay_notifications
+from octavo.store.postgres import PostgresStore
+from octavo.ws import Frame
+
+
+class Told(NoticeHub[Frame]):
+    """Takes announcements down."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda *_: Frame(b""))
+        self.positions: list[tuple[WorkspaceId, Position]] = []
+
+    def announce(self, workspace_id: WorkspaceId, position: Position) -> None:
+        self.positions.append((workspace_id, position))
+
+
+class Spoken:
+    """A database on whose channel some things are said, and then no more."""
+
+    def __init__(self, *messages: str) -> None:
+        self._messages = messages
+
+    @asynccontextmanager
+    async def listen(self, channel: str) -> AsyncIterator[AsyncIterator[str]]:
+        async def messages() -> AsyncIterator[str]:
+            for message in self._messages:
+                yield message
+
+        yield messages()
+
+
+@pytest.mark.parametrize("strange", ["", "x", "a b c", "vault many", "\x00"])
+async def test_what_another_program_says_is_passed_over(strange: str) -> None:
+    hub = Told()
+    spoken = cast(PostgresStore, Spoken("vault 1", strange, "vault 2"))
+    await relay_notifications(spoken, hub, cast(WorkerContext, None))
+    assert hub.positions == [("vault", 1), ("vault", 2)]

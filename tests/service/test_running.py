@@ -1,0 +1,113 @@
+"""The service from inside: what a real process can't be made to show at will."""
+
+import signal
+import socket
+from io import BytesIO
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+import trio
+
+from octavo import service
+from octavo.http.api.service import Readiness, ServiceOperations
+from octavo.http.contract.application import Application
+from octavo.http.contract.request_log import RequestRecord
+from octavo.http.server.listener import open_listener
+from octavo.log import Log, Sink
+from octavo.service import running
+from octavo.service.running import serve_http
+from octavo.settings import Bind, Settings
+
+
+async def ready() -> Readiness:
+    return Readiness((), stopping=False)
+
+
+HEALTH = Application(
+    [ServiceOperations(ready)], new_id=service.new_id, log_request=lambda record: None
+)
+
+
+def unlogged(record: RequestRecord) -> None:
+    """Keep no log."""
+
+
+async def health(listener: socket.socket) -> bytes:
+    async with await trio.open_tcp_stream(*listener.getsockname()) as stream:
+        await stream.send_all(b"GET /health HTTP/1.1\r\nhost: octavo\r\n\r\n")
+        return bytes(await stream.receive_some())
+
+
+async def test_run_signal_while_starting_ends_it_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said = BytesIO()
+
+    async def never_ready(*_: object, **__: object) -> NoReturn:
+        signal.raise_signal(signal.SIGTERM)
+        await trio.sleep_forever()
+        raise AssertionError
+
+    monkeypatch.setattr(running, "serve", never_ready)
+    with trio.fail_after(10):
+        settings = Settings(bind=Bind("127.0.0.1", 0), data_dir=tmp_path / "data")
+        await service.run(settings, Log("console", Sink(said), lambda: 0.0))
+    assert said.getvalue() == b""
+
+
+async def test_serve_http_restarted_answers_on_the_same_listener() -> None:
+    with await open_listener("127.0.0.1", 0) as listener:
+        host, port = listener.getsockname()
+        for _ in range(2):
+            async with trio.open_nursery() as nursery:
+                url = await nursery.start(
+                    lambda task_status: serve_http(
+                        Settings(),
+                        HEALTH,
+                        listener=listener,
+                        log_request=unlogged,
+                        shutdown=trio.Event(),
+                        task_status=task_status,
+                    )
+                )
+                assert url == f"http://{host}:{port}"
+                assert (await health(listener)).startswith(b"HTTP/1.1 200 ")
+                nursery.cancel_scope.cancel()
+
+
+async def test_serve_http_shutdown_returns_and_leaves_the_listener_open() -> None:
+    shutdown = trio.Event()
+    with await open_listener("127.0.0.1", 0) as listener, trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(
+                lambda task_status: serve_http(
+                    Settings(),
+                    HEALTH,
+                    listener=listener,
+                    log_request=unlogged,
+                    shutdown=shutdown,
+                    task_status=task_status,
+                )
+            )
+            shutdown.set()
+        assert listener.fileno() != -1
+
+
+async def test_serve_http_called_off_before_it_began_leaves_the_listener_alone() -> None:
+    with await open_listener("127.0.0.1", 0) as listener:
+        listener.close()
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await serve_http(
+                Settings(),
+                HEALTH,
+                listener=listener,
+                log_request=unlogged,
+                shutdown=trio.Event(),
+            )
+        assert scope.cancelled_caught
+
+
+def test_new_id_is_another_every_time() -> None:
+    assert len({service.new_id() for _ in range(1000)}) == 1000

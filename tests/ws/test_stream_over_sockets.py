@@ -1,0 +1,304 @@
+"""What one device is told when things happen at once, without sockets."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from octavo.actors.notice_hub import NoticeHub
+from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.store.scripts.workspaces import Standing
+from octavo.ws import Frame
+from octavo.ws.notice_stream import NoticeStream, changed_frame
+
+Message = dict[str, Any]
+ANN = AccountId("ann")
+
+
+def workspace(number: int) -> WorkspaceId:
+    return WorkspaceId(f"01900000-0000-7000-8000-{number:012x}")
+
+
+VAULT, OTHER = workspace(1), workspace(2)
+SUBSCRIBE = {"type": "subscribe", "workspaceId": VAULT}
+SUBSCRIBE_OTHER = {"type": "subscribe", "workspaceId": OTHER}
+UNSUBSCRIBE = {"type": "unsubscribe", "workspaceId": VAULT}
+GONE = {"type": "gone", "workspaceId": VAULT}
+
+
+def changed(position: int, workspace_id: WorkspaceId = VAULT) -> Message:
+    return {"type": "changed", "workspaceId": workspace_id, "position": position}
+
+
+def subscribed(position: int) -> Message:
+    return {"type": "subscribed", "workspaceId": VAULT, "position": position}
+
+
+@dataclass
+class Talk:
+    """A device and the stream that serves it: stands in for the connection."""
+
+    hub: NoticeHub[Frame]
+    says: trio.MemorySendChannel[str]
+    heard: trio.MemoryReceiveChannel[str]
+    told: list[Message] = field(default_factory=list)
+    reads: bool = True
+    reading: trio.Event = field(default_factory=trio.Event)
+    turn: trio.StrictFIFOLock = field(default_factory=trio.StrictFIFOLock)
+    positions: dict[WorkspaceId, Position] = field(default_factory=dict)
+    hidden: set[WorkspaceId] = field(default_factory=set)
+    closed: list[tuple[int, str]] = field(default_factory=list)
+    before_answer: Callable[[], Awaitable[object]] | None = None
+
+    def offer_frame(self, frame: Frame) -> bool:
+        if self.reads:
+            self._take(frame)
+        return self.reads
+
+    async def send_frame(self, frame: Frame) -> None:
+        async with self.turn:
+            while not self.reads:
+                await self.reading.wait()
+            self._take(frame)
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self.heard
+
+    async def close(self, code: int, reason: str) -> None:
+        self.closed.append((code, reason))
+
+    def _take(self, frame: Frame) -> None:
+        # All are shorter than 126 bytes, so that the header has two.
+        self.told.append(json.loads(frame[2:]))
+
+    async def standings(self, workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, Standing]:
+        found = {
+            each: Standing(self.positions[each], each not in self.hidden)
+            for each in workspace_ids
+            if each in self.positions
+        }
+        before, self.before_answer = self.before_answer, None
+        if before is not None:
+            await before()
+        return found
+
+    async def still_valid(self) -> bool:
+        return True
+
+    async def say(self, *messages: Message) -> None:
+        for message in messages:
+            self.says.send_nowait(json.dumps(message))
+        await wait_all_tasks_blocked()
+
+    def announce(self, *positions: int, workspace_id: WorkspaceId = VAULT) -> None:
+        for position in positions:
+            self.positions[workspace_id] = Position(position)
+            self.hub.announce(workspace_id, Position(position))
+
+    async def read(self) -> list[Message]:
+        """Read what was sent; answer it."""
+        self.reads = True
+        self.reading.set()
+        # Longer than what happens meanwhile waits.
+        await wait_all_tasks_blocked(0.01)
+        told, self.told = self.told, []
+        return told
+
+    def stop_reading(self) -> None:
+        self.reads, self.reading = False, trio.Event()
+
+
+@asynccontextmanager
+async def talking() -> AsyncIterator[Talk]:
+    hub: NoticeHub[Frame] = NoticeHub(changed_frame)
+    says, heard = trio.open_memory_channel[str](100)
+    talk = Talk(hub, says, heard, positions={VAULT: Position(0), OTHER: Position(0)})
+    stream = NoticeStream(
+        talk,  # type: ignore[arg-type]  # what a stream needs of a connection
+        hub,
+        account_id=ANN,
+        standings=talk.standings,
+        still_valid=talk.still_valid,
+        check_every=1e9,
+    )
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hub.run)
+        nursery.start_soon(stream.run)
+        await wait_all_tasks_blocked()
+        assert [each["type"] for each in await talk.read()] == ["hello"]
+        yield talk
+        nursery.cancel_scope.cancel()
+    assert hub.listened_to() == []
+    hub.look_again(ANN)
+
+
+async def test_change_between_subscription_and_look_up_is_told_with_the_subscription() -> None:
+    async with talking() as talk:
+
+        async def change() -> None:
+            talk.announce(1, 2)
+            await wait_all_tasks_blocked()
+
+        talk.before_answer = change
+        await talk.say(SUBSCRIBE)
+        assert await talk.read() == [subscribed(2)]
+        talk.announce(2, 3)
+        assert await talk.read() == [changed(3)]
+
+
+async def test_change_while_the_subscription_is_told_comes_behind_it() -> None:
+    async with talking() as talk:
+        talk.stop_reading()
+        await talk.say(SUBSCRIBE)
+        talk.announce(1)
+        await wait_all_tasks_blocked()
+        talk.announce(2)
+        await wait_all_tasks_blocked()
+        told = await talk.read()
+        assert told[0] == subscribed(0)
+        assert told[-1] == changed(2)
+
+
+async def test_subscription_repeated_never_goes_back() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+
+        async def change() -> None:
+            talk.announce(5)
+            await wait_all_tasks_blocked()
+
+        talk.before_answer = change
+        await talk.say(SUBSCRIBE)
+        assert await talk.read() == [subscribed(0), changed(5), subscribed(5)]
+
+
+async def test_workspace_deleted_while_it_is_looked_up_is_gone_once() -> None:
+    async with talking() as talk:
+
+        async def delete() -> None:
+            talk.hub.announce_gone(VAULT)
+            await wait_all_tasks_blocked()
+
+        talk.before_answer = delete
+        await talk.say(SUBSCRIBE)
+        assert await talk.read() == [GONE | {"reason": "deleted"}]
+        talk.announce(1)
+        assert await talk.read() == []
+
+
+async def test_workspace_hidden_while_it_is_looked_at_is_not_gone_for_who_unsubscribed() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        await talk.read()
+
+        async def unsubscribe() -> None:
+            await talk.say(UNSUBSCRIBE)
+
+        talk.hidden.add(VAULT)
+        talk.before_answer = unsubscribe
+        talk.hub.look_again(ANN)
+        assert await talk.read() == []
+        assert talk.closed == []
+
+
+async def test_membership_that_ended_closes_the_stream() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        await talk.read()
+        talk.hidden.add(VAULT)
+        talk.hub.look_again(ANN)
+        assert await talk.read() == [GONE | {"reason": "not_found"}]
+        assert [code for code, _ in talk.closed] == [1008]
+
+
+async def test_deletion_that_nobody_announced_is_told_at_the_next_look() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE, SUBSCRIBE_OTHER)
+        await talk.read()
+        del talk.positions[VAULT]
+        talk.hub.look_again(ANN)
+        assert await talk.read() == [GONE | {"reason": "deleted"}]
+        talk.announce(1)
+        talk.announce(1, workspace_id=OTHER)
+        assert await talk.read() == [changed(1, OTHER)]
+        assert talk.closed == []
+
+
+async def test_subscription_during_a_look_is_no_deletion() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        await talk.read()
+
+        async def subscribe() -> None:
+            await talk.say(SUBSCRIBE_OTHER)
+
+        talk.before_answer = subscribe
+        talk.hub.look_again(ANN)
+        assert [each["type"] for each in await talk.read()] == ["subscribed"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f'{{"type":"subscribe","type":"subscribe","workspaceId":"{VAULT}"}}',
+        f'{{"type":"subscribe","workspaceId":"{OTHER}","workspaceId":"{VAULT}"}}',
+        '{"type":"subscribe"}',
+        "{}",
+        "",
+    ],
+)
+async def test_message_that_says_a_thing_twice_or_not_closes_the_stream(message: str) -> None:
+    async with talking() as talk:
+        talk.says.send_nowait(message)
+        await wait_all_tasks_blocked()
+        assert [code for code, _ in talk.closed] == [1002]
+        assert talk.told == []
+
+
+@pytest.mark.parametrize("ending", ["unsubscribed", "deleted"])
+async def test_position_that_waits_is_not_told_of_a_workspace_that_went(ending: str) -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        await talk.read()
+        talk.stop_reading()
+        talk.announce(1)
+        await wait_all_tasks_blocked()
+        talk.announce(2)
+        await wait_all_tasks_blocked()
+        if ending == "deleted":
+            talk.hub.announce_gone(VAULT)
+            assert await talk.read() == [changed(1), GONE | {"reason": "deleted"}]
+        else:
+            await talk.say(UNSUBSCRIBE)
+            assert await talk.read() == [changed(1)]
+
+
+async def test_what_waits_for_a_slow_reader_is_one_position_of_each_workspace() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE, SUBSCRIBE | {"workspaceId": OTHER})
+        await talk.read()
+        talk.stop_reading()
+        for position in range(1, 1001):
+            talk.announce(position)
+            talk.announce(position, workspace_id=OTHER)
+            await wait_all_tasks_blocked()
+        told = await talk.read()
+        assert told[0] == changed(1)
+        assert sorted(told[1:], key=str) == [changed(1000), changed(1000, OTHER)]
+
+
+async def test_position_that_nobody_announced_is_told_at_the_next_look() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        await talk.read()
+        # Kept by a process that died before it could say so.
+        talk.positions[VAULT] = Position(3)
+        talk.hub.look_again(ANN)
+        assert await talk.read() == [changed(3)]
+        talk.hub.look_again(ANN)
+        assert await talk.read() == []
