@@ -79,7 +79,7 @@ class Timestamps:
         self._spelled = ""
 
     def now(self) -> str:
-        """Answer the time, as ``2026-01-31T12:00:00.000Z``."""
+        """Return the time, as ``2026-01-31T12:00:00.000Z``."""
         second, rest = divmod(int(self._clock() * 1000), 1000)
         if second != self._second:
             self._second = second
@@ -88,7 +88,7 @@ class Timestamps:
 
 
 def json_line(time: str, level: str, members: Mapping[str, object]) -> bytes:
-    """Answer one line of JSON: time, level and event first.
+    """Return one line of JSON: time, level and event first.
 
     A value that JSON has no form for stands there as Python shows it.
     """
@@ -104,7 +104,7 @@ def json_line(time: str, level: str, members: Mapping[str, object]) -> bytes:
 
 
 def console_line(time: str, level: str, members: Mapping[str, object]) -> bytes:
-    """Answer one line for people; a traceback follows on lines that begin with ``  | ``."""
+    """Return one line for people; a traceback follows on lines that begin with ``  | ``."""
     rest = dict(members)
     event, failure = rest.pop("event", ""), rest.pop("exception", None)
     words = [time, f"{level:<8}", _visible(str(event))]
@@ -152,7 +152,7 @@ class Log:
         self.sink.write(self._line(self._now(), level, members))
 
     def render(self, _: WrappedLogger, level: str, members: EventDict) -> bytes:
-        """Answer the line of an event, as the last processor of structlog."""
+        """Return the line of an event, as the last processor of structlog."""
         if "exc_info" in members:
             error = _error(members.pop("exc_info"))
             if error is not None:

@@ -31,5 +31,5 @@ class Caller:
 def caller_of(
     account: Account, *, session_id: SessionId | None = None, key_id: KeyId | None = None
 ) -> Caller:
-    """Answer ``account`` as a caller."""
+    """Return ``account`` as a caller."""
     return Caller(account.account_id, account.role, account.state == "locked", session_id, key_id)

@@ -46,7 +46,7 @@ class CredentialCache:
         return len(self._entries)
 
     def find(self, digest: bytes) -> CachedCaller | None:
-        """Answer who showed what has ``digest``, whether or not it is too old; None for nobody."""
+        """Return who showed what has ``digest``, whether or not it is too old; None for nobody."""
         return self._entries.get(digest)
 
     def keep(self, digest: bytes, entry: CachedCaller, generation: int) -> None:

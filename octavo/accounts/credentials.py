@@ -65,14 +65,14 @@ class Credentials:
         self._forgotten(account_id)
 
     async def of_key(self, secret: bytes) -> Caller | None:
-        """Answer whose key ``secret`` is; None when it opens nothing.
+        """Return whose key ``secret`` is; None when it opens nothing.
 
         Raises `StoreUnavailable`. Cancelling changes nothing.
         """
         return await self._caller(secret, self._keys, is_api_key, self._look_up_key)
 
     async def of_session(self, token: bytes) -> Caller | None:
-        """Answer whose session ``token`` is of; None when it opens nothing.
+        """Return whose session ``token`` is of; None when it opens nothing.
 
         Raises `StoreUnavailable`. Cancelling changes nothing.
         """

@@ -44,7 +44,7 @@ async def invite(
 
 
 async def has_accounts(store: Store) -> bool:
-    """Answer whether the installation has an account, whatever its state.
+    """Return whether the installation has an account, whatever its state.
 
     Raises `StoreUnavailable`.
     """

@@ -24,7 +24,7 @@ class OwnAccount:
         self._store = store
 
     async def read(self, account_id: AccountId) -> Account:
-        """Answer the account. Raises `AccountGone` and `StoreUnavailable`."""
+        """Return the account. Raises `AccountGone` and `StoreUnavailable`."""
         account = await self._store.read(accounts.by_id(account_id))
         if account is None or not account.open:
             raise AccountGone
@@ -50,7 +50,7 @@ class OwnSessions:
         self._life = life
 
     async def list(self, account_id: AccountId, before: str | None, limit: int) -> list[Session]:
-        """Answer living sessions, the newest first, at most ``limit``, from ``before`` on.
+        """Return living sessions, the newest first, at most ``limit``, from ``before`` on.
 
         Raises `StoreUnavailable`.
         """
@@ -71,7 +71,7 @@ class OwnSessions:
             raise NoSuchSession
 
     async def end_others(self, account_id: AccountId, kept: SessionId | None) -> int:
-        """End every session but ``kept``; answer how many. Raises `StoreUnavailable`.
+        """End every session but ``kept``; return how many. Raises `StoreUnavailable`.
 
         Cancelled, they may have ended.
         """
@@ -110,7 +110,7 @@ class OwnKeys:
         self._new_entropy = new_entropy
 
     async def list(self, account_id: AccountId) -> list[ApiKey]:
-        """Answer all keys, the newest first. Raises `StoreUnavailable`."""
+        """Return all keys, the newest first. Raises `StoreUnavailable`."""
         return await self._store.read(api_keys.list_of(account_id))
 
     async def create(

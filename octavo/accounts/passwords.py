@@ -72,7 +72,7 @@ class Passwords:
         self._taken = 0
 
     async def hash(self, password: str) -> str:
-        """Answer ``password`` as it is kept: encoded with its cost and its salt.
+        """Return ``password`` as it is kept: encoded with its cost and its salt.
 
         ``password`` was found good (`octavo.model.accounts.password.password_fault`). Raises
         `TooManyAttempts` when too many wait. Cancelled while it runs, it ends first.
@@ -85,7 +85,7 @@ class Passwords:
             return await self._in_thread(lambda: self._hasher.hash(form, salt=salt))
 
     async def verify(self, password: str, encoded: str | None) -> bool:
-        """Answer whether ``password`` is the one that was ``encoded``.
+        """Return whether ``password`` is the one that was ``encoded``.
 
         For an account that there is not, ``encoded`` is None: the answer is False, and takes as
         long. Raises and is cancelled as `hash`.
@@ -97,7 +97,7 @@ class Passwords:
             return await self._in_thread(lambda: self._matches(form, encoded or self._nobodys))
 
     def outdated(self, encoded: str) -> bool:
-        """Answer whether ``encoded`` has another cost than a hash made now."""
+        """Return whether ``encoded`` has another cost than a hash made now."""
         return self._hasher.check_needs_rehash(encoded)
 
     def _matches(self, form: str, encoded: str) -> bool:
@@ -121,6 +121,6 @@ class Passwords:
 
 
 def _nobodys_hash(cost: Argon2) -> str:
-    """Answer a hash of ``cost`` that no password has, as nobody can find one for it."""
+    """Return a hash of ``cost`` that no password has, as nobody can find one for it."""
     salt, digest = (b64encode(bytes(size)).rstrip(b"=").decode() for size in (_SALT, _HASH))
     return f"$argon2id$v=19$m={cost.memory},t={cost.passes},p={cost.lanes}${salt}${digest}"

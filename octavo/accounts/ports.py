@@ -13,5 +13,5 @@ NewEntropy = Callable[[], bytes]
 
 
 def milliseconds(now: float) -> int:
-    """Answer a time of the clock as it is kept, in whole milliseconds."""
+    """Return a time of the clock as it is kept, in whole milliseconds."""
     return int(now * 1000)

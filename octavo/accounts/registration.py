@@ -43,7 +43,7 @@ class Registration:
         self._new_id = new_id
 
     async def opens(self, invitation: str) -> bool:
-        """Answer whether an account may be made from ``invitation``; raises `StoreUnavailable`."""
+        """Return whether an account may be made from ``invitation``; raises `StoreUnavailable`."""
         found = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
         return found is not None and found.open_at(milliseconds(self._now()))
 

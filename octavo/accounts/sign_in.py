@@ -35,7 +35,7 @@ class SessionMaker:
         self._new_entropy = new_entropy
 
     def make(self, account_id: AccountId, device: str, client: str | None) -> tuple[Session, str]:
-        """Answer a session that begins now, and its token.
+        """Return a session that begins now, and its token.
 
         ``device`` is what the browser calls itself, ``client`` its address.
         """
@@ -112,7 +112,7 @@ class SignIn:
             return None
 
     async def session_of(self, token: bytes) -> OpenSession | None:
-        """Answer the session of ``token``; None when it opens nothing now.
+        """Return the session of ``token``; None when it opens nothing now.
 
         Raises `StoreUnavailable`.
         """

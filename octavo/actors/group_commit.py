@@ -31,7 +31,7 @@ class Engine(Store, Protocol):
     """A store that can write many scripts at once."""
 
     async def write_batch(self, scripts: Sequence[Script[Any]]) -> list[Outcome[Any]]:
-        """Run scripts in one transaction; answer what each returned or raised, in order.
+        """Run scripts in one transaction; return what each returned or raised, in order.
 
         A script that raises leaves nothing behind. When the database fails, all of them do.
         Cancellation waits until it is done.
@@ -65,7 +65,7 @@ class Storage(Actor[Write[Any]]):
 
 
 def storage(engine: Engine, *, name: str = "storage") -> ActorSpec[Storage]:
-    """Answer what to put under supervision so that writes to ``engine`` are committed together."""
+    """Return what to put under supervision so that writes to ``engine`` are committed together."""
     return ActorSpec(
         name,
         lambda: Storage(engine),

@@ -72,7 +72,7 @@ class NoticeHub(Generic[F]):
             self._listeners.pop(workspace_id, None)
 
     def listened_to(self) -> list[WorkspaceId]:
-        """Answer the workspaces that somebody listens to."""
+        """Return the workspaces that somebody listens to."""
         return list(self._listeners)
 
     def announce(self, workspace_id: WorkspaceId, position: Position) -> None:

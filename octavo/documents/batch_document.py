@@ -47,7 +47,7 @@ class BatchDocument:
 
     @classmethod
     def loaded(cls, stored: KeptDocument, client: int) -> "BatchDocument":
-        """Answer a document as the store has it, with edits of the server being of ``client``."""
+        """Return a document as the store has it, with edits of the server being of ``client``."""
         live = LiveDocument(stored, client)
         text, size = live.text, len(stored.state)
         foreign = initial(ContentId(stored.epoch), text) != stored
@@ -56,12 +56,12 @@ class BatchDocument:
 
     @classmethod
     def taken(cls, kept: CachedDocument) -> "BatchDocument":
-        """Answer a document that was on the shelf."""
+        """Return a document that was on the shelf."""
         live, stored, text, facts, growth, foreign = kept
         return cls(live, text, stored, len(stored.state), facts, growth, foreign, stored)
 
     def kept(self, stored: KeptDocument) -> CachedDocument:
-        """Answer what goes onto the shelf, once the document is in the store as it is."""
+        """Return what goes onto the shelf, once the document is in the store as it is."""
         return CachedDocument(self.live, stored, self.text, self.facts, self.growth, self.foreign)
 
     def rebase(self) -> None:
@@ -103,7 +103,7 @@ class BatchDocument:
         self.stored, self.since, self.written = None, (), False
 
     def made_again(self, client: int) -> "BatchDocument":
-        """Answer the same, made from its base; it must not be `written`."""
+        """Return the same, made from its base; it must not be `written`."""
         live = LiveDocument(self.base, client)
         for update in self.since:
             live.apply(update)

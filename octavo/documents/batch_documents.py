@@ -70,7 +70,7 @@ class BatchDocuments:
         return sum(draft.bound for draft in self._drafts.values())
 
     def lacking(self, file_id: FileId, epoch: Epoch, vector: bytes) -> DocumentUpdate | None:
-        """Answer the generation of a document, and what somebody lacks of it.
+        """Return the generation of a document, and what somebody lacks of it.
 
         That is all of it for whoever has another generation than it. ``vector`` was checked.
         None: there is no such document.
@@ -154,7 +154,7 @@ class BatchDocuments:
         self._purged.add(file_id)
 
     def changed(self) -> list[tuple[FileId, KeptDocument]]:
-        """Answer the documents that the store does not have as they are now.
+        """Return the documents that the store does not have as they are now.
 
         One that would have another text once it is loaded from there begins a new generation with
         the text that it has: devices forged it, with updates that name places which no editor

@@ -40,11 +40,11 @@ class LiveDocument:
         return str(self._text)
 
     def vector(self) -> dict[int, int]:
-        """Answer how much of each client's work is in it."""
+        """Return how much of each client's work is in it."""
         return read_state_vector(self.vector_bytes())
 
     def vector_bytes(self) -> bytes:
-        """Answer the same as Yjs encodes it."""
+        """Return the same as Yjs encodes it."""
         return self._doc.get_state()
 
     def apply(self, update: bytes) -> None:
@@ -67,15 +67,15 @@ class LiveDocument:
                 shifted += len(inserted.encode()) - deleted
 
     def state(self) -> bytes:
-        """Answer the update that makes the whole document."""
+        """Return the update that makes the whole document."""
         return self._doc.get_update()
 
     def kept(self) -> KeptDocument:
-        """Answer the document as it is stored."""
+        """Return the document as it is stored."""
         return KeptDocument(self.epoch, self.state(), self.vector_bytes())
 
     def lacking(self, vector: bytes) -> bytes:
-        """Answer the update with what somebody lacks who has ``vector``, which was checked."""
+        """Return the update with what somebody lacks who has ``vector``, which was checked."""
         with _contained():
             return self._doc.get_update(vector)
 

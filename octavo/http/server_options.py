@@ -17,7 +17,7 @@ def server_options(
     now: Callable[[], float],
     new_id: Callable[[], str],
 ) -> ServerOptions:
-    """Answer how the wire works under ``settings``; what it refuses is logged like a request.
+    """Return how the wire works under ``settings``; what it refuses is logged like a request.
 
     ``now`` answers seconds since 1970, ``new_id`` makes the ids of requests that have none.
     Raises this process's limit of open files as far as it may, for the connections to come.

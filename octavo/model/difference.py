@@ -85,7 +85,7 @@ class _Work:
 
 
 def stretches(old: str, new: str, within: Stretch, units: Sequence[Unit]) -> list[Stretch]:
-    """Answer where ``old`` and ``new`` differ inside of ``within``, in order and apart.
+    """Return where ``old`` and ``new`` differ inside of ``within``, in order and apart.
 
     ``units`` go from coarse to fine; a stretch begins and ends between two units of the last, as
     far as the work allowed for is enough, and else between coarser ones. Whatever they hold, two
@@ -95,12 +95,12 @@ def stretches(old: str, new: str, within: Stretch, units: Sequence[Unit]) -> lis
 
 
 def common_prefix(old: str, new: str) -> int:
-    """Answer how many characters both texts begin with."""
+    """Return how many characters both texts begin with."""
     return int(Prefix.similarity(old, new))
 
 
 def common_suffix(old: str, new: str, prefix: int = 0) -> int:
-    """Answer how many characters both texts end with, behind the first ``prefix`` of each."""
+    """Return how many characters both texts end with, behind the first ``prefix`` of each."""
     return int(Postfix.similarity(old[prefix:], new[prefix:]))
 
 
@@ -169,7 +169,7 @@ def _in_characters(before: str, after: str, within: Stretch, work: _Work) -> Ite
 def _in_text(
     found: list[Stretch], old: list[str], new: list[str], within: Stretch
 ) -> Iterator[Stretch]:
-    """Answer stretches of units as stretches of the text that starts at ``within``."""
+    """Return stretches of units as stretches of the text that starts at ``within``."""
     old_at = list(accumulate(map(len, old), initial=within.old_start))
     new_at = list(accumulate(map(len, new), initial=within.new_start))
     for old_start, old_end, new_start, new_end in found:
@@ -220,7 +220,7 @@ def _trimmed(old: list[int], new: list[int], within: Stretch) -> Stretch:
 
 
 def _anchors(old: list[int], new: list[int], within: Stretch) -> list[tuple[int, int]]:
-    """Answer the places of units that stand once on both sides, the most that keep their order."""
+    """Return the places of units that stand once on both sides, the most that keep their order."""
     before, after = old[within.old_start : within.old_end], new[within.new_start : within.new_end]
     once = {unit for unit, count in Counter(after).items() if count == 1}
     once &= {unit for unit, count in Counter(before).items() if count == 1}

@@ -29,7 +29,7 @@ class EntityTags(NamedTuple):
         return frozenset(tag.opaque for tag in self.tags if not tag.weak)
 
     def names_weakly(self, opaque: str) -> bool:
-        """Answer whether a tag matches by weak comparison, as ``if-none-match`` compares."""
+        """Return whether a tag matches by weak comparison, as ``if-none-match`` compares."""
         return self.anything or any(tag.opaque == opaque for tag in self.tags)
 
 
@@ -65,5 +65,5 @@ def _skip(text: str, at: int) -> int:
 
 
 def entity_tag(opaque: str) -> bytes:
-    """Answer the strong entity tag of ``opaque`` as the value of a header."""
+    """Return the strong entity tag of ``opaque`` as the value of a header."""
     return b'"%b"' % opaque.encode()

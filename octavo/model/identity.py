@@ -30,7 +30,7 @@ _LATEST = (1 << 48) - 1
 
 
 def uuid7(milliseconds: int, entropy: bytes) -> str:
-    """Answer the identifier for a moment of Unix time and `RANDOM_BYTES` of randomness.
+    """Return the identifier for a moment of Unix time and `RANDOM_BYTES` of randomness.
 
     Raises ValueError for a moment that 48 bits don't hold, and for too little randomness.
     """

@@ -12,7 +12,7 @@ LONGEST_DEVICE = 256
 
 
 def parse_label(text: str, longest: int) -> str:
-    """Answer ``text`` in NFC, without white space round it.
+    """Return ``text`` in NFC, without white space round it.
 
     Raises ValueError, which says what is wrong, for one that is empty, has more than ``longest``
     characters, or holds a control character or one that turns the direction of writing.
@@ -30,7 +30,7 @@ def parse_label(text: str, longest: int) -> str:
 
 
 def device_of(user_agent: bytes | None) -> str:
-    """Answer what a browser calls itself in its header ``user-agent``, fit to be shown.
+    """Return what a browser calls itself in its header ``user-agent``, fit to be shown.
 
     Never raises: what can't be shown is left out, what is too long is cut.
     """

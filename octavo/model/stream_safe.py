@@ -18,7 +18,7 @@ _MARKS = re.compile(r"(?:[^\w\x00-\u02ff\u2000-\u20cf\u2100-\u2bff]|[\uff9e\uff9
 
 
 def stream_safe(text: str, most: int = MOST_MARKS) -> str:
-    """Answer ``text`` without the marks that are more than ``most`` in a row; in linear time.
+    """Return ``text`` without the marks that are more than ``most`` in a row; in linear time.
 
     ``most`` is three or more.
     """
@@ -38,5 +38,5 @@ def _cut(run: str, most: int) -> str:
 
 
 def is_mark(character: str) -> bool:
-    """Answer whether ``character`` is sorted among those behind a letter (a non-starter)."""
+    """Return whether ``character`` is sorted among those behind a letter (a non-starter)."""
     return unicodedata.combining(character) != 0 or character in _DECOMPOSED

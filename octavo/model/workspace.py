@@ -29,5 +29,5 @@ class Workspace:
 
 
 def grants(role: Role, right: Right) -> bool:
-    """Answer whether a member with ``role`` has ``right``."""
+    """Return whether a member with ``role`` has ``right``."""
     return right in _RIGHTS[role]

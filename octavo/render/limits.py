@@ -120,7 +120,7 @@ def _is_small(text: str) -> bool:
 
 
 def _found(text: str) -> Iterator[tuple[str, int]]:
-    """Answer each limit with the figure found for it, those that cost least first."""
+    """Return each limit with the figure found for it, those that cost least first."""
     if len(text) > LIMITS["line_length"]:
         yield "line_length", max(map(len, text.split("\n")))
     lines = text.count("\n")
@@ -158,7 +158,7 @@ def _first_over(found: Iterator[tuple[str, int]]) -> tuple[str, int] | None:
 
 
 def _depth(text: str) -> int:
-    """Answer how deep lists and quotes may stand within each other.
+    """Return how deep lists and quotes may stand within each other.
 
     A list within a list is indented by two columns at least, and begins with a line that has its
     marker: so only the lines with markers count, each with its markers and its indentation.
@@ -174,7 +174,7 @@ def _levels(markers: str) -> int:
 
 
 def _columns(text: str) -> int:
-    """Answer how many columns the widest table may have; 0 where there is no table."""
+    """Return how many columns the widest table may have; 0 where there is no table."""
     return max(map(_cells, set(_COLUMNS.findall(text))), default=0)
 
 

@@ -25,7 +25,7 @@ class TooBig(Exception):
 
 
 def message_frame(message: str | bytes) -> Frame:
-    """Answer a whole message as one frame of a server, to be sent to any number of clients."""
+    """Return a whole message as one frame of a server, to be sent to any number of clients."""
     opcode, payload = (0x1, message.encode()) if isinstance(message, str) else (0x2, message)
     size = len(payload)
     if size < 126:
@@ -36,7 +36,7 @@ def message_frame(message: str | bytes) -> Frame:
 
 
 def close_frame(code: int, reason: str = "") -> bytes:
-    """Answer a server's close frame (RFC 6455 section 5.5.1).
+    """Return a server's close frame (RFC 6455 section 5.5.1).
 
     Code 1005 stands for none and is not sent. A reason is cut to what a control frame holds.
     """
@@ -71,7 +71,7 @@ class FrameSplitter:
         self._buffer += data
 
     def next_frame(self) -> tuple[bytes, int | None] | None:
-        """Answer a whole frame, and with the last of a message the bytes of the message.
+        """Return a whole frame, and with the last of a message the bytes of the message.
 
         None means that more has to come first. From the first frame on that no client may send,
         all there is counts as one frame. Raises `TooBig` as soon as the header of a frame tells.
@@ -124,7 +124,7 @@ class FrameSplitter:
             self._skip = begin + length
 
     def _header(self) -> tuple[int, int, int] | None:
-        """Answer the first byte, the size of the header and that of the payload."""
+        """Return the first byte, the size of the header and that of the payload."""
         buffer = self._buffer
         if self._broken or len(buffer) < 2:
             return None

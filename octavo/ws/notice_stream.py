@@ -43,7 +43,7 @@ _NOTHING = Position(-1)
 
 
 def changed_frame(workspace_id: WorkspaceId, position: Position) -> Frame:
-    """Answer the notice of a position, ready to be sent to any number of listeners."""
+    """Return the notice of a position, ready to be sent to any number of listeners."""
     return message_frame(
         f'{{"type":"changed","workspaceId":"{workspace_id}","position":{position}}}'
     )
@@ -231,7 +231,7 @@ class NoticeStream:
 
 
 def _read(message: str) -> _Message | None:
-    """Answer what the client says; None when it is nothing that can be said here."""
+    """Return what the client says; None when it is nothing that can be said here."""
     try:
         told = _MESSAGE.validate_json(message)
     except ValidationError:

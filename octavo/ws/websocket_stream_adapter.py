@@ -199,7 +199,7 @@ class WebSocketStreamAdapter(trio.abc.Stream):
         await self._stream.wait_send_all_might_not_block()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Answer the head of the request, then one frame at a time; nothing once it is over."""
+        """Return the head of the request, then one frame at a time; nothing once it is over."""
         if self._checkpoint_due:
             await trio.lowlevel.checkpoint()
         if not self._head_handed_on:

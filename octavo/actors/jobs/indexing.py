@@ -16,7 +16,7 @@ CATCH_UP_SECONDS = 5.0
 
 
 async def catch_up_links(store: Store, workspace_id: WorkspaceId) -> bool:
-    """Have the links taken in of files that the index lacks; answer whether it has all of them.
+    """Have the links taken in of files that the index lacks; return whether it has all of them.
 
     It lacks those from before there was one, until somebody asks, or the indexer has come to them.
     This gives up in time, and what was taken in stays for the next call. Raises

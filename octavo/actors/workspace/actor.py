@@ -82,7 +82,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
         self._known: WorkspaceState | None = None
 
     async def handle_batch(self, batch: Sequence[_Asked]) -> None:
-        """Answer the questions as of before the changesets, then accept these."""
+        """Return the questions as of before the changesets, then accept these."""
         try:
             known = await self._refresh() if self._shared else self._known or await self._refresh()
             pushes: list[PendingPush] = []
@@ -206,7 +206,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
     async def _answer_again(
         self, waiting: Sequence[PendingPush], mutation_ids: Sequence[MutationId]
     ) -> list[PendingPush]:
-        """Answer what was accepted before; give back the others."""
+        """Return what was accepted before; give back the others."""
         read = self._store.read if len(mutation_ids) <= FEW else self._store.read_much
         known = await read(receipts(self._id, mutation_ids))
         rest: list[PendingPush] = []
@@ -233,7 +233,7 @@ def workspaces(
     documents: DocumentServices,
     purged: Callable[[], None] = lambda: None,
 ) -> DirectorySpec[WorkspaceId, WorkspaceActor]:
-    """Answer what to put under supervision; the arguments are those of `WorkspaceActor`."""
+    """Return what to put under supervision; the arguments are those of `WorkspaceActor`."""
 
     def workspace(workspace_id: WorkspaceId) -> WorkspaceActor:
         return WorkspaceActor(

@@ -19,7 +19,7 @@ class Offload(Protocol):
     """Does work that may take long for whoever waits; what the work raises comes out."""
 
     async def __call__(self, work: Callable[[], T]) -> T:
-        """Answer what ``work`` returns. Cancellation waits until it has ended."""
+        """Return what ``work`` returns. Cancellation waits until it has ended."""
 
 
 class Threads:
@@ -58,5 +58,5 @@ class DocumentServices:
     offload: Offload = inline_offload
 
     def drafts(self, workspace_id: WorkspaceId) -> BatchDocuments:
-        """Answer new drafts for a batch of the workspace."""
+        """Return new drafts for a batch of the workspace."""
         return BatchDocuments(workspace_id, self.shelf, self.limits, self.check_text)

@@ -28,14 +28,14 @@ class Push(Message["WorkspaceActor", Receipt]):
 
 @dataclass(frozen=True, slots=True)
 class HeadOf(Message["WorkspaceActor", Revision | None]):
-    """Answer the head of a file, whatever its state; None for an unknown one."""
+    """Return the head of a file, whatever its state; None for an unknown one."""
 
     file_id: FileId
 
 
 @dataclass(frozen=True, slots=True)
 class MissingUpdate(Message["WorkspaceActor", DocumentUpdate | None]):
-    """Answer the generation of a note's document, and what somebody lacks of it.
+    """Return the generation of a note's document, and what somebody lacks of it.
 
     That is the whole of it for whoever has another generation than ``epoch``. ``vector`` is the
     state vector of what they have, checked before. None: there is no document, or no more.

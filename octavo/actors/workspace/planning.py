@@ -56,7 +56,7 @@ class PendingPush(NamedTuple):
         return len(operations) + sum(map(size_of, operations)) // BYTES_OF_AN_OPERATION
 
     def accepted(self, receipt: Receipt) -> None:
-        """Answer with the receipt for the same mutation, if it was for the same content."""
+        """Return with the receipt for the same mutation, if it was for the same content."""
         if receipt.fingerprint == self.push.changeset.fingerprint:
             self.envelope.reply(self.push.reply(receipt))
         else:
@@ -67,7 +67,7 @@ class PendingPush(NamedTuple):
             )
 
     def refused(self, refusal: DomainError) -> None:
-        """Answer with why the changeset can't be accepted."""
+        """Return with why the changeset can't be accepted."""
         self.envelope.refuse(NotAccepted(refusal))
 
 
@@ -171,7 +171,7 @@ class Planner:
     async def lacking(
         self, known: WorkspaceState, asked: Sequence[MissingUpdate]
     ) -> list[DocumentUpdate | None]:
-        """Answer what each asks for, as of what is known."""
+        """Return what each asks for, as of what is known."""
         drafts, stored = await self._drafts(known, [each.file_id for each in asked])
 
         def work() -> list[DocumentUpdate | None]:
@@ -186,7 +186,7 @@ class Planner:
     async def _drafts(
         self, known: WorkspaceState, file_ids: Sequence[FileId]
     ) -> tuple[BatchDocuments, Mapping[FileId, KeptDocument]]:
-        """Answer drafts for notes, and the stored documents that are still to be brought there."""
+        """Return drafts for notes, and the stored documents that are still to be brought there."""
         drafts = self._documents.drafts(self._id)
         heads = known.tree.heads
         lacking = drafts.take(
@@ -208,7 +208,7 @@ class Planner:
     async def _texts_to_relink(
         self, known: WorkspaceState, waiting: Sequence[PendingPush]
     ) -> Mapping[FileId, str]:
-        """Answer the notes that links may be rewritten in, for the one changeset that asks so."""
+        """Return the notes that links may be rewritten in, for the one changeset that asks so."""
         moving = file_moves(
             [each for sender in waiting for each in sender.push.changeset.operations]
         )

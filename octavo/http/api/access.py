@@ -39,7 +39,7 @@ class Access:
         self._generation = 0
 
     async def role(self, workspace_id: WorkspaceId, account_id: AccountId) -> Role | None:
-        """Answer the role of an account; None when it does not belong to the workspace."""
+        """Return the role of an account; None when it does not belong to the workspace."""
         members = self._members.get(workspace_id)
         if members is not None:
             known = members.get(account_id)
@@ -66,7 +66,7 @@ class Access:
         self._members.setdefault(workspace_id, {})[account_id] = (role, until)
 
     async def require(self, call: Call, workspace_id: WorkspaceId, right: Right) -> Caller:
-        """Answer who calls, a member who has ``right``; raises `NotFound` and `Forbidden`."""
+        """Return who calls, a member who has ``right``; raises `NotFound` and `Forbidden`."""
         caller = call.principal_as(Caller)
         role = await self.role(workspace_id, caller.account_id)
         if role is None:
@@ -76,7 +76,7 @@ class Access:
         return caller
 
     async def seen(self, call: Call, workspace_id: WorkspaceId) -> Workspace:
-        """Answer the workspace as the caller sees it; raises `NotFound`."""
+        """Return the workspace as the caller sees it; raises `NotFound`."""
         account_id = call.principal_as(Caller).account_id
         found = await self._store.read(seen_by(workspace_id, account_id))
         if found is None:

@@ -86,7 +86,7 @@ class AccountSchema(ContractModel):
 
 
 def account_schema(account: model.Account, now: float) -> AccountSchema:
-    """Answer ``account`` as it is told at ``now``, in seconds of Unix time."""
+    """Return ``account`` as it is told at ``now``, in seconds of Unix time."""
     return AccountSchema(
         id=account.account_id,
         address=account.address,
@@ -124,7 +124,7 @@ class AccountOperations:
         locked=Locked.ALLOWED,
     )
     async def get_account(self, call: Call) -> AccountSchema:
-        """Answer the account."""
+        """Return the account."""
         with refusals_as_problems():
             account = await self._own.read(call.principal_as(Caller).account_id)
         return account_schema(account, self._now())

@@ -145,7 +145,7 @@ class AuthOperations:
         problems=(WrongOrigin, *OF_READING),
     )
     async def get_session(self, call: Call, query: SessionQuery) -> AuthSessionState | None:
-        """Answer the session that the cookie names; None for none."""
+        """Return the session that the cookie names; None for none."""
         with protocol_errors():
             refuse_other_origin(call.headers, self._origin)
             token = session_token(call.headers)

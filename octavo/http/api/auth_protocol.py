@@ -55,7 +55,7 @@ class AuthSessionDetails(ContractModel):
 
 
 def user_of(account: Account) -> AuthUser:
-    """Answer ``account`` as the library knows one."""
+    """Return ``account`` as the library knows one."""
     return AuthUser(
         id=account.account_id,
         name=account.display_name,
@@ -66,7 +66,7 @@ def user_of(account: Account) -> AuthUser:
 
 
 def details_of(session: Session, life: SessionLife) -> AuthSessionDetails:
-    """Answer ``session`` as the library knows one."""
+    """Return ``session`` as the library knows one."""
     return AuthSessionDetails(
         id=session.session_id,
         user_id=session.account_id,
@@ -79,7 +79,7 @@ def details_of(session: Session, life: SessionLife) -> AuthSessionDetails:
 
 
 def is_protocol(call: Call) -> bool:
-    """Answer whether ``call`` is of an operation of the library."""
+    """Return whether ``call`` is of an operation of the library."""
     return call.operation.path.startswith(_PATH)
 
 
@@ -126,7 +126,7 @@ def protocol_body(model: type[M], *, limit: int) -> ProtocolBody[M]:
 
 
 def leads_elsewhere(url: str, origin: str) -> bool:
-    """Answer whether ``url``, an address to go to after signing in, leaves ``origin``.
+    """Return whether ``url``, an address to go to after signing in, leaves ``origin``.
 
     A path from the root stays; so does an address that begins with the origin. What browsers
     read in another way than it looks does not.

@@ -37,7 +37,7 @@ class SessionOrKey:
         self._origin = origin
 
     async def authenticate(self, call: Call) -> Caller:
-        """Answer who calls.
+        """Return who calls.
 
         Raises as `identify`, and `StoreUnavailable`. Cancelling changes nothing.
         """
@@ -45,7 +45,7 @@ class SessionOrKey:
         return await self.identify(scope["headers"], changes=scope["method"] not in _HARMLESS)
 
     async def identify(self, headers: Sequence[Header], *, changes: bool) -> Caller:
-        """Answer who sent ``headers``, names in lower case.
+        """Return who sent ``headers``, names in lower case.
 
         ``changes`` says that the request is one that another site must not be able to cause: a
         change, or the handshake of a WebSocket. An ``authorization`` of another scheme than
@@ -74,7 +74,7 @@ class SessionOrKey:
 
 
 def origin_of(headers: Sequence[Header]) -> bytes | None:
-    """Answer the one ``origin`` of ``headers``; None for none, and for several."""
+    """Return the one ``origin`` of ``headers``; None for none, and for several."""
     found = [value for name, value in headers if name == b"origin"]
     return found[0] if len(found) == 1 else None
 

@@ -73,7 +73,7 @@ class ChangesetSubmitter(NamedTuple):
     async def lacking(
         self, workspace_id: str, file_id: str, epoch: str, vector: bytes
     ) -> DocumentUpdate:
-        """Answer what somebody lacks of a document who has ``vector`` of the generation ``epoch``.
+        """Return what somebody lacks of a document who has ``vector`` of the generation ``epoch``.
 
         Of a note that was purged meanwhile there is nothing to have.
         """
@@ -84,7 +84,7 @@ class ChangesetSubmitter(NamedTuple):
 
 
 def expected_heads(if_match: str | None) -> frozenset[str]:
-    """Answer the revisions that the header ``if-match`` names strongly (RFC 9110 13.1.1).
+    """Return the revisions that the header ``if-match`` names strongly (RFC 9110 13.1.1).
 
     Raises `IfMatchRequired` when it is missing or ``*``, and `InvalidRequest` when it is none.
     """

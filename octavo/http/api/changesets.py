@@ -203,7 +203,7 @@ class ChangesetOperations:
         problems=(NotFound,),
     )
     async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResultSchema:
-        """Answer a receipt."""
+        """Return a receipt."""
         workspace_id, mutation_id = (
             WorkspaceId(str(path.workspace_id)),
             MutationId(str(path.mutation_id)),

@@ -34,7 +34,7 @@ class ContractOperations:
         media_types=(_MEDIA_TYPE,),
     )
     async def get_contract(self, call: Call) -> Stream:
-        """Answer the document."""
+        """Return the document."""
         return Stream(self._whole(), _MEDIA_TYPE, len(self._document))
 
     async def _whole(self) -> AsyncIterator[bytes]:

@@ -280,7 +280,7 @@ def _problem(refusal: refused.DomainError) -> Problem:
 
 
 def _etag(heads: Mapping[FileId, RevisionId]) -> tuple[Header, ...]:
-    """Answer the entity tag of the one head, so that it can be matched without another request."""
+    """Return the entity tag of the one head, so that it can be matched without another request."""
     if len(heads) != 1:
         return ()
     [head] = heads.values()

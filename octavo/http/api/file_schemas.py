@@ -134,7 +134,7 @@ class FeedEntrySchema(ContractModel):
 
 
 def revision_document(revision: Revision) -> RevisionDocument:
-    """Answer a revision as a document."""
+    """Return a revision as a document."""
     # What the store holds was checked on its way in.
     return RevisionDocument.model_construct(
         id=revision.revision_id,
@@ -153,7 +153,7 @@ def revision_document(revision: Revision) -> RevisionDocument:
 
 
 def file_change(outcome: FileOutcome) -> FileChangeSchema:
-    """Answer what came of one operation as a document."""
+    """Return what came of one operation as a document."""
     head = outcome.head
     return FileChangeSchema.model_construct(
         file_id=head.file_id,
@@ -165,7 +165,7 @@ def file_change(outcome: FileOutcome) -> FileChangeSchema:
 
 
 def note_save(outcome: FileOutcome, lacking: DocumentUpdate) -> NoteSaveSchema:
-    """Answer what came of a save as a document."""
+    """Return what came of a save as a document."""
     head = outcome.head
     return NoteSaveSchema.model_construct(
         file_id=head.file_id,
@@ -180,14 +180,14 @@ def note_save(outcome: FileOutcome, lacking: DocumentUpdate) -> NoteSaveSchema:
 
 
 def note_document(kept: KeptDocument) -> NoteDocumentSchema:
-    """Answer the document of a note."""
+    """Return the document of a note."""
     return NoteDocumentSchema.model_construct(
         epoch=kept.epoch, state=base64_of(kept.state), state_vector=base64_of(kept.vector)
     )
 
 
 def changeset_result(receipt: Receipt) -> ChangesetResultSchema:
-    """Answer a receipt as a document."""
+    """Return a receipt as a document."""
     return ChangesetResultSchema.model_construct(
         mutation_id=receipt.mutation_id,
         position=receipt.position,
@@ -198,7 +198,7 @@ def changeset_result(receipt: Receipt) -> ChangesetResultSchema:
 def workspace_file(
     workspace_id: WorkspaceId, stored: StoredFile, document: NoteDocumentSchema | None = None
 ) -> WorkspaceFile:
-    """Answer a file with its text, and its document if there is one to show."""
+    """Return a file with its text, and its document if there is one to show."""
     revision = stored.revision
     return WorkspaceFile.model_construct(
         id=revision.file_id,
@@ -213,7 +213,7 @@ def workspace_file(
 
 
 def listed_file(workspace_id: WorkspaceId, revision: Revision) -> ListedFileSchema:
-    """Answer a file that was not purged as a document."""
+    """Return a file that was not purged as a document."""
     return ListedFileSchema.model_construct(
         id=revision.file_id,
         workspace_id=workspace_id,
@@ -225,7 +225,7 @@ def listed_file(workspace_id: WorkspaceId, revision: Revision) -> ListedFileSche
 
 
 def feed_entry(stored: StoredFile, *, text: bool) -> FeedEntrySchema:
-    """Answer a head as an entry of the feed."""
+    """Return a head as an entry of the feed."""
     revision = stored.revision
     shown = stored.text if revision.state == "live" else None
     return FeedEntrySchema.model_construct(

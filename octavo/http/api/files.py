@@ -260,7 +260,7 @@ def _changed(receipt: Receipt) -> Reply[FileChangeSchema]:
 
 
 def text_of(text: str, file_id: FileId | None = None) -> NoteText:
-    """Answer ``text`` as the content of a note.
+    """Return ``text`` as the content of a note.
 
     Raises the problems ``invalid_content`` and ``unrenderable_note``, which name ``file_id``.
     """

@@ -100,7 +100,7 @@ class HistoryOperations:
         problems=(NotFound, FilePurged, InvalidContent),
     )
     async def diff_revisions(self, call: Call, path: FilePath, query: DiffQuery) -> RevisionDiff:
-        """Answer what changed."""
+        """Return what changed."""
         workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
         await self._access.require(call, workspace_id, "read")
         new = await self._revision(workspace_id, file_id, query.new)

@@ -92,7 +92,7 @@ class KeyOperations:
         locked=Locked.ALLOWED,
     )
     async def list_keys(self, call: Call) -> ApiKeyList:
-        """Answer the keys."""
+        """Return the keys."""
         keys = await self._own.list(call.principal_as(Caller).account_id)
         return ApiKeyList(items=tuple(_told(key) for key in keys))
 
@@ -138,7 +138,7 @@ class KeyOperations:
         return REMOVED
 
     def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None]:
-        """Answer name and expiry; raise `InvalidRequest`."""
+        """Return name and expiry; raise `InvalidRequest`."""
         errors: list[tuple[str, str]] = []
         name = ""
         expires_at = None if body.expires_at is None else milliseconds_of(body.expires_at)

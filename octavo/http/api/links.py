@@ -98,7 +98,7 @@ class LinkOperations:
         problems=(NotFound,),
     )
     async def get_links(self, call: Call, path: FilePath, query: PageQuery) -> FileLinksSchema:
-        """Answer the links of a live file."""
+        """Return the links of a live file."""
         workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
         await self._access.require(call, workspace_id, "read")
         after = _after(query.after)
@@ -127,7 +127,7 @@ class LinkOperations:
     async def list_unresolved_links(
         self, call: Call, path: WorkspacePath, query: PageQuery
     ) -> LinkList:
-        """Answer a page of links."""
+        """Return a page of links."""
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
         script = unresolved_links(workspace_id, _after(query.after), query.limit + 1)

@@ -132,7 +132,7 @@ class ReadingOperations:
     async def get_file(
         self, call: Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
     ) -> Reply[WorkspaceFile] | NotModified:
-        """Answer a file."""
+        """Return a file."""
         workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
         await self._access.require(call, workspace_id, "read")
         if headers.if_none_match is not None:
@@ -161,7 +161,7 @@ class ReadingOperations:
         problems=(NotFound,),
     )
     async def list_files(self, call: Call, path: WorkspacePath, query: ListQuery) -> FileList:
-        """Answer a page of files."""
+        """Return a page of files."""
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
         if "\0" in query.prefix:
@@ -187,7 +187,7 @@ class ReadingOperations:
         problems=(NotFound,),
     )
     async def list_revisions(self, call: Call, path: FilePath, query: PageQuery) -> RevisionList:
-        """Answer a page of revisions."""
+        """Return a page of revisions."""
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
         after = read_cursor(query.after, 1)
@@ -214,7 +214,7 @@ class ReadingOperations:
         problems=(NotFound, FilePurged),
     )
     async def get_revision(self, call: Call, path: RevisionPath) -> WorkspaceFile:
-        """Answer a revision with its text."""
+        """Return a revision with its text."""
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
         script = files.revision(
@@ -242,7 +242,7 @@ class ReadingOperations:
     async def read_files(
         self, call: Call, path: WorkspacePath, body: ReadFilesInput
     ) -> ReadFilesSchema:
-        """Answer what there is of what was asked for."""
+        """Return what there is of what was asked for."""
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
         named = (

@@ -82,7 +82,7 @@ class RegistrationOperations:
         return Reply(account_schema(made.account, self._now()), (cookie,))
 
     async def opens(self, invitation: str) -> bool:
-        """Answer whether an account may be made from ``invitation``; raises `StoreUnavailable`."""
+        """Return whether an account may be made from ``invitation``; raises `StoreUnavailable`."""
         return await self._registration.opens(invitation)
 
     async def register_by_form(
@@ -117,7 +117,7 @@ class RegistrationOperations:
 
 
 def _checked(body: RegistrationInput) -> tuple[Address, str]:
-    """Answer address and display name in their written forms; raise `InvalidRequest`."""
+    """Return address and display name in their written forms; raise `InvalidRequest`."""
     errors: list[tuple[str, str]] = []
     address, display_name = Address(""), ""
     try:

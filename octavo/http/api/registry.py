@@ -49,12 +49,12 @@ CONTRACT: tuple[type, ...] = (
 
 
 def contract_document() -> Json:
-    """Answer the OpenAPI document of everything that is served."""
+    """Return the OpenAPI document of everything that is served."""
     return document(CONTRACT, title="Octavo", version=CONTRACT_VERSION)
 
 
 def explained_problems() -> list[type[Problem] | ServerProblem]:
-    """Answer every problem that can be answered, by its status: each gets a page."""
+    """Return every problem that can be answered, by its status: each gets a page."""
     possible = (each for declared in contract_of(CONTRACT) for each in possible_problems(declared))
     by_code: dict[str, type[Problem] | ServerProblem] = {each.code: each for each in PROBLEMS}
     by_code |= {each.code: each for each in SERVER_PROBLEMS}

@@ -30,7 +30,7 @@ class RevisionTexts(NamedTuple):
     async def accepted_before(
         self, workspace_id: WorkspaceId, mutation_id: str | MISSING, operations: Sequence[Operation]
     ) -> Receipt | None:
-        """Answer the receipt of a change that is sent again when its texts are gone.
+        """Return the receipt of a change that is sent again when its texts are gone.
 
         Raises `MutationReused` when it was for another change.
         """
@@ -45,7 +45,7 @@ class RevisionTexts(NamedTuple):
     async def contents(
         self, call: Call, workspace_id: WorkspaceId, named: Mapping[FileId, RevisionId]
     ) -> dict[FileId, NoteText]:
-        """Answer the texts of revisions of files, by these.
+        """Return the texts of revisions of files, by these.
 
         Raises `NotFound` and `Forbidden` for who may not change the workspace, `FilePurged`,
         `TooManyFiles`, and `InvalidRequest` when a file has no such revision, or that no text.

@@ -118,7 +118,7 @@ class SearchOperations:
     async def search_workspace(
         self, call: Call, path: WorkspacePath, query: SearchQuery
     ) -> SearchResults:
-        """Answer notes of one workspace."""
+        """Return notes of one workspace."""
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
         return await self._search([workspace_id], query)
@@ -134,7 +134,7 @@ class SearchOperations:
         problems=(NotFound,),
     )
     async def search(self, call: Call, query: WideSearchQuery) -> SearchResults:
-        """Answer notes of many workspaces."""
+        """Return notes of many workspaces."""
         if query.workspace_id is not None:
             workspace_id = WorkspaceId(query.workspace_id)
             await self._access.require(call, workspace_id, "read")
@@ -157,7 +157,7 @@ class SearchOperations:
 
 
 async def catch_up(store: Store, workspaces: Sequence[WorkspaceId]) -> bool:
-    """Have the words of notes taken in that were kept before; answer whether all of them were.
+    """Have the words of notes taken in that were kept before; return whether all of them were.
 
     What changed since the last search of a workspace waits for the next one. After an import that
     may be much: then this gives up in time, and what is left is done by whoever comes next.

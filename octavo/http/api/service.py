@@ -103,7 +103,7 @@ class ServiceOperations:
         security=Security.NONE,
     )
     async def get_health(self, call: Call) -> LivenessReport:
-        """Answer that the process lives."""
+        """Return that the process lives."""
         return _ALIVE
 
     @operation(
@@ -125,7 +125,7 @@ class ServiceOperations:
         problems=(NotReady,),
     )
     async def get_readiness(self, call: Call, query: DetailQuery) -> ReadinessReport:
-        """Answer what the readiness hangs on; raise `NotReady` with the same when it lacks."""
+        """Return what the readiness hangs on; raise `NotReady` with the same when it lacks."""
         readiness = await self._readiness()
         full = query.detail == "full"
         requirements = tuple(

@@ -16,7 +16,7 @@ SET_COOKIE = {"set-cookie": "The cookie of the session."}
 
 
 def session_token(headers: Sequence[Header]) -> bytes | None:
-    """Answer the token that the cookie in ``headers`` (names in lower case) holds; None for none.
+    """Return the token that the cookie in ``headers`` (names in lower case) holds; None for none.
 
     Two cookies of the name with other values are none: nobody can say which one counts.
     """
@@ -34,7 +34,7 @@ def session_token(headers: Sequence[Header]) -> bytes | None:
 
 
 def session_cookie(token: str, max_age: int | None) -> Header:
-    """Answer the header that sets the cookie for ``max_age`` seconds; None: until the browser ends.
+    """Return the header that sets the cookie for ``max_age`` seconds; None: until the browser ends.
 
     The browser keeps it as long as the session can last at all. When it was idle too long is the
     server's to say, so that the cookie need not be set anew with each request.
@@ -44,5 +44,5 @@ def session_cookie(token: str, max_age: int | None) -> Header:
 
 
 def cleared_cookie() -> Header:
-    """Answer the header that removes the cookie."""
+    """Return the header that removes the cookie."""
     return (b"set-cookie", b"%b=; %b; Max-Age=0" % (_NAME, _ATTRIBUTES))

@@ -80,7 +80,7 @@ class SessionOperations:
         locked=Locked.ALLOWED,
     )
     async def list_sessions(self, call: Call, query: PageQuery) -> SessionList:
-        """Answer the sessions."""
+        """Return the sessions."""
         caller = call.principal_as(Caller)
         after = read_cursor(query.after, 1)
         before = None if after is None else after[0]

@@ -19,7 +19,7 @@ class WorkspaceBusy(TemporaryProblem):
 
 
 def store_problem(error: StoreUnavailable) -> Problem:
-    """Answer the problem for a failure of the store, which says whether it may have been done."""
+    """Return the problem for a failure of the store, which says whether it may have been done."""
     if isinstance(error, StoreFull):
         return StorageFull(retry_after=30)
     return StorageUnavailable(DOUBT if error.outcome_unknown else None, retry_after=1)

@@ -117,7 +117,7 @@ class SyncOperations:
         security=Security.NONE,
     )
     async def get_sync_protocol(self, call: Call) -> ProtocolReport:
-        """Answer the versions."""
+        """Return the versions."""
         return ProtocolReport(versions=list(VERSIONS))
 
     @operation(
@@ -134,7 +134,7 @@ class SyncOperations:
     async def get_feed(
         self, call: Call, path: WorkspacePath, query: FeedQuery, headers: SyncProtocol
     ) -> FeedPageSchema:
-        """Answer a page of the feed."""
+        """Return a page of the feed."""
         check_protocol(headers)
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
@@ -167,7 +167,7 @@ class SyncOperations:
         time=3600,
     )
     async def get_snapshot(self, call: Call, path: WorkspacePath, headers: SyncProtocol) -> Stream:
-        """Answer every live file."""
+        """Return every live file."""
         check_protocol(headers)
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")

@@ -94,7 +94,7 @@ class WorkspaceOperations:
         locked=Locked.ALLOWED,
     )
     async def list_workspaces(self, call: Call, query: PageQuery) -> WorkspaceList:
-        """Answer a page of workspaces."""
+        """Return a page of workspaces."""
         after = read_cursor(query.after, 1)
         account_id = call.principal_as(Caller).account_id
         script = workspaces.list_of(account_id, after[0] if after else "", query.limit + 1)

@@ -46,7 +46,7 @@ from octavo.http.server.request_id import RULE
 
 
 async def answer_lifespan(receive: Receive, send: Send) -> None:
-    """Answer the events of the lifespan until the shutdown. Cancelling leaves nothing behind."""
+    """Return the events of the lifespan until the shutdown. Cancelling leaves nothing behind."""
     while True:
         event = await receive()
         if event["type"] == "lifespan.startup":
@@ -60,7 +60,7 @@ _REFUSED = "octavo.refused"
 
 
 def handed_over(scope: Scope, request_id: str, refused: Callable[[str], None]) -> Scope:
-    """Answer ``scope`` with the id of the request; ``refused`` takes the code of a refusal."""
+    """Return ``scope`` with the id of the request; ``refused`` takes the code of a refusal."""
     others = [header for header in scope["headers"] if header[0] != b"x-request-id"]
     headers = [*others, (b"x-request-id", request_id.encode())]
     return {**scope, "headers": headers, _REFUSED: refused}
@@ -166,7 +166,7 @@ class Application:
             self._log_request(passage.record())
 
     async def _answer(self, passage: RequestContext) -> PreparedResponse | None:
-        """Answer what is to be sent; None when it was sent, or nobody waits for it."""
+        """Return what is to be sent; None when it was sent, or nobody waits for it."""
         try:
             return await self._route(passage)
         except Problem as problem:

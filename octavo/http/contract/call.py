@@ -29,7 +29,7 @@ class Authenticator(Protocol):
     """Finds out who calls the operations of one `Security`."""
 
     async def authenticate(self, call: Call) -> Principal:
-        """Answer who calls, judged by the headers, the method and the client of ``call``.
+        """Return who calls, judged by the headers, the method and the client of ``call``.
 
         Raises one of the problems that the security of an operation implies
         (`octavo.http.contract.declared_answers.derived_problems`). Cancelling changes nothing.
@@ -85,11 +85,11 @@ class Call:
         return client_of(self.scope)
 
     def header(self, name: bytes) -> bytes | None:
-        """Answer the first value of the header ``name`` (in lower case); None without one."""
+        """Return the first value of the header ``name`` (in lower case); None without one."""
         return next((value for given, value in self.headers if given == name), None)
 
     def principal_as(self, kind: type[P]) -> P:
-        """Answer who calls, as the ``kind`` that the authenticator of this operation answers.
+        """Return who calls, as the ``kind`` that the authenticator of this operation answers.
 
         Raises TypeError when it is another: the operation and its authenticator don't fit.
         """
@@ -99,6 +99,6 @@ class Call:
 
 
 def client_of(scope: Scope) -> str | None:
-    """Answer the address of the client of ``scope``; None when it has none."""
+    """Return the address of the client of ``scope``; None when it has none."""
     client = scope.get("client")
     return client[0] if client else None

@@ -26,7 +26,7 @@ SUFFIX = "Schema"
 
 
 def header_name(name: str) -> str:
-    """Answer the header that a field is named for: ``if_match`` is ``if-match``."""
+    """Return the header that a field is named for: ``if_match`` is ``if-match``."""
     return name.replace("_", "-")
 
 
@@ -88,7 +88,7 @@ GivenTime = AwareDatetime
 
 
 def timestamp(milliseconds: int) -> Timestamp:
-    """Answer the time of so many milliseconds of Unix time, or the nearest that can be told."""
+    """Return the time of so many milliseconds of Unix time, or the nearest that can be told."""
     seconds, rest = divmod(min(max(milliseconds, 0), LATEST), 1000)
     return f"{_spelled(seconds)}.{rest:03d}Z"
 
@@ -99,7 +99,7 @@ def _spelled(seconds: int) -> str:
 
 
 def milliseconds_of(given: datetime) -> int:
-    """Answer the whole milliseconds of Unix time of a time that was given."""
+    """Return the whole milliseconds of Unix time of a time that was given."""
     return (given - _EPOCH) // _MILLISECOND
 
 
@@ -123,7 +123,7 @@ Base64 = Annotated[str, _SCHEMA]
 
 
 def base64_of(data: bytes) -> Base64:
-    """Answer bytes as they stand in JSON."""
+    """Return bytes as they stand in JSON."""
     return b64encode(data).decode("ascii")
 
 

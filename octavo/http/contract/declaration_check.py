@@ -123,7 +123,7 @@ def _resolved(schema: _Schema, definitions: dict[str, _Schema]) -> _Schema:
 
 
 def _is_single(schema: _Schema, definitions: dict[str, _Schema], values: list[object]) -> bool:
-    """Answer whether ``schema`` is that of one value; adds the values it enumerates."""
+    """Return whether ``schema`` is that of one value; adds the values it enumerates."""
     schema = _resolved(schema, definitions)
     branches = [
         branch for union in _UNIONS for branch in cast("list[_Schema]", schema.get(union, []))
@@ -138,7 +138,7 @@ def _is_single(schema: _Schema, definitions: dict[str, _Schema], values: list[ob
 
 
 def _is_read(model: type[BaseModel], name: str, value: object) -> bool:
-    """Answer whether text gives the field ``name`` the ``value`` that it enumerates."""
+    """Return whether text gives the field ``name`` the ``value`` that it enumerates."""
     if value is None:
         return True
     text = value if isinstance(value, str) else json.dumps(value)

@@ -11,7 +11,7 @@ from octavo.http.server.rejection import SERVER_PROBLEMS
 
 
 def operations_of(group: type) -> tuple[Operation, ...]:
-    """Answer the operations that the methods of ``group`` declare, in the order of the class.
+    """Return the operations that the methods of ``group`` declare, in the order of the class.
 
     Raises `ContractError` for one that contradicts its handler, and for a class with none.
     """
@@ -34,7 +34,7 @@ def _read(group: type) -> tuple[Operation, ...]:
 
 
 def contract_of(groups: Iterable[type]) -> tuple[Operation, ...]:
-    """Answer the operations of all ``groups``, in order.
+    """Return the operations of all ``groups``, in order.
 
     Raises `ContractError` for an id, or a method of a path, that is declared twice, for two
     templates that differ in the names of their parameters alone, which OpenAPI forbids, and for

@@ -37,7 +37,7 @@ _BY_SECURITY: dict[Security, tuple[type[Problem], ...]] = {
 
 
 def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
-    """Answer the problems that ``declared`` implies, by their status."""
+    """Return the problems that ``declared`` implies, by their status."""
     found: list[type[Problem]] = [InvalidRequest, *_BY_SECURITY[declared.security]]
     if declared.security is not Security.NONE:
         found += OF_READING if declared.method == "GET" else OF_STORE
@@ -54,7 +54,7 @@ def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
 
 
 def possible_problems(declared: Declaration) -> tuple[type[Problem], ...]:
-    """Answer every problem that may be answered in place of the success, by its status."""
+    """Return every problem that may be answered in place of the success, by its status."""
     return _ordered((*derived_problems(declared), *declared.problems))
 
 
@@ -122,7 +122,7 @@ class DeclaredAnswers:
             self._found("the status 304")
 
     def other_content(self, content: object, reason: str = "") -> Exception:
-        """Answer the error that ``content`` is, which does not fit what is declared.
+        """Return the error that ``content`` is, which does not fit what is declared.
 
         ``reason`` says where, when its type alone does not tell; as it may show the content, it
         is for tests alone.

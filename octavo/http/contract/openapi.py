@@ -96,7 +96,7 @@ _PROBLEM: Json = {
 def document(
     groups: Iterable[type], *, title: str, version: str, servers: Sequence[str] = ()
 ) -> Json:
-    """Answer the document of the operations that the classes ``groups`` declare.
+    """Return the document of the operations that the classes ``groups`` declare.
 
     ``servers`` are the addresses that they are served at. Raises `ContractError`.
     """

@@ -192,6 +192,6 @@ def operation(
 
 
 def declarations_of(handler: object) -> tuple[Declaration, ...]:
-    """Answer what is declared at ``handler``, first to last; nothing for any other object."""
+    """Return what is declared at ``handler``, first to last; nothing for any other object."""
     found: tuple[Declaration, ...] = getattr(handler, _ATTRIBUTE, ())
     return found

@@ -40,12 +40,12 @@ class PageQuery(ContractModel):
 
 
 def cursor(*parts: str) -> str:
-    """Answer what names the place behind an item, whose sort keys are ``parts``."""
+    """Return what names the place behind an item, whose sort keys are ``parts``."""
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
 def read_cursor(after: str | None, count: int) -> tuple[str, ...] | None:
-    """Answer the ``count`` sort keys of a cursor; None for the first page.
+    """Return the ``count`` sort keys of a cursor; None for the first page.
 
     Raises `InvalidRequest` when `cursor` did not make it.
     """

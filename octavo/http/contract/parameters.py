@@ -52,7 +52,7 @@ class Parameters:
     def check(
         self, values: Sequence[str], query: bytes, headers: Sequence[Header]
     ) -> dict[str, object]:
-        """Answer the models that the handler takes, by the names of its parameters.
+        """Return the models that the handler takes, by the names of its parameters.
 
         ``values`` are those of the path's parameters, decoded; ``query`` is the raw query
         string; ``headers`` those of the request, names in lower case.
@@ -143,7 +143,7 @@ def _validate(
 
 
 def read_query(query: bytes, errors: Errors) -> dict[str, str]:
-    """Answer the parameters of a query string, decoded as forms are (WHATWG URL section 5.1).
+    """Return the parameters of a query string, decoded as forms are (WHATWG URL section 5.1).
 
     What is wrong is added to ``errors``: a name given twice, an escape that is none, text that
     is no UTF-8.

@@ -46,7 +46,7 @@ def prepared_problem(problem: Problem, request_id: str, base: str) -> PreparedRe
 
 
 def options_answer(allow: bytes) -> PreparedResponse:
-    """Answer what OPTIONS is answered: the methods that there are (RFC 9110 section 9.3.7)."""
+    """Return what OPTIONS is answered: the methods that there are (RFC 9110 section 9.3.7)."""
     return PreparedResponse(204, [(b"allow", allow)], _OPTIONS_HEADERS, None)
 
 

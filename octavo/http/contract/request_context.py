@@ -74,14 +74,14 @@ class RequestContext:
         self.failure = code
 
     async def receive(self) -> Event:
-        """Answer the next event of the request. Cancelling loses none."""
+        """Return the next event of the request. Cancelling loses none."""
         event = await self._receive()
         if event["type"] == "http.request":
             self._received += len(event.get("body", b""))
         return event
 
     def record(self) -> RequestRecord:
-        """Answer what the log is told of the request, which is over now."""
+        """Return what the log is told of the request, which is over now."""
         call = self.call
         status, failure = self.transmission.status, self.failure
         if not self.transmission.begun and self.exchange is not None:

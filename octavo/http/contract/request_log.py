@@ -53,7 +53,7 @@ RequestLog = Callable[[RequestRecord], None]
 
 
 def loggable_path(path: str) -> str:
-    """Answer ``path`` as a log may hold it: no query string, no secret segment, not too long."""
+    """Return ``path`` as a log may hold it: no query string, no secret segment, not too long."""
     if "?" in path:
         path = path.partition("?")[0]
     folded = path.lower()

@@ -22,7 +22,7 @@ _PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9]*)\}")
 
 
 def segments_of(template: str) -> tuple[str | None, ...]:
-    """Answer the segments of ``template`` in order, None for each parameter.
+    """Return the segments of ``template`` in order, None for each parameter.
 
     Raises `ContractError` for what is no template.
     """
@@ -43,7 +43,7 @@ def _segment(template: str, segment: str) -> str | None:
 
 
 def parameters_of(template: str) -> tuple[str, ...]:
-    """Answer the names of the parameters of ``template``, in order.
+    """Return the names of the parameters of ``template``, in order.
 
     Raises `ContractError` for what is no template, or names one twice.
     """
@@ -55,7 +55,7 @@ def parameters_of(template: str) -> tuple[str, ...]:
 
 
 def is_identifier(parameter: str) -> bool:
-    """Answer whether the ``parameter`` of a path takes a UUID and nothing else."""
+    """Return whether the ``parameter`` of a path takes a UUID and nothing else."""
     return parameter.endswith("Id")
 
 
@@ -126,7 +126,7 @@ class Router(Generic[T]):
         return node
 
     def find(self, raw_path: bytes) -> tuple[Resource[T] | None, list[str]]:
-        """Answer what serves ``raw_path``, and the decoded values of its parameters in order.
+        """Return what serves ``raw_path``, and the decoded values of its parameters in order.
 
         ``raw_path`` is the path as it was sent, without the query. The resource is None when
         there is none, as for a path that is no UTF-8.

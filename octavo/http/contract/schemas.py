@@ -73,11 +73,11 @@ class Schemas:
         }
 
     def of(self, kind: object, mode: Mode) -> Json:
-        """Answer the schema of a body (``validation``) or of an answer (``serialization``)."""
+        """Return the schema of a body (``validation``) or of an answer (``serialization``)."""
         return self._schemas[kind, mode]
 
     def parameters(self, model: type[BaseModel] | None) -> list[Parameter]:
-        """Answer the parameters that ``model`` groups, in its order."""
+        """Return the parameters that ``model`` groups, in its order."""
         return [] if model is None else self._parameters[model]
 
 

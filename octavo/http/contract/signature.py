@@ -28,7 +28,7 @@ _RESERVED_HEADERS = frozenset({"content-type", "content-length", "x-request-id"}
 
 
 def read_signature(name: str, handler: Callable[..., object], declared: Declaration) -> Operation:
-    """Answer the operation that the method ``handler``, called ``name``, serves.
+    """Return the operation that the method ``handler``, called ``name``, serves.
 
     Raises `ContractError` where the signature contradicts the declaration.
     """
@@ -119,7 +119,7 @@ def _check_body(declared: Declaration, takes: bool, hint: object) -> None:
 
 
 def _success(hint: object) -> tuple[object, bool, bool, bool]:
-    """Answer the type of the content, and whether it may be empty, not modified, or a stream."""
+    """Return the type of the content, and whether it may be empty, not modified, or a stream."""
     union = get_origin(hint) in (Union, types.UnionType)
     contents: list[object] = []
     for member in get_args(hint) if union else (hint,):

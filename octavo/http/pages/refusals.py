@@ -38,7 +38,7 @@ _OFFERED = ("text/html", MEDIA_TYPE, "application/json")
 
 
 def as_problem(error: HTTPException) -> Problem:
-    """Answer the problem that says what ``error`` of Quart does, in our words.
+    """Return the problem that says what ``error`` of Quart does, in our words.
 
     A status that no problem has becomes that of its class: 400, or 500.
     """
@@ -53,7 +53,7 @@ def as_problem(error: HTTPException) -> Problem:
 
 
 def wants_document(accept: MIMEAccept) -> bool:
-    """Answer whether a client that sent ``accept`` wants problem details and not a page.
+    """Return whether a client that sent ``accept`` wants problem details and not a page.
 
     It does when it prefers JSON to HTML (RFC 9110 section 12.5.1). Who takes anything is shown
     the page.
@@ -63,7 +63,7 @@ def wants_document(accept: MIMEAccept) -> bool:
 
 
 async def refusal(problem: Problem, public_url: str) -> Response:
-    """Answer ``problem`` to the present request, in the form that its client wants.
+    """Return ``problem`` to the present request, in the form that its client wants.
 
     The line of the request in the log gets its code.
     """

@@ -32,18 +32,18 @@ class Member:
 
 
 def shape_of(schema: Schema) -> str | None:
-    """Answer the name of the shape that ``schema`` refers to; None when it is its own."""
+    """Return the name of the shape that ``schema`` refers to; None when it is its own."""
     reference = schema.get("$ref")
     return str(reference).removeprefix(_SHAPES) if reference is not None else None
 
 
 def type_of(schema: Schema) -> tuple[TextPart, ...]:
-    """Answer what a value of ``schema`` is."""
+    """Return what a value of ``schema`` is."""
     return tuple(_joined(_type(schema)))
 
 
 def members_of(schema: Schema) -> tuple[Member, ...]:
-    """Answer the members of an object of ``schema``, in its order; none for what is no object."""
+    """Return the members of an object of ``schema``, in its order; none for what is no object."""
     required = cast("Sequence[str]", schema.get("required", ()))
     properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
     return tuple(member(name, each, required=name in required) for name, each in properties.items())
@@ -52,7 +52,7 @@ def members_of(schema: Schema) -> tuple[Member, ...]:
 def member(
     name: str, schema: Schema, *, required: bool, description: str = "", place: str = ""
 ) -> Member:
-    """Answer the member or parameter ``name`` of ``schema``."""
+    """Return the member or parameter ``name`` of ``schema``."""
     return Member(
         name,
         type_of(schema),

@@ -31,7 +31,7 @@ def asgi_scope(
     state: Mapping[str, object],
     exchange: object,
 ) -> Scope:
-    """Answer the scope of a request over HTTP/1: of ``http``, or of ``websocket``.
+    """Return the scope of a request over HTTP/1: of ``http``, or of ``websocket``.
 
     ``scheme`` is http or https; ``state`` is that of the lifespan, which the scope gets a copy
     of; ``exchange`` is what the application finds as the extension ``octavo``.
@@ -113,7 +113,7 @@ class Extension(Protocol):
 
 
 def extension_of(scope: Scope) -> Extension | None:
-    """Answer the extension of ``scope``; None when another server than the wire made it."""
+    """Return the extension of ``scope``; None when another server than the wire made it."""
     extensions = scope.get("extensions")
     found: Extension | None = extensions.get(EXTENSION) if extensions else None
     return found

@@ -197,7 +197,7 @@ class ConnectionHandler:
             return "without an id"
 
     def client_of(self, peer: Peer, headers: Headers) -> tuple[SocketAddress | None, str]:
-        """Answer who the client is and which scheme it speaks, by what trusted proxies say."""
+        """Return who the client is and which scheme it speaks, by what trusted proxies say."""
         if not peer.trusted or peer.client is None:
             return peer.client, peer.scheme
         address, scheme = client_of(

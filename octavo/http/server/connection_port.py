@@ -17,7 +17,7 @@ class StreamPort(Protocol):
         """Send all of ``data``, at most `WRITE_SIZE` bytes; raise `ClientGone`."""
 
     def send_now(self, data: bytes) -> int:
-        """Send what can be sent without waiting, answer how many bytes; raise `ClientGone`."""
+        """Send what can be sent without waiting; return how many bytes; raise `ClientGone`."""
 
     async def send_end(self) -> None:
         """Tell the client that no more comes; raise `ClientGone`."""
@@ -56,4 +56,4 @@ class ConnectionPort(Protocol):
         """Make an identifier."""
 
     def take_over(self) -> trio.abc.HalfCloseableStream:
-        """Answer the rest of the connection as a stream."""
+        """Return the rest of the connection as a stream."""

@@ -7,7 +7,7 @@ _NOT_OURS = (trio.Cancelled, KeyboardInterrupt)
 
 
 def contained(error: BaseException) -> BaseException:
-    """Answer ``error`` as a failure to log, when it is one.
+    """Return ``error`` as a failure to log, when it is one.
 
     Raises it again when it is a cancellation, or the interrupt of a person, alone or beside
     failures. What isn't an `Exception` is contained too: extensions in Rust panic with a
@@ -25,7 +25,7 @@ def contained(error: BaseException) -> BaseException:
 
 
 def only(error: BaseException, kind: type[BaseException]) -> bool:
-    """Answer whether ``error`` is of ``kind``, or a group of nothing else."""
+    """Return whether ``error`` is of ``kind``, or a group of nothing else."""
     if isinstance(error, BaseExceptionGroup):
         return error.split(kind)[1] is None
     return isinstance(error, kind)

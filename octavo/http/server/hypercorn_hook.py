@@ -35,14 +35,14 @@ class HypercornConfig(Config):
         self._tls: ssl.SSLContext | None = None
 
     def create_sockets(self) -> Sockets:
-        """Answer the sockets that hypercorn is to listen on."""
+        """Return the sockets that hypercorn is to listen on."""
         sockets = super().create_sockets()
         self._listening = [(each, True) for each in sockets.secure_sockets]
         self._listening += [(each, False) for each in sockets.insecure_sockets]
         return sockets
 
     def create_ssl_context(self) -> ssl.SSLContext | None:
-        """Answer what TLS is spoken by; None without a certificate."""
+        """Return what TLS is spoken by; None without a certificate."""
         self._tls = super().create_ssl_context()
         return self._tls
 

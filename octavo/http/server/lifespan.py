@@ -8,7 +8,7 @@ _log = logging.getLogger(__name__)
 
 
 def with_lifespan(application: Application) -> Application:
-    """Answer ``application`` with a lifespan, whether or not it has one (ASGI 3.0, lifespan).
+    """Return ``application`` with a lifespan, whether or not it has one (ASGI 3.0, lifespan).
 
     One that returns, or raises without having looked for an event, has none: its start and its
     stop are answered for it. One that fails while it starts is logged and fails the start.

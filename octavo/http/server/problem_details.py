@@ -18,7 +18,7 @@ def problem_document(
     members: Mapping[str, object] | None = None,
     base: str = "",
 ) -> bytes:
-    """Answer problem details as compact JSON in UTF-8.
+    """Return problem details as compact JSON in UTF-8.
 
     ``code`` is stable and for programs; ``detail`` is for people and says what to do;
     ``members`` are the further members of this problem (RFC 9457 section 3.2). ``base`` is the

@@ -77,7 +77,7 @@ def client_of(
     trusted: Sequence[Network],
     header: ForwardedHeader,
 ) -> tuple[str, str]:
-    """Answer the client's address and scheme (``http`` or ``https``).
+    """Return the client's address and scheme (``http`` or ``https``).
 
     Args:
         peer: the address that the connection comes from.
@@ -196,7 +196,7 @@ def _forwarded_hops(value: str) -> Iterator[_Hop]:
 
 
 def _element(text: str) -> Iterator[_Hop]:
-    """Answer one hop, or none for an element that is empty."""
+    """Return one hop, or none for an element that is empty."""
     pairs: dict[str, str] = {}
     place = 0
     while place < len(text):

@@ -107,19 +107,19 @@ class ClientGone(OSError):
 
 
 def malformed(detail: str) -> RequestRejected:
-    """Answer the refusal of a request that is no HTTP, or HTTP that could be read in two ways."""
+    """Return the refusal of a request that is no HTTP, or HTTP that could be read in two ways."""
     return RequestRejected("invalid_request", detail)
 
 
 def body_stopped() -> RequestRejected:
-    """Answer the refusal of a request whose body stopped arriving."""
+    """Return the refusal of a request whose body stopped arriving."""
     return RequestRejected(
         "body_timeout", "The body of the request stopped arriving; nothing was done."
     )
 
 
 def request_too_slow(*, waiting_for_body: bool) -> RequestRejected:
-    """Answer the refusal of a request that took too long.
+    """Return the refusal of a request that took too long.
 
     Only where the application waited for the body is it sure that nothing was done. A 408 is
     sent again by clients and proxies without a question.

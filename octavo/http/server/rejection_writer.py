@@ -101,7 +101,7 @@ class RejectionWriter:
         return head.data if head_only else head.data + body
 
     def parts(self, refusal: RequestRejected, request_id: str) -> tuple[Headers, bytes]:
-        """Answer headers and body that tell of ``refusal``."""
+        """Return headers and body that tell of ``refusal``."""
         body = problem_document(
             refusal.status,
             refusal.code,

@@ -12,7 +12,7 @@ RULE = "The header x-request-id takes one value of 1 to 128 letters, digits, '.'
 def choose_request_id(
     headers: Iterable[tuple[bytes, bytes]], new_id: Callable[[], str]
 ) -> tuple[str, bool]:
-    """Answer the id of a request, and whether its ``x-request-id`` can be accepted.
+    """Return the id of a request, and whether its ``x-request-id`` can be accepted.
 
     ``headers`` are those of the request, names in lower case. A single value within the pattern
     is the id. With none given the id comes from ``new_id``; so it does for one outside the

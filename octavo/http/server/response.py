@@ -38,7 +38,7 @@ class BadAnswer(Exception):
 
 
 def _has_breaks(data: bytes, lines: int) -> bool:
-    """Answer whether more breaks a line of ``data`` than the ends of its ``lines``."""
+    """Return whether more breaks a line of ``data`` than the ends of its ``lines``."""
     return data.count(b"\n") != lines or data.count(b"\r") != lines or b"\0" in data
 
 
@@ -91,7 +91,7 @@ def encode_head(
     whole: int | None,
     close: bool,
 ) -> AnswerHead:
-    """Answer the head of an answer as bytes.
+    """Return the head of an answer as bytes.
 
     Args:
         status: the final status.
@@ -153,7 +153,7 @@ def _unnamed_line(status: int) -> bytes:
 
 
 def around_chunk(size: int) -> tuple[bytes, bytes]:
-    """Answer what stands before and behind a chunk of ``size`` bytes (RFC 9112 section 7.1).
+    """Return what stands before and behind a chunk of ``size`` bytes (RFC 9112 section 7.1).
 
     An empty one is no chunk at all, and has nothing around it.
     """
@@ -179,5 +179,5 @@ def slices(before: bytes, content: bytes, after: bytes, size: int) -> Iterator[b
 
 
 def date_line(seconds: int) -> bytes:
-    """Answer the date header of ``seconds`` since 1970, in the form of RFC 9110 section 5.6.7."""
+    """Return the date header of ``seconds`` since 1970, in the form of RFC 9110 section 5.6.7."""
     return f"date: {formatdate(seconds, usegmt=True)}\r\n".encode()

@@ -31,7 +31,7 @@ class Transport(Protocol):
     eager: int
 
     def receive_now(self) -> bytes:
-        """Answer what has arrived, without waiting; ``b""`` when that is nothing."""
+        """Return what has arrived, without waiting; ``b""`` when that is nothing."""
 
     async def receive(self) -> bytes:
         """Wait for bytes; ``b""`` means that the peer sends no more.
@@ -70,12 +70,12 @@ class Transport(Protocol):
 
 
 def plain_transport(stream: trio.SocketStream) -> Transport:
-    """Answer the transport over the socket of ``stream``, which goes on owning it."""
+    """Return the transport over the socket of ``stream``, which goes on owning it."""
     return _Plain(stream)
 
 
 def tls_transport(stream: "trio.SSLStream[trio.SocketStream]") -> Transport:
-    """Answer the transport over ``stream``, whose handshake is done."""
+    """Return the transport over ``stream``, whose handshake is done."""
     return _Tls(stream)
 
 

@@ -65,13 +65,13 @@ class Watched(Protocol):
         """True while no request is there, not even a part of one."""
 
     def has_input(self) -> bool:
-        """Answer whether bytes have arrived that nobody has read yet."""
+        """Return whether bytes have arrived that nobody has read yet."""
 
     def hurry(self, deadline: float) -> None:
         """Wait no longer than that for what the client only might still send."""
 
     def client_left(self) -> bool:
-        """Learn that the client left; answer whether that ends the connection."""
+        """Learn that the client left; return whether that ends the connection."""
 
 
 class Watchdog:
@@ -104,7 +104,7 @@ class Watchdog:
         self._watched.discard(connection)
 
     def connections(self) -> tuple[Watched, ...]:
-        """Answer the connections watched now."""
+        """Return the connections watched now."""
         return tuple(self._watched)
 
     async def run(self) -> None:

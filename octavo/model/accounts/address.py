@@ -16,7 +16,7 @@ _ADDRESS = re.compile(rf"[a-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_L
 
 
 def parse_address(text: str) -> Address:
-    """Answer the written form of the address ``text``.
+    """Return the written form of the address ``text``.
 
     Spaces round it are left out. Raises ValueError, whose text says what is wrong and never
     quotes what was given. Letters beyond ASCII are refused: many look alike, and one address
@@ -36,5 +36,5 @@ def parse_address(text: str) -> Address:
 
 
 def local_part(address: Address) -> str:
-    """Answer what stands before the sign of ``address``."""
+    """Return what stands before the sign of ``address``."""
     return address.partition("@")[0]

@@ -90,13 +90,13 @@ _SPELLED = str.maketrans("@4310!5$7", "aaeioisst")
 
 
 def guessable(password: str) -> bool:
-    """Answer whether ``password``, in any case of its letters, is among those tried first."""
+    """Return whether ``password``, in any case of its letters, is among those tried first."""
     text = unicodedata.normalize("NFKC", password).casefold()
     return _repeats(text) or pieces(text) <= MOST_PIECES
 
 
 def pieces(text: str) -> int:
-    """Answer the least number of pieces that ``text``, in lower case, is cut into.
+    """Return the least number of pieces that ``text``, in lower case, is cut into.
 
     A piece is a known word, also with digits in place of letters; a walk on the keyboard or
     along the alphabet; one character repeated; a year; or any one character.
@@ -109,7 +109,7 @@ def pieces(text: str) -> int:
 
 
 def _starts(text: str, plain: str, end: int) -> list[int]:
-    """Answer where a piece that ends before ``end`` may start."""
+    """Return where a piece that ends before ``end`` may start."""
     starts = [end - 1]
     starts += (
         start

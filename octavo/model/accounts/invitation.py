@@ -31,9 +31,9 @@ class Invitation:
     of_start: bool = False
 
     def open_at(self, now: int) -> bool:
-        """Answer whether an account may be made from it at ``now``."""
+        """Return whether an account may be made from it at ``now``."""
         return self.used_at is None and self.revoked_at is None and now < self.expires_at
 
     def admits(self, address: Address, now: int) -> bool:
-        """Answer whether an account with ``address`` may be made from it at ``now``."""
+        """Return whether an account with ``address`` may be made from it at ``now``."""
         return self.open_at(now) and self.address in (None, address)

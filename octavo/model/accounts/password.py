@@ -13,7 +13,7 @@ _MOST_GIVEN = 8 * LONGEST
 
 
 def hashed_form(password: str) -> str | None:
-    """Answer the form of ``password`` that is hashed; None when it is too long for one.
+    """Return the form of ``password`` that is hashed; None when it is too long for one.
 
     It is NFKC (NIST SP 800-63B section 3.1.1.2), so that keyboards that write one character in
     two ways write one password.
@@ -25,7 +25,7 @@ def hashed_form(password: str) -> str | None:
 
 
 def password_fault(password: str, address: Address) -> str | None:
-    """Answer what is wrong with a new ``password`` of the account with ``address``.
+    """Return what is wrong with a new ``password`` of the account with ``address``.
 
     None when it is good. The text is for people, and never quotes the password.
     """

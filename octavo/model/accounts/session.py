@@ -41,12 +41,12 @@ class SessionLife:
     absolute: float = 90 * DAY
 
     def expires_at(self, session: Session) -> int:
-        """Answer when ``session`` expires, in milliseconds of Unix time."""
+        """Return when ``session`` expires, in milliseconds of Unix time."""
         idle, absolute = int(self.idle * 1000), int(self.absolute * 1000)
         return min(session.active_at + idle, session.created_at + absolute)
 
     def alive_since(self, now: int) -> tuple[int, int]:
-        """Answer which sessions live at ``now``: those active and those begun after two times.
+        """Return which sessions live at ``now``: those active and those begun after two times.
 
         All three are in milliseconds of Unix time. It is `expires_at` turned round, for a
         statement that looks for the sessions.

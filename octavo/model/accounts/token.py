@@ -23,19 +23,19 @@ _OPAQUE = re.compile(rb"[A-Za-z0-9_-]{43}")
 
 
 def opaque_token(entropy: bytes) -> str:
-    """Answer the token of a session or an invitation: base64url of ``entropy``, 43 characters."""
+    """Return the token of a session or an invitation: base64url of ``entropy``, 43 characters."""
     if len(entropy) != ENTROPY:
         raise ValueError(f"a token takes {ENTROPY} random bytes, not {len(entropy)}")
     return urlsafe_b64encode(entropy).rstrip(b"=").decode()
 
 
 def is_opaque_token(token: bytes) -> bool:
-    """Answer whether `opaque_token` may have written ``token``."""
+    """Return whether `opaque_token` may have written ``token``."""
     return _OPAQUE.fullmatch(token) is not None
 
 
 def api_key(entropy: bytes) -> str:
-    """Answer the API key of ``entropy``: prefix, 30 characters, and a checksum of both.
+    """Return the API key of ``entropy``: prefix, 30 characters, and a checksum of both.
 
     Of 256 random bits the 178 that fit are kept, and nearly evenly: to 2 to the power of -77.
     """
@@ -47,7 +47,7 @@ def api_key(entropy: bytes) -> str:
 
 
 def is_api_key(token: bytes) -> bool:
-    """Answer whether ``token`` has the form of a key and its checksum is right.
+    """Return whether ``token`` has the form of a key and its checksum is right.
 
     One with a slip in it is known for none without a look-up.
     """
@@ -57,7 +57,7 @@ def is_api_key(token: bytes) -> bool:
 
 
 def digest_of(token: bytes) -> bytes:
-    """Answer what is kept of ``token``: its SHA-256 digest, 32 bytes."""
+    """Return what is kept of ``token``: its SHA-256 digest, 32 bytes."""
     return sha256(token).digest()
 
 

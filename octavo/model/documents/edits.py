@@ -44,7 +44,7 @@ class Edit(NamedTuple):
 
 
 def edits_between(old: str, new: str) -> list[Edit]:
-    """Answer the edits that make ``new`` of ``old``, when applied from the last to the first.
+    """Return the edits that make ``new`` of ``old``, when applied from the last to the first.
 
     They are in order and never touch each other; equal texts have none. What both texts hold in
     the same order is left alone, so that a concurrent edit stays where it was made. No edit begins

@@ -44,7 +44,7 @@ class DocumentFacts(NamedTuple):
         return ranges + sum(map(len, each))
 
     def joined(self, pairs: Pairs, ranges: Set[Range], breaks: Breaks) -> "DocumentFacts":
-        """Answer them after an update that brings these."""
+        """Return them after an update that brings these."""
         held, deleted, broken = self
         if pairs and held is not None:
             held = {**held, **{each: held.get(each, frozenset()) | pairs[each] for each in pairs}}
@@ -59,12 +59,12 @@ class DocumentFacts(NamedTuple):
         return DocumentFacts(held, deleted, broken)
 
     def written(self, text: bytes) -> "DocumentFacts":
-        """Answer them after an insertion of UTF-8, whose clocks nobody told."""
+        """Return them after an insertion of UTF-8, whose clocks nobody told."""
         return DocumentFacts(self.pairs if _no_pairs(text) else None, self.ranges, None)
 
 
 def facts_at_sight(state: bytes) -> DocumentFacts:
-    """Answer what the bytes of a state show at once."""
+    """Return what the bytes of a state show at once."""
     return DocumentFacts(
         {} if _no_pairs(state) else None,
         # The deletions come last, and no other list of them ends with zero.

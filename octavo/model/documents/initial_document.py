@@ -20,12 +20,12 @@ _NO_DELETIONS = b"\0"
 
 
 def client_of(identifier: str) -> int:
-    """Answer the Yjs client, of 53 bits as in JavaScript, that belongs to an identifier."""
+    """Return the Yjs client, of 53 bits as in JavaScript, that belongs to an identifier."""
     return int.from_bytes(hashlib.sha256(identifier.encode()).digest()[:7], "big") >> 3
 
 
 def initial(content_id: ContentId, text: str) -> KeptDocument:
-    """Answer the document that is the insertion of ``text``, and the first of its generation.
+    """Return the document that is the insertion of ``text``, and the first of its generation.
 
     The insertion is of a client that belongs to the content: the same whenever and wherever it
     is made, so that it need not be stored. In the update format of Yjs, version 1.

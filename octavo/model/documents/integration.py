@@ -45,7 +45,7 @@ class Loading(NamedTuple):
 
 
 def steps_bound(structs: int, ranges: int, size: int) -> int:
-    """Answer how many steps it takes at most, and mostly far fewer, to bring in an update.
+    """Return how many steps it takes at most, and mostly far fewer, to bring in an update.
 
     It has so many new ``structs``, and so many ``ranges`` that were not deleted before. The
     document has ``size`` bytes with them.
@@ -57,7 +57,7 @@ def steps_bound(structs: int, ranges: int, size: int) -> int:
 
 
 def integration_steps(state: bytes, update: bytes, most: int = STEPS_MOST) -> int:
-    """Answer how many steps ``update`` takes in the document that ``state`` makes.
+    """Return how many steps ``update`` takes in the document that ``state`` makes.
 
     Both must have been accepted. A number past ``most`` is answered as soon as it is reached, also
     when ``state`` alone takes so many. Takes time for each struct of both and for each step.
@@ -73,7 +73,7 @@ def integration_steps(state: bytes, update: bytes, most: int = STEPS_MOST) -> in
 
 
 def loading(*updates: bytes, most: int = STEPS_MOST) -> Loading:
-    """Answer what it takes to load the document that ``updates`` make, as `integration_steps`."""
+    """Return what it takes to load the document that ``updates`` make, as `integration_steps`."""
     brought = brought_by(updates)
     structs = [*chain.from_iterable(each.structs for each in brought)]
     structs.sort(key=lambda struct: (-struct.client, struct.clock))
@@ -164,7 +164,7 @@ class _Integration:
                 self._deleted.add((client, clock))
 
     def joining(self) -> int:
-        """Answer the steps for making one of neighbours that continue each other."""
+        """Return the steps for making one of neighbours that continue each other."""
         steps = count = units = 0
         order = sorted(range(len(self._structs)), key=self._structs.__getitem__)
         for before, at in pairwise((_NONE, *order)):
@@ -246,7 +246,7 @@ class _Integration:
             following[left] = number
 
     def _place(self, client: int, origin: int, right: int, at: int) -> int:
-        """Answer what a piece follows: of all from ``at`` to before ``right``, or its origin."""
+        """Return what a piece follows: of all from ``at`` to before ``right``, or its origin."""
         left, most = origin, self._most
         clients, origins, following = self._clients, self._origins, self._following
         seen: set[int] = set()

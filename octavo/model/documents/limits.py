@@ -29,7 +29,7 @@ class DocumentLimits(NamedTuple):
     history_most: int = 524_288
 
     def outgrown(self, state: int, text: int) -> bool:
-        """Answer whether a document of ``state`` bytes sheds its history, with ``text`` bytes."""
+        """Return whether a document of ``state`` bytes sheds its history, with ``text`` bytes."""
         if state <= self.history_free:
             return False
         return state > self.history * text or state - text > self.history_most
@@ -47,11 +47,11 @@ class Growth(NamedTuple):
 
     @classmethod
     def unknown(cls, state: int, text: int) -> "Growth":
-        """Answer that of a document of which only its bytes are known, and those of its text."""
+        """Return that of a document of which only its bytes are known, and those of its text."""
         return cls(0, max(0, state - text) // _BYTES_OF_A_PIECE)
 
     def grown(self, pieces: int) -> "Growth":
-        """Answer that behind an update with so many."""
+        """Return that behind an update with so many."""
         return Growth(self.counted, self.since + pieces)
 
     @property

@@ -15,7 +15,7 @@ StateVector: TypeAlias = Mapping[int, int]
 
 
 def read_state_vector(data: bytes) -> dict[int, int]:
-    """Answer the state vector that ``data`` encodes, as Yjs writes it (version 1).
+    """Return the state vector that ``data`` encodes, as Yjs writes it (version 1).
 
     Raises `DocumentMalformed` for anything else: bytes that end early or go on, a client that
     stands there twice, an id of 2^53 or more, a clock of 2^31 or more.
@@ -43,7 +43,7 @@ def read_state_vector(data: bytes) -> dict[int, int]:
 
 
 def write_state_vector(vector: StateVector) -> bytes:
-    """Answer ``vector`` encoded as Yjs writes it (version 1): the highest client first."""
+    """Return ``vector`` encoded as Yjs writes it (version 1): the highest client first."""
     numbers = [len(vector)]
     for client in sorted(vector, reverse=True):
         numbers += client, vector[client]

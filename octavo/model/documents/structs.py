@@ -58,7 +58,7 @@ def check_order(waits: Mapping[int, Sequence[Wait]], end: StateVector) -> None:
 
 
 def dependency_missing(what: str, client: int, clock: int) -> DocumentDependencyMissing:
-    """Answer the refusal of an update for ``what`` it names and nobody holds."""
+    """Return the refusal of an update for ``what`` it names and nobody holds."""
     return DocumentDependencyMissing(
         f"The update names {what} by client {client} at clock {clock} that neither the document "
         "nor the update holds: send all that the document's state vector lacks."
@@ -91,7 +91,7 @@ class Brought(NamedTuple):
 
 
 def brought_by(updates: Sequence[bytes]) -> list[Brought]:
-    """Answer what each of ``updates`` brings that those before it did not, in their order.
+    """Return what each of ``updates`` brings that those before it did not, in their order.
 
     Each must have been accepted, with the ones before it. The highest client comes first, as it
     does where the libraries put structs in. All ranges of an update are answered.

@@ -118,7 +118,7 @@ class _Document:
         return self.facts.breaks or {}
 
     def lacking(self, ranges: Set[Range]) -> int:
-        """Answer how many of ``ranges`` are not known to be deleted; an update repeats the rest."""
+        """Return how many of ``ranges`` are not known to be deleted; an update repeats the rest."""
         if self.facts.ranges is None and len(ranges) > _FEW:
             self.reading()
         return len(ranges - (self.facts.ranges or frozenset()))

@@ -198,7 +198,7 @@ class UpdateReading:
         raise DocumentUnsupported(f"The update writes into another root, {name!r}: {_ALONE}")
 
     def _text(self, data: bytes, client: int, clock: int, known: int) -> int:
-        """Answer the length of a text in code units of UTF-16."""
+        """Return the length of a text in code units of UTF-16."""
         if b"\0" in data:
             raise InvalidContent("The text holds the character NUL (U+0000): leave it out.")
         if data.isascii():

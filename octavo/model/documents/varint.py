@@ -13,7 +13,7 @@ _LAST_SHIFT = 49
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Answer the number that stands at ``at``, below 2^53, and where the next thing stands.
+    """Return the number that stands at ``at``, below 2^53, and where the next thing stands.
 
     Raises `DocumentMalformed` for a larger number and for one that was not written in the fewest
     bytes, so that what is accepted has one reading; IndexError where ``data`` ends within it.
@@ -42,7 +42,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def write_varint(value: int) -> bytes:
-    """Answer ``value``, zero or more, in the fewest bytes."""
+    """Return ``value``, zero or more, in the fewest bytes."""
     written = bytearray()
     while value > 127:
         written.append(value & 127 | 128)

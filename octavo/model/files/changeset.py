@@ -99,7 +99,7 @@ class Changeset:
 
 
 def fingerprint(operations: Sequence[Operation]) -> Digest:
-    """Answer the fingerprint of what a client asks for, which is equal for equal operations."""
+    """Return the fingerprint of what a client asks for, which is equal for equal operations."""
     told = _encode([_told(operation) for operation in operations])
     return Digest(hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest())
 
@@ -126,7 +126,7 @@ def _told(operation: Operation) -> list[object]:
 
 
 def size_of(operation: Operation) -> int:
-    """Answer the bytes of text, or of an update, that an operation brings."""
+    """Return the bytes of text, or of an update, that an operation brings."""
     if isinstance(operation, Save):
         return len(operation.update)
     content = content_of(operation)
@@ -134,12 +134,12 @@ def size_of(operation: Operation) -> int:
 
 
 def content_of(operation: Operation) -> NoteText | None:
-    """Answer the text that an operation brings; None for an update of a document, too."""
+    """Return the text that an operation brings; None for an update of a document, too."""
     return operation.content if isinstance(operation, Create | Update | Restore) else None
 
 
 def writes_document(operation: Operation) -> bool:
-    """Answer whether an operation may change the document that a note has."""
+    """Return whether an operation may change the document that a note has."""
     match operation:
         case Save():
             return True
@@ -150,7 +150,7 @@ def writes_document(operation: Operation) -> bool:
 
 
 def first_repeated(operations: Sequence[Operation]) -> int | None:
-    """Answer the index of the first operation on a file that one before it has; None for none."""
+    """Return the index of the first operation on a file that one before it has; None for none."""
     seen: set[FileId] = set()
     for index, operation in enumerate(operations):
         if operation.file_id in seen:

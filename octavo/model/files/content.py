@@ -18,7 +18,7 @@ class NoteText(NamedTuple):
 
 
 def note_text(text: str) -> NoteText:
-    """Answer ``text`` as the content of a note.
+    """Return ``text`` as the content of a note.
 
     Raises `InvalidContent` for what is no text of Unicode, and for NUL, which neither Markdown
     (CommonMark 2.3) nor every store keeps.

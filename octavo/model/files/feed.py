@@ -9,7 +9,7 @@ K = TypeVar("K")
 
 
 def page_end(sizes: Sequence[tuple[K, int]], limit: int, most_bytes: int) -> K | None:
-    """Answer the last position (or other key) of a page, of which every entry stands on it.
+    """Return the last position (or other key) of a page, of which every entry stands on it.
 
     ``sizes`` are the positions and bytes of the entries that follow, in order, ``limit`` + 1 of
     them if there are as many. A page has at most ``limit`` entries and ``most_bytes`` bytes; but

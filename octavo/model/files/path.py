@@ -76,14 +76,14 @@ def _fault(segment: str) -> str | None:
 
 
 def kind_of(path: str) -> Kind | None:
-    """Answer what may stand at the valid ``path``: a note, an attachment, or nothing."""
+    """Return what may stand at the valid ``path``: a note, an attachment, or nothing."""
     if path.endswith(NOTE_SUFFIX) and path.rpartition("/")[2] != NOTE_SUFFIX:
         return "note"
     return "attachment" if path.startswith(ATTACHMENTS) else None
 
 
 def path_key(path: str) -> PathKey:
-    """Answer the key of the valid ``path`` (canonical caseless matching, Unicode 3.13 D145)."""
+    """Return the key of the valid ``path`` (canonical caseless matching, Unicode 3.13 D145)."""
     if path.isascii():
         return PathKey(path.lower())
     decomposed = unicodedata.normalize("NFD", path)
@@ -91,7 +91,7 @@ def path_key(path: str) -> PathKey:
 
 
 def folders_of(key: PathKey) -> Iterator[PathKey]:
-    """Answer the keys of the folders that a file at ``key`` stands in, the outermost first."""
+    """Return the keys of the folders that a file at ``key`` stands in, the outermost first."""
     at = key.find("/")
     while at >= 0:
         yield PathKey(key[:at])

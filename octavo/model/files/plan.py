@@ -195,7 +195,7 @@ class _Making:
         return Change("created", head, content)
 
     def document(self, documents: Documents, operation: Operation, change: Change) -> Change:
-        """Have the document of a note follow; answer the change, which an update makes."""
+        """Have the document of a note follow; return the change, which an update makes."""
         file_id, head = operation.file_id, change.head
         match operation:
             case Create(_, _, content):
@@ -247,7 +247,7 @@ class _Making:
         content: NoteText | None = None,
         revision_id: RevisionId | None = None,
     ) -> Revision:
-        """Answer the revision behind ``old``, which keeps its content where there is none."""
+        """Return the revision behind ``old``, which keeps its content where there is none."""
         if revision_id is None:
             revision_id = RevisionId(self.new_revision_id())
         return replace(

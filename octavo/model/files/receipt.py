@@ -33,7 +33,7 @@ class Receipt:
 
 
 def receipt_of(plan: Plan) -> Receipt:
-    """Answer the receipt for an accepted plan."""
+    """Return the receipt for an accepted plan."""
     return Receipt(
         plan.changeset.mutation_id,
         plan.changeset.fingerprint,

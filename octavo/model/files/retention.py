@@ -43,7 +43,7 @@ class Aged(NamedTuple):
 
 
 def thinned(oldest: Sequence[Aged], newer: int, now: int, retention: Retention) -> list[RevisionId]:
-    """Answer which revisions of a file need not be kept, the newest first.
+    """Return which revisions of a file need not be kept, the newest first.
 
     ``oldest`` are revisions in their order, from the first that is there; ``newer`` more follow
     them. A revision that a kept one has its content from stays, and so does the last of
@@ -72,7 +72,7 @@ def thinned(oldest: Sequence[Aged], newer: int, now: int, retention: Retention) 
 
 
 def _bucket(created_at: int, now: int, retention: Retention) -> tuple[int, int] | None:
-    """Answer the hour or the day of which one revision is kept; None when all are."""
+    """Return the hour or the day of which one revision is kept; None when all are."""
     age = now - created_at
     if age < retention.all_of:
         return None

@@ -45,7 +45,7 @@ class ChangedPiece(NamedTuple):
 
 
 def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
-    """Answer what changed from ``old`` to ``new``, by lines, in order.
+    """Return what changed from ``old`` to ``new``, by lines, in order.
 
     A line ends with a line feed; a carriage return belongs to it like any other character.
     ``context`` is how many lines that stayed stand around each change. Equal texts have no hunk.
@@ -94,7 +94,7 @@ def unified_text(hunks: list[ChangedHunk], old_name: str, new_name: str) -> str:
 
 
 def words(old: str, new: str) -> list[ChangedPiece]:
-    """Answer both texts in one, cut into what they share and what only one has.
+    """Return both texts in one, cut into what they share and what only one has.
 
     The equal and the added pieces make ``new``, the equal and the removed ones ``old``. Cuts lie
     between words, runs of spaces, line ends and single signs; each letter of Chinese, Japanese
@@ -116,7 +116,7 @@ def words(old: str, new: str) -> list[ChangedPiece]:
 
 
 def _lines_apart(old: str, new: str) -> Stretch:
-    """Answer the lines from the first to the last that differ, as one stretch."""
+    """Return the lines from the first to the last that differ, as one stretch."""
     start = common_prefix(old, new)
     start = old.rfind("\n", 0, start) + 1
     suffix = common_suffix(old, new, start)
@@ -134,7 +134,7 @@ def _at_line(text: str, suffix: int) -> bool:
 def _shown(
     old: str, new: str, group: list[Stretch], context: int
 ) -> tuple[list[ChangedLine], Stretch]:
-    """Answer the lines of a hunk, and where they stand in both texts."""
+    """Return the lines of a hunk, and where they stand in both texts."""
     start, end = group[0].old_start, group[-1].old_end
     for _ in range(context):
         start = old.rfind("\n", 0, max(0, start - 1)) + 1

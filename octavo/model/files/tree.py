@@ -100,7 +100,7 @@ class Tree:
 
 
 def _mark(folder: PathKey) -> bytes:
-    """Answer 16 bytes that no other folder has: a hash with 128 bits."""
+    """Return 16 bytes that no other folder has: a hash with 128 bits."""
     return blake2b(folder.encode(), digest_size=16).digest()
 
 

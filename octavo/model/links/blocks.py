@@ -145,7 +145,7 @@ class _Blocks:
         self._text(line, start, offset)
 
     def _container(self, line: str, start: int) -> tuple[int, int] | None:
-        """Answer what begins a container at ``start``: a quote, or the width of a marker."""
+        """Return what begins a container at ``start``: a quote, or the width of a marker."""
         if len(self.containers) >= MOST_CONTAINERS:
             return None
         if line[start] == ">":
@@ -189,7 +189,7 @@ class _Blocks:
 
 
 def leaves_of(text: str) -> Iterator[Leaf]:
-    """Answer the paragraphs and headings of ``text``, in order; takes linear time."""
+    """Return the paragraphs and headings of ``text``, in order; takes linear time."""
     blocks = _Blocks()
     offset = 0
     for line in text.split("\n"):
@@ -214,7 +214,7 @@ def _opens(line: str, at: int) -> bool:
 
 
 def _indent(line: str, at: int, column: int) -> tuple[int, int]:
-    """Answer where the white space from ``at`` on ends, and how many columns it has.
+    """Return where the white space from ``at`` on ends, and how many columns it has.
 
     It is not followed beyond what any container asks for.
     """
@@ -231,7 +231,7 @@ def _indent(line: str, at: int, column: int) -> tuple[int, int]:
 
 
 def _skip(line: str, at: int, column: int, columns: int) -> tuple[int, int]:
-    """Answer the place ``columns`` of white space on; a tab that is wider is taken whole."""
+    """Return the place ``columns`` of white space on; a tab that is wider is taken whole."""
     end = column + columns
     while at < len(line) and column < end and line[at] in " \t":
         column += 1 if line[at] == " " else _TAB - column % _TAB

@@ -45,7 +45,7 @@ class Destination(NamedTuple):
 
 
 def find_destination(text: str, at: int, end: int) -> Destination | None:
-    """Answer the destination behind the parenthesis of an inline link; None when it is none."""
+    """Return the destination behind the parenthesis of an inline link; None when it is none."""
     space = _SPACE.match(text, at, end)
     at = at if space is None else space.end()
     if text.startswith("<", at):
@@ -67,7 +67,7 @@ def find_destination(text: str, at: int, end: int) -> Destination | None:
 
 
 def read_destination(text: str, found: re.Match[str]) -> Destination:
-    """Answer what was matched by `DESTINATION`."""
+    """Return what was matched by `DESTINATION`."""
     group = 1 if found[1] is not None else 2
     return _read(text, *found.span(group), found.end())
 
@@ -105,7 +105,7 @@ def _unescaped(raw: str) -> str:
 
 
 def end_of_title(text: str, at: int, end: int, closing: str = ")") -> int | None:
-    """Answer the place behind an optional title and ``closing``; None when they don't follow."""
+    """Return the place behind an optional title and ``closing``; None when they don't follow."""
     space = _SPACE.match(text, at, end)
     behind = at if space is None else space.end()
     if behind > at:

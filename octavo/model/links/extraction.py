@@ -58,7 +58,7 @@ class Link(NamedTuple):
 
 
 def links_of(text: str) -> list[Link]:
-    """Answer the links of ``text`` that lead to files, in the order of their targets there."""
+    """Return the links of ``text`` that lead to files, in the order of their targets there."""
     if "](" not in text and "[[" not in text and "]:" not in text:
         return []
     found: list[Link] = []
@@ -178,7 +178,7 @@ class _Inline:
             )
 
     def _behind_code(self, at: int, length: int) -> int:
-        """Answer the end of the code span whose fence ends at ``at``; ``at`` when it is none."""
+        """Return the end of the code span whose fence ends at ``at``; ``at`` when it is none."""
         if self._fences is None:
             self._fences = {}
             for run in re.finditer("`++", self._text[self._leaf.start : self._end]):
@@ -193,7 +193,7 @@ class _Inline:
 
 
 def _behind_definition(text: str, at: int, end: int) -> int | None:
-    """Answer where the line ends on which a destination, or its title, is the last thing."""
+    """Return where the line ends on which a destination, or its title, is the last thing."""
     ended = _END_OF_LINE.match(text, at, end)
     space = _BETWEEN.match(text, at, end)
     if space is not None and space.end() > at:

@@ -25,7 +25,7 @@ class Heading(NamedTuple):
 
 
 def headings_of(text: str) -> list[Heading]:
-    """Answer the headings of a Markdown text in order, their anchors as GitHub makes them."""
+    """Return the headings of a Markdown text in order, their anchors as GitHub makes them."""
     if "#" not in text and "\n=" not in text and "\n-" not in text:
         return []
     found: list[Heading] = []
@@ -44,7 +44,7 @@ def headings_of(text: str) -> list[Heading]:
 
 
 def anchor_of(title: str) -> str:
-    """Answer the anchor of a heading that is the first with its title."""
+    """Return the anchor of a heading that is the first with its title."""
     return "".join(
         "-" if letter == " " else letter for letter in title.strip().lower() if _stays(letter)
     )
@@ -61,7 +61,7 @@ def _plain(raw: str) -> str:
 
 
 def has_heading(anchors: Container[str], fragment: str) -> bool:
-    """Answer whether a link with ``fragment`` finds its heading among those with ``anchors``.
+    """Return whether a link with ``fragment`` finds its heading among those with ``anchors``.
 
     A standard link names the anchor; a wiki link the text, below other headings perhaps:
     ``[[note#chapter#section]]``.

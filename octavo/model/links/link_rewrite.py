@@ -35,7 +35,7 @@ _NO_WIKI = re.compile(r"[\[\]#|`\\]|^\s|\s$")
 def rewrite_links(
     text: str, *, was_at: str, now_at: str, moved: Moved, before: Find, after: Find
 ) -> str:
-    """Answer ``text`` with its links leading to the files that they led to before a change.
+    """Return ``text`` with its links leading to the files that they led to before a change.
 
     A link that still does so stays as it is, and so does one that led nowhere, or whose file is
     gone. Of any other one the path alone is written anew, in its style if that can say it: by
@@ -83,7 +83,7 @@ def _written(
 
 
 def _targets(link: Link, path: str, was_at: str, now_at: str, before: Find) -> Iterator[str]:
-    """Answer ways to name ``path``, the one most like that of the link first."""
+    """Return ways to name ``path``, the one most like that of the link first."""
     short = not link.target.lower().endswith(NOTE_SUFFIX)
     paths = [path.removesuffix(NOTE_SUFFIX), path] if short else [path]
     relative = [_relative(each, now_at) for each in paths]
@@ -130,7 +130,7 @@ def _as_standard(text: str, link: Link, path: str) -> str:
 
 
 def file_moves(operations: Sequence[Operation]) -> dict[FileId, str]:
-    """Answer the new paths of the files that are to move with the links to them."""
+    """Return the new paths of the files that are to move with the links to them."""
     return {
         each.file_id: each.path
         for each in operations
@@ -141,7 +141,7 @@ def file_moves(operations: Sequence[Operation]) -> dict[FileId, str]:
 def relinked(
     changeset: Changeset, heads: Mapping[FileId, Revision], texts: Mapping[FileId, str]
 ) -> Changeset:
-    """Answer ``changeset`` with the notes changed whose links its moves would break.
+    """Return ``changeset`` with the notes changed whose links its moves would break.
 
     A note that it gives a new text to, or saves, stays as it is told. The others follow behind
     its own operations, in the order of their ids, and are not guarded: ``texts`` are those of

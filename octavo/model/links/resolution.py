@@ -30,7 +30,7 @@ RANK_DIGITS = 2
 
 
 def keys_of_path(path: str) -> tuple[str, ...]:
-    """Answer the keys that a file at the valid ``path`` is found under."""
+    """Return the keys that a file at the valid ``path`` is found under."""
     key = path_key(path)
     name = key.rpartition("/")[2]
     keys = (f"/{key}", name)
@@ -40,12 +40,12 @@ def keys_of_path(path: str) -> tuple[str, ...]:
 
 
 def place_rank(path: str) -> str:
-    """Answer what files under one key are sorted by: fewest folders, then the order of paths."""
+    """Return what files under one key are sorted by: fewest folders, then the order of paths."""
     return f"{path.count('/'):0{RANK_DIGITS}}{path}"
 
 
 def keys_of_link(kind: LinkKind, target: str, at: str) -> tuple[str, ...]:
-    """Answer the keys to look a link up under, in order: none, one or two.
+    """Return the keys to look a link up under, in order: none, one or two.
 
     Args:
         kind: how the link is written.
@@ -83,7 +83,7 @@ def _key(target: str, folder: str) -> tuple[str, ...]:
 
 
 def resolve(kind: LinkKind, target: str, at: str, find: Find) -> str | None:
-    """Answer the path of the file that a link leads to; None when there is none.
+    """Return the path of the file that a link leads to; None when there is none.
 
     Args:
         kind: how the link is written.
@@ -101,7 +101,7 @@ def resolve(kind: LinkKind, target: str, at: str, find: Find) -> str | None:
 
 
 def places_of(paths: Iterable[str]) -> dict[str, str]:
-    """Answer which of ``paths`` is meant by each of their keys; its ``get`` is a `Find`."""
+    """Return which of ``paths`` is meant by each of their keys; its ``get`` is a `Find`."""
     places: dict[str, str] = {}
     for path in sorted(paths, key=place_rank):
         for key in keys_of_path(path):

@@ -55,7 +55,7 @@ _ASCII = bytes(ord(_fold(chr(code)) or " ") if code < 128 else 0 for code in ran
 
 
 def folded(text: str) -> str:
-    """Answer ``text`` folded, as far as `MOST_CHARACTERS`; takes linear time.
+    """Return ``text`` folded, as far as `MOST_CHARACTERS`; takes linear time.
 
     What is no part of a word is a space.
     """
@@ -74,7 +74,7 @@ def folded(text: str) -> str:
 
 
 def folded_in_place(text: str) -> tuple[str, list[int] | None]:
-    """Answer ``text``, which is in NFC, folded, and where each character of that stands in it.
+    """Return ``text``, which is in NFC, folded, and where each character of that stands in it.
 
     None: each stands where it stood. What is behind `MOST_CHARACTERS` is left out.
     """

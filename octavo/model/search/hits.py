@@ -34,7 +34,7 @@ class Finder:
         self._whole = _EAST_ASIAN.match(clause.runs[0]) is None
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Answer begin and end of each hit in ``text``, in order, without overlaps."""
+        """Return begin and end of each hit in ``text``, in order, without overlaps."""
         at = 0
         while (found := self._pattern.search(text, at)) is not None:
             start, end = found.span()
@@ -45,10 +45,10 @@ class Finder:
                 at = end
 
     def stands_in(self, text: str) -> bool:
-        """Answer whether there is a hit in ``text``."""
+        """Return whether there is a hit in ``text``."""
         return any(True for _ in islice(self.spans(text), 1))
 
 
 def finders_of(clauses: Sequence[Clause]) -> list[Finder]:
-    """Answer a finder for each clause, in order."""
+    """Return a finder for each clause, in order."""
     return [Finder(clause) for clause in clauses]

@@ -42,7 +42,7 @@ class Query:
 
 
 def parse_query(given: str) -> Query:
-    """Answer what ``given`` asks for.
+    """Return what ``given`` asks for.
 
     Words must all be there; the last one, and each that ends with ``*``, may be the beginning of a
     word. What stands in quotes is a phrase. Anything else, as the operators of an engine, is text.

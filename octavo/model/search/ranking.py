@@ -53,7 +53,7 @@ class Ranked:
 
 
 def ranked(candidates: Iterable[Candidate], query: Query) -> list[Ranked]:
-    """Answer the candidates, the best first; of equal ones that which changed last."""
+    """Return the candidates, the best first; of equal ones that which changed last."""
     finders = finders_of(query.clauses)
     found = [_rank(candidate, finders) for candidate in candidates]
     return sorted(
@@ -63,7 +63,7 @@ def ranked(candidates: Iterable[Candidate], query: Query) -> list[Ranked]:
 
 
 def title_of(text: str) -> str | None:
-    """Answer the first heading of a text, as it is written; None when it has none."""
+    """Return the first heading of a text, as it is written; None when it has none."""
     return next(map(_title, _headings_of(text)), None)
 
 

@@ -30,7 +30,7 @@ class Snippet:
 
 
 def snippets_of(text: str, query: Query) -> list[Snippet]:
-    """Answer up to three pieces of ``text`` where most different clauses stand together.
+    """Return up to three pieces of ``text`` where most different clauses stand together.
 
     They come in the order of the text, and none overlaps another. Without hits there are none.
     """
@@ -49,7 +49,7 @@ def snippets_of(text: str, query: Query) -> list[Snippet]:
 
 
 def _hits(text: str, query: Query) -> list[tuple[int, int, int]]:
-    """Answer begin, end and clause of hits in the text, in order, without overlaps."""
+    """Return begin, end and clause of hits in the text, in order, without overlaps."""
     body, places = folded_in_place(text)
     found = []
     for clause, finder in enumerate(finders_of(query.clauses)):

@@ -31,17 +31,17 @@ _RUN = re.compile(f"({EAST_ASIAN}++)|{LETTER}++")
 
 
 def runs_of(text: str) -> list[tuple[str, bool]]:
-    """Answer the runs of a text, folded, and whether each is East Asian."""
+    """Return the runs of a text, folded, and whether each is East Asian."""
     return [(run[0], run[1] is not None) for run in _RUN.finditer(folded(text))]
 
 
 def name_tokens(path: str, title: str) -> list[str]:
-    """Answer the tokens of the name of a note: of its path and its title."""
+    """Return the tokens of the name of a note: of its path and its title."""
     return tokens_of(f"{path.removesuffix(NOTE_SUFFIX)}\n{title}")
 
 
 def tokens_of(text: str) -> list[str]:
-    """Answer the tokens of ``text`` in order; takes linear time."""
+    """Return the tokens of ``text`` in order; takes linear time."""
     whole = folded(text)
     if whole.isascii():
         tokens = whole.split()
@@ -58,7 +58,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def pairs_of(run: str, *, ended: bool = True) -> list[str]:
-    """Answer the tokens of an East Asian run; without the last when it may go on."""
+    """Return the tokens of an East Asian run; without the last when it may go on."""
     pairs = [run[at : at + 2] for at in range(len(run) - 1)]
     return [*pairs, run[-1]] if ended or not pairs else pairs
 
@@ -69,7 +69,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @lru_cache(maxsize=1024)
 def tag_of(workspace_id: str) -> str:
-    """Answer what stands before each token of a workspace: five letters and digits.
+    """Return what stands before each token of a workspace: five letters and digits.
 
     Two workspaces may have one tag: whoever searches looks at the workspace of what it finds, too.
     """
@@ -82,5 +82,5 @@ def tag_of(workspace_id: str) -> str:
 
 
 def tagged(tag: str, tokens: Sequence[str]) -> str:
-    """Answer ``tokens``, each behind the tag, with spaces between them."""
+    """Return ``tokens``, each behind the tag, with spaces between them."""
     return tag + f" {tag}".join(tokens) if tokens else ""

@@ -36,7 +36,7 @@ class BodyKind(Protocol[T_co]):
         """The model of what was sent; None for bytes."""
 
     async def read(self, headers: Headers, receive: Receive) -> T_co:
-        """Answer the body, or what reads it as it arrives.
+        """Return the body, or what reads it as it arrives.
 
         ``headers`` are those of the request, names in lower case.
 

@@ -26,7 +26,7 @@ _LONGEST_LENGTH = 18
 
 
 def body_head(headers: Headers, limit: int) -> tuple[bytes | None, int | None]:
-    """Answer what ``headers`` declare of a body: its media type, and its length in bytes.
+    """Return what ``headers`` declare of a body: its media type, and its length in bytes.
 
     Raises `BodyTooLarge` when the declared length passes ``limit``, `UnsupportedMediaType` for a
     coded body (RFC 9110 section 8.4), and `InvalidRequest` for a header that is no length or
@@ -76,7 +76,7 @@ def refuse_media_type(taken: Iterable[str]) -> NoReturn:
 
 
 def declared_size(headers: Headers, limit: int) -> int:
-    """Answer how many bytes a body may bring: those declared, or ``limit`` without a length.
+    """Return how many bytes a body may bring: those declared, or ``limit`` without a length.
 
     0 for one that `body_head` refuses before a byte is read.
     """
@@ -88,7 +88,7 @@ def declared_size(headers: Headers, limit: int) -> int:
 
 
 async def whole_body(receive: Receive, limit: int) -> bytes:
-    """Answer the whole body, of ``limit`` bytes at most.
+    """Return the whole body, of ``limit`` bytes at most.
 
     Raises `BodyTooLarge` with the byte that is too much, and `ClientLeft`. A body that comes in
     one event is handed on uncopied. Cancelled, what was read is lost.

@@ -21,7 +21,7 @@ class Disposition(NamedTuple):
 
 
 def parse_disposition(value: bytes) -> Disposition | None:
-    """Answer what the header content-disposition ``value`` names; None when it is malformed.
+    """Return what the header content-disposition ``value`` names; None when it is malformed.
 
     Malformed is one without a name, with two, or not in UTF-8. Other parameters count for
     nothing, ``filename*`` among them (RFC 7578 section 4.2 forbids it; some send it as well).

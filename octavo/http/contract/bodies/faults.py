@@ -25,7 +25,7 @@ LONGEST = 1024
 
 
 def pointer(steps: Sequence[Step]) -> str:
-    """Answer the JSON pointer of ``steps``: names of members, positions of items.
+    """Return the JSON pointer of ``steps``: names of members, positions of items.
 
     One that would pass `LONGEST` points to what holds the member that is too much.
     """
@@ -39,7 +39,7 @@ def pointer(steps: Sequence[Step]) -> str:
 
 
 def steps_to(place: Sequence[Step], document: object, fault: object) -> tuple[Step, ...]:
-    """Answer the steps that lead from ``document`` to the value ``fault``.
+    """Return the steps that lead from ``document`` to the value ``fault``.
 
     ``place`` is where pydantic found it. Between the steps it holds labels, the branches of
     unions that were tried, and a member may be called like a branch: so each step may be one or
@@ -85,7 +85,7 @@ _MESSAGES = {
 
 
 def invalid_request(error: ValidationError, document: object, what: str) -> InvalidRequest:
-    """Answer the problem of a ``document`` in which validation found ``error``.
+    """Return the problem of a ``document`` in which validation found ``error``.
 
     ``document`` is the input as plain values, and ``what`` its name in the sentence for people.
     Raises nothing; the pointers are those of the document, the whole of it being ``""``.

@@ -43,7 +43,7 @@ class FormBody(Generic[M]):
         )
 
     async def read(self, headers: Headers, receive: Receive) -> M:
-        """Answer the form; raises what `BodyKind.read` names."""
+        """Return the form; raises what `BodyKind.read` names."""
         declared, _ = body_head(headers, self.limit)
         media_type = parse_media_type(declared or b"")
         if media_type is None or media_type.essence != MEDIA_TYPE or not in_utf8(media_type):
@@ -51,7 +51,7 @@ class FormBody(Generic[M]):
         return self.parse(await whole_body(receive, self.limit))
 
     def parse(self, body: bytes) -> M:
-        """Answer the form that ``body`` holds, or raise `InvalidRequest`."""
+        """Return the form that ``body`` holds, or raise `InvalidRequest`."""
         document = _document(parse_form(body, self.fields), self._repeatable)
         try:
             # A form knows text alone, so text is read as the type that is declared.
@@ -75,7 +75,7 @@ def form_body(
 
 
 def parse_form(body: bytes, most: int) -> list[tuple[str, str]]:
-    """Answer names and values of the fields of ``body``, in order.
+    """Return names and values of the fields of ``body``, in order.
 
     Raises `InvalidRequest` for more than ``most`` fields and for what is not UTF-8, which the
     URL standard would replace: a password must not be another one silently.

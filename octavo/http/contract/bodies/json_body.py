@@ -38,14 +38,14 @@ class JsonBody(Generic[M]):
         self._validate = model.__pydantic_validator__.validate_json
 
     async def read(self, headers: Headers, receive: Receive) -> M:
-        """Answer the document; raises what `BodyKind.read` names."""
+        """Return the document; raises what `BodyKind.read` names."""
         media_type, _ = body_head(headers, self.limit)
         if media_type != b"application/json" and not is_json(media_type):
             refuse_media_type(self.media_types)
         return self.parse(await whole_body(receive, self.limit))
 
     def parse(self, body: bytes) -> M:
-        """Answer the document that ``body`` holds, or raise `InvalidRequest`."""
+        """Return the document that ``body`` holds, or raise `InvalidRequest`."""
         try:
             document: M = self._validate(body, by_alias=True, by_name=False)
         except ValidationError as error:
@@ -71,7 +71,7 @@ def json_body(model: type[M], *, limit: int, time: float | None = None) -> JsonB
 
 
 def is_json(content_type: bytes | None) -> bool:
-    """Answer whether the header ``content_type`` names JSON in UTF-8."""
+    """Return whether the header ``content_type`` names JSON in UTF-8."""
     media_type = parse_media_type(content_type or b"")
     if media_type is None or not in_utf8(media_type):
         return False
@@ -80,7 +80,7 @@ def is_json(content_type: bytes | None) -> bool:
 
 
 def _plain(document: BaseModel, body: bytes) -> bool:
-    """Answer whether it is plain from ``document`` that ``body`` was strict.
+    """Return whether it is plain from ``document`` that ``body`` was strict.
 
     So it is when each value is a leaf and every colon in the body belongs to a member that
     came out: no room is left for a second one of a name. This spares most small documents a

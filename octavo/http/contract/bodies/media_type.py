@@ -22,7 +22,7 @@ class MediaType:
 
 
 def parse_media_type(value: bytes) -> MediaType | None:
-    """Answer the media type that the header ``value`` holds; None when it holds none.
+    """Return the media type that the header ``value`` holds; None when it holds none.
 
     A parameter that stands there twice makes it none: readers would differ on which one counts.
     """
@@ -48,5 +48,5 @@ def parse_media_type(value: bytes) -> MediaType | None:
 
 
 def in_utf8(media_type: MediaType) -> bool:
-    """Answer whether text of ``media_type`` is in UTF-8, as it is when no charset is named."""
+    """Return whether text of ``media_type`` is in UTF-8, as it is when no charset is named."""
     return media_type.parameters.get("charset", b"utf-8").lower() in (b"utf-8", b"utf8")

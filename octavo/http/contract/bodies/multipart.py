@@ -57,7 +57,7 @@ class Part:
         return chunk
 
     async def read(self, limit: int) -> bytes:
-        """Answer what is left of the part, or raise `BodyTooLarge` beyond ``limit`` bytes."""
+        """Return what is left of the part, or raise `BodyTooLarge` beyond ``limit`` bytes."""
         chunks, size = [], 0
         async for chunk in self:
             size += len(chunk)
@@ -97,7 +97,7 @@ class MultipartStream:
                 return self._current
 
     async def chunk_of(self, part: Part) -> bytes | None:
-        """Answer the next bytes of ``part``, which iterating it does; None at its end."""
+        """Return the next bytes of ``part``, which iterating it does; None at its end."""
         if part is not self._current:
             raise RuntimeError(f"the form went on: the part {part.name!r} can't be read any more")
         if self._cutter.events and self._cutter.events[0] == "end of part":
@@ -133,7 +133,7 @@ class MultipartBody:
         self.model = None
 
     async def read(self, headers: Headers, receive: Receive) -> MultipartStream:
-        """Answer the parts, of which nothing was read yet; raises what `BodyKind.read` names."""
+        """Return the parts, of which nothing was read yet; raises what `BodyKind.read` names."""
         declared, length = body_head(headers, self.limit)
         media_type = parse_media_type(declared or b"")
         if media_type is None or media_type.essence != MEDIA_TYPE:

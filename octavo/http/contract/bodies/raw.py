@@ -22,7 +22,7 @@ class RawBody:
         self.model = None
 
     async def read(self, headers: Headers, receive: Receive) -> BodyStream:
-        """Answer the stream of the body, of which nothing was read yet.
+        """Return the stream of the body, of which nothing was read yet.
 
         Raises what `BodyKind.read` names, of which what depends on the bytes comes from the
         stream.

@@ -81,7 +81,7 @@ class ChunkedBody:
         return 0 if self.complete else None
 
     def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """Take ``data``; answer the content in it, and what stands behind the end of the body.
+        """Take ``data``; return the content in it, and what stands behind the end of the body.
 
         Raises `RequestRejected` (400, 431) for framing that is malformed or out of bounds; the body
         can't be fed any more then.
@@ -158,7 +158,7 @@ class SizedBody:
         self.complete = not length
 
     def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """Take ``data``; answer the content in it, and what stands behind the end of the body."""
+        """Take ``data``; return the content in it, and what stands behind the end of the body."""
         left = self.left
         if len(data) < left:
             self.left = left - len(data)
@@ -175,7 +175,7 @@ _NONE = SizedBody(0)
 
 
 def request_body(length: int | None, limits: Limits) -> Body:
-    """Answer the framing of a body of ``length`` bytes, or in chunks when that is None."""
+    """Return the framing of a body of ``length`` bytes, or in chunks when that is None."""
     if length is None:
         return ChunkedBody(limits)
     return SizedBody(length) if length else _NONE

@@ -111,7 +111,7 @@ class Http1Connection:
             self._scope.cancel(reason=why.name)
 
     def client_left(self) -> bool:
-        """Learn that the client left; answer whether that ends the connection."""
+        """Learn that the client left; return whether that ends the connection."""
         exchange = self.request
         if exchange is None or exchange.begun:
             # While the answer is sent, the socket itself tells.
@@ -192,7 +192,7 @@ class Http1Connection:
         return self.phase is Cut.IDLE
 
     def has_input(self) -> bool:
-        """Answer whether bytes have arrived that nobody has read yet."""
+        """Return whether bytes have arrived that nobody has read yet."""
         poll = select.poll()
         poll.register(self.descriptor, select.POLLIN)
         return bool(poll.poll(0))
@@ -203,7 +203,7 @@ class Http1Connection:
             self.deadline = min(self.deadline, deadline)
 
     def take_over(self) -> trio.abc.HalfCloseableStream:
-        """Answer the rest of the connection as a stream that begins with the request's head."""
+        """Return the rest of the connection as a stream that begins with the request's head."""
         replayed, self._buffer = self._raw + self._buffer, b""
         self.request_deadline = math.inf
         self.request = None
@@ -350,7 +350,7 @@ class Http1Connection:
         return True
 
     async def _agrees(self, exchange: Http1Exchange) -> bool:
-        """Answer whether a WebSocket can be opened; say why not."""
+        """Return whether a WebSocket can be opened; say why not."""
         try:
             check_handshake(exchange.head)
         except RequestRejected as refusal:
@@ -361,7 +361,7 @@ class Http1Connection:
         return True
 
     async def _refuse(self, refusal: RequestRejected) -> None:
-        """Answer what could not be read, and let it arrive."""
+        """Return what could not be read, and let it arrive."""
         asked = read_partial_head(self._raw)
         head_only = asked.method == "HEAD"
         await self.send(
@@ -370,7 +370,7 @@ class Http1Connection:
         await self._linger(expecting=True)
 
     async def _end(self, exchange: Http1Exchange, refusal: RequestRejected) -> None:
-        """Answer ``refusal`` in place of the application, and let it arrive."""
+        """Return ``refusal`` in place of the application, and let it arrive."""
         if exchange.begun:
             # What was sent must not look like a whole answer.
             raise ClientGone
@@ -407,7 +407,7 @@ class Http1Connection:
 
 
 def _refusal_of(why: Cut, *, waiting_for_body: bool) -> RequestRejected | None:
-    """Answer what a client is told whose request is cut off, unless it is gone."""
+    """Return what a client is told whose request is cut off, unless it is gone."""
     if why is Cut.BODY:
         return body_stopped()
     if why is not Cut.REQUEST:

@@ -158,7 +158,7 @@ class Http1Exchange:
     # ASGI.
 
     async def receive(self) -> Event:
-        """Answer the next event of ASGI: bytes of the body as they come, then the disconnect.
+        """Return the next event of ASGI: bytes of the body as they come, then the disconnect.
 
         Cancelling loses nothing of the body.
         """

@@ -120,7 +120,7 @@ class PartialHead(NamedTuple):
 
 
 def read_partial_head(raw: bytes) -> PartialHead:
-    """Answer what the request line of ``raw`` seems to ask for; empty where it tells nothing."""
+    """Return what the request line of ``raw`` seems to ask for; empty where it tells nothing."""
     method, space, rest = raw.partition(b"\r\n")[0].partition(b" ")
     if not space or len(method) > _LONGEST_METHOD or not _TOKEN.fullmatch(method):
         return PartialHead("", "", [])
@@ -135,21 +135,21 @@ def _other_version() -> RequestRejected:
 
 
 def too_many_headers(limits: Limits) -> RequestRejected:
-    """Answer the refusal of a head with more fields than are taken."""
+    """Return the refusal of a head with more fields than are taken."""
     return RequestRejected(
         "head_too_large", f"At most {limits.header_count} header fields are taken."
     )
 
 
 def head_too_large(limits: Limits) -> RequestRejected:
-    """Answer the refusal of a head with more bytes than are taken."""
+    """Return the refusal of a head with more bytes than are taken."""
     return RequestRejected(
         "head_too_large", f"At most {limits.head_size} bytes of headers are taken."
     )
 
 
 def target_too_long(limits: Limits) -> RequestRejected:
-    """Answer the refusal of a target with more bytes than are taken."""
+    """Return the refusal of a target with more bytes than are taken."""
     return RequestRejected(
         "target_too_long", f"At most {limits.target_length} bytes of path and query are taken."
     )

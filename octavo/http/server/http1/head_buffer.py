@@ -17,7 +17,7 @@ _EMPTY_LINES = 8
 async def gather_head(
     begun: bytes, receive: Callable[[], Awaitable[bytes]], limits: Limits
 ) -> tuple[bytes, bytes]:
-    """Answer a whole head that begins with ``begun``, and what follows it.
+    """Return a whole head that begins with ``begun``, and what follows it.
 
     ``receive`` waits for more bytes. Raises `ClientGone` when the client closes the connection, and
     `RequestRejected` (414, 431) as soon as the head is too large, complete or not.
@@ -42,7 +42,7 @@ async def gather_head(
 
 
 def split_head(data: bytes, end: int, limits: Limits) -> tuple[bytes, bytes]:
-    """Answer the head that ends at ``end`` with an empty line, and what follows it.
+    """Return the head that ends at ``end`` with an empty line, and what follows it.
 
     Raises `RequestRejected` (414, 431) when the head is too large.
     """

@@ -36,7 +36,7 @@ class Http2Body:
         self._changed.set()
 
     async def take(self) -> tuple[Event, int]:
-        """Wait for the next event; answer it, and how many bytes of the body it holds."""
+        """Wait for the next event; return it, and how many bytes of the body it holds."""
         while not (self._arrived or self.left or (self._over and not self.given)):
             self._changed = trio.Event()
             await self._changed.wait()
@@ -49,7 +49,7 @@ class Http2Body:
         return event, len(content)
 
     def drop(self) -> int:
-        """Forget what nobody took; answer how many bytes that was."""
+        """Forget what nobody took; return how many bytes that was."""
         size = len(self._arrived)
         self._arrived.clear()
         return size

@@ -134,7 +134,7 @@ class Http2Connection:
         return self.phase is Cut.IDLE
 
     def has_input(self) -> bool:
-        """Answer False: what arrives after the goodbye is for the client to send again."""
+        """Return False: what arrives after the goodbye is for the client to send again."""
         return False
 
     def hurry(self, deadline: float) -> None:
@@ -147,5 +147,5 @@ class Http2Connection:
             self._scope.cancel(reason=why.name)
 
     def client_left(self) -> bool:
-        """Answer False: the reading task notices by itself."""
+        """Return False: the reading task notices by itself."""
         return False

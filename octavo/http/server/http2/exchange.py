@@ -106,7 +106,7 @@ class Http2Exchange:
             await self._taken(size)
 
     async def run(self) -> bool:
-        """Run the application; answer whether its answer was sent as a whole."""
+        """Run the application; return whether its answer was sent as a whole."""
         scope = self._scope
         client, scheme = self._wire.client_of(self._peer, scope["headers"])
         scope.update(client=client, scheme=scheme, extensions={"octavo": self})
@@ -154,7 +154,7 @@ class Http2Exchange:
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def receive(self) -> Event:
-        """Answer the next event of ASGI."""
+        """Return the next event of ASGI."""
         if self._gone:
             return {"type": "http.disconnect"}
         if self._body.given:

@@ -143,7 +143,7 @@ class GuardedProtocol(WaitingProtocol):
         await self.handle(Closed())
 
     def goodbye(self) -> bytes:
-        """Answer the bytes that tell the client that nothing more is taken."""
+        """Return the bytes that tell the client that nothing more is taken."""
         try:
             self.connection.close_connection()
         except h2.exceptions.ProtocolError:
@@ -163,7 +163,7 @@ class GuardedProtocol(WaitingProtocol):
         scope: Scope,
         send: Callable[[Event | None], Awaitable[None]],
     ) -> Callable[[Event], Awaitable[None]]:
-        """Start the application for one request; answer what takes its events."""
+        """Start the application for one request; return what takes its events."""
         stream_id, refusal, asked = self._opening
         body = Http2Body()
         proceed = partial(
@@ -259,7 +259,7 @@ class GuardedProtocol(WaitingProtocol):
         await self._flush()
 
     def _let_leave(self) -> None:
-        """Answer what is in flight to a client that asks for nothing more."""
+        """Return what is in flight to a client that asks for nothing more."""
         self._told_to_leave = True
         # h2 takes the client's goodbye for the end, though streams go on behind it (RFC 9113
         # section 6.8).
