@@ -8,7 +8,7 @@ from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
-from octavo.model.accounts.refusal import CredentialRefused, TooManyAttempts
+from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
 from octavo.model.accounts.session import Session, SessionId, SessionLife
 from octavo.model.accounts.token import digest_of, is_opaque_token, opaque_token
 from octavo.model.identity import AccountId
@@ -81,7 +81,7 @@ class SignIn:
     ) -> SignedIn:
         """Begin a session of the account with ``address``, if ``password`` is its own.
 
-        It takes as long for an address that no account has. Raises `CredentialRefused`, also for
+        It takes as long for an address that no account has. Raises `InvalidCredentials`, also for
         a disabled account, `TooManyAttempts` and `StoreUnavailable`. Cancelled, a session may
         have begun whose token nobody knows; it ends when it was idle long enough.
         """
@@ -89,7 +89,7 @@ class SignIn:
         stored = await self._store.read(accounts.password_at(address))
         matches = await self._passwords.verify(password, None if stored is None else stored.encoded)
         if stored is None or not matches or not stored.account.open:
-            raise CredentialRefused
+            raise InvalidCredentials
         session, token = self._maker.make(stored.account.account_id, device, client)
         account = await self._store.write(
             sessions.begin(

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from octavo.model.identity import Epoch, FileId, RevisionId
+from octavo.model.files.changeset import PurgeFile as Purge
+from octavo.model.files.changeset import SaveNote as Save
+from octavo.model.identity import FileId, RevisionId
+
+__all__ = ["Create", "Delete", "Operation", "Purge", "Restore", "Save", "Update", "given", "told"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +38,6 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class Save:
-    """Merge a Yjs update into the document of a note."""
-
-    file_id: FileId
-    epoch: Epoch
-    update: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Delete:
     """Delete a file; it can be restored."""
 
@@ -63,13 +58,6 @@ class Restore:
     if_match: RevisionId
     path: str | None = None
     revision_id: RevisionId | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Purge:
-    """Destroy what a deleted file held, for good."""
-
-    file_id: FileId
 
 
 Operation = Create | Update | Save | Delete | Restore | Purge

@@ -115,15 +115,21 @@ class FileLive(DomainError):
 
 
 class FilePurged(DomainError):
-    """The file was purged: its id can never be written again."""
+    """The file was purged: its id can never be used again."""
 
     code = "file_purged"
+
+    def __init__(self, detail: str = "The file was purged; its id cannot be used again.") -> None:
+        super().__init__(detail)
 
 
 class MutationReused(DomainError):
     """The identity belongs to another change."""
 
     code = "mutation_reused"
+
+    def __init__(self, detail: str = "This mutationId was used for another change.") -> None:
+        super().__init__(detail)
 
 
 class HeadMoved(DomainError):

@@ -19,12 +19,12 @@ from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contract_document import ContractOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
-from octavo.http.api.identity_problems import refusals_as_problems
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import Listening, NoticeOperations, NoticeSocket
 from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.refusals import problem_of, refusals_as_problems
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.registry import contract_document, explained_problems
 from octavo.http.api.revision_texts import RevisionTexts
@@ -32,7 +32,6 @@ from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.service import Readiness, ServiceOperations
 from octavo.http.api.sessions import SessionOperations
-from octavo.http.api.store_problems import store_failure
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
@@ -115,7 +114,7 @@ def wire_application(
         log_request=log_request,
         authenticators={Security.SESSION_OR_KEY: authenticator},
         rate_limiter=AttemptLimiter(parts.attempts),
-        failure_problem=store_failure,
+        failure_problem=problem_of,
         memory=memory,
         websockets={NOTICES: stream},
         # Quart has types of its own for ASGI.

@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from octavo.model.accounts.address import Address
-from octavo.model.accounts.refusal import CredentialRefused, TooManyAttempts
+from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture, identity_fixture
 
 ANN = Address("ann@example.org")
@@ -31,14 +31,14 @@ async def test_sign_in_while_the_account_changes_is_refused(
         return matches
 
     home.passwords.verify = change_behind  # type: ignore[method-assign]
-    with pytest.raises(CredentialRefused):
+    with pytest.raises(InvalidCredentials):
         await home.signing_in.sign_in(ANN, PASSWORD, "", None)
     assert await home.rows("SELECT 1 FROM sessions") == []
 
 
 async def test_sign_in_counts_tries_for_an_address_that_nobody_has(home: IdentityFixture) -> None:
     for _ in range(10):
-        with pytest.raises(CredentialRefused):
+        with pytest.raises(InvalidCredentials):
             await home.signing_in.sign_in(ANN, PASSWORD, "", None)
     with pytest.raises(TooManyAttempts):
         await home.signing_in.sign_in(ANN, PASSWORD, "", None)
@@ -55,7 +55,7 @@ async def test_sign_in_to_an_address_that_nobody_has_verifies_a_password_all_the
         return await verify(password, encoded)
 
     home.passwords.verify = listened  # type: ignore[method-assign]
-    with pytest.raises(CredentialRefused):
+    with pytest.raises(InvalidCredentials):
         await home.signing_in.sign_in(ANN, PASSWORD, "", None)
     assert asked == [None]
 

@@ -16,10 +16,10 @@ from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.refusals import problem_of
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
-from octavo.http.api.store_problems import store_failure
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
@@ -310,7 +310,7 @@ async def opened() -> AsyncIterator[NotesApi]:
             SearchOperations(store, access),
             SyncOperations(store, access, authenticator),
         ],
-        failure_problem=store_failure,
+        failure_problem=problem_of,
         new_id=lambda: "made-here",
         log_request=lambda _: None,
         authenticators={Security.SESSION_OR_KEY: authenticator},

@@ -20,8 +20,8 @@ from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.files import FileOperations
 from octavo.http.api.notices import PATH, Listening, NoticeOperations, NoticeSocket
+from octavo.http.api.refusals import problem_of
 from octavo.http.api.revision_texts import RevisionTexts
-from octavo.http.api.store_problems import store_failure
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
@@ -221,7 +221,7 @@ async def listening(
                 ),
                 NoticeOperations(),
             ],
-            failure_problem=store_failure,
+            failure_problem=problem_of,
             new_id=chance.new_id,
             log_request=lambda _: None,
             authenticators={Security.SESSION_OR_KEY: authenticator},

@@ -5,12 +5,12 @@ from itertools import count
 
 from octavo.model.files.changeset import (
     Changeset,
-    Create,
-    Delete,
+    CreateFile,
+    DeleteFile,
     Operation,
-    Purge,
-    Restore,
-    Update,
+    PurgeFile,
+    RestoreFile,
+    UpdateFile,
 )
 from octavo.model.files.content import note_text
 from octavo.model.files.plan import Plan, plan
@@ -56,20 +56,20 @@ class Vault:
     def live(self) -> dict[str, str]:
         return {h.file_id: h.path for h in self.tree.heads.values() if h.state == "live"}
 
-    def create(self, file: str, path: str, text: str = "") -> Create:
-        return Create(FileId(file), path, note_text(text))
+    def create(self, file: str, path: str, text: str = "") -> CreateFile:
+        return CreateFile(FileId(file), path, note_text(text))
 
     def update(
         self, file: str, *, text: str | None = None, path: str | None = None, tag: str | None = None
-    ) -> Update:
+    ) -> UpdateFile:
         expected = self.tag(file) if tag is None else frozenset({tag})
-        return Update(FileId(file), expected, None if text is None else note_text(text), path)
+        return UpdateFile(FileId(file), expected, None if text is None else note_text(text), path)
 
-    def delete(self, file: str) -> Delete:
-        return Delete(FileId(file), self.tag(file))
+    def delete(self, file: str) -> DeleteFile:
+        return DeleteFile(FileId(file), self.tag(file))
 
-    def restore(self, file: str, path: str | None = None) -> Restore:
-        return Restore(FileId(file), self.tag(file), path)
+    def restore(self, file: str, path: str | None = None) -> RestoreFile:
+        return RestoreFile(FileId(file), self.tag(file), path)
 
-    def purge(self, file: str) -> Purge:
-        return Purge(FileId(file))
+    def purge(self, file: str) -> PurgeFile:
+        return PurgeFile(FileId(file))

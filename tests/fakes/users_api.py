@@ -5,9 +5,9 @@ from octavo.http.api.account import AccountOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, SessionOrKey
 from octavo.http.api.keys import KeyOperations
+from octavo.http.api.refusals import problem_of
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
-from octavo.http.api.store_problems import store_failure
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
@@ -35,7 +35,7 @@ class UsersApi:
                 SessionOperations(house.own_sessions, life=LIFE),
                 KeyOperations(house.own_keys, now=now),
             ],
-            failure_problem=store_failure,
+            failure_problem=problem_of,
             new_id=lambda: "made-here",
             log_request=self.records.append,
             authenticators={

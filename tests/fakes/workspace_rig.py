@@ -10,7 +10,7 @@ from octavo.actors.core.runtime import Faults
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import HeadOf, NotAccepted, Push
-from octavo.model.files.changeset import Changeset, Create, Operation, Update, fingerprint
+from octavo.model.files.changeset import Changeset, CreateFile, Operation, UpdateFile, fingerprint
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
@@ -59,18 +59,18 @@ class Rig:
         return await self.directory.ask(VAULT, HeadOf(FileId(file)))
 
 
-def note(file: str, path: str, text: str = "text") -> Create:
-    return Create(FileId(file), path, note_text(text))
+def note(file: str, path: str, text: str = "text") -> CreateFile:
+    return CreateFile(FileId(file), path, note_text(text))
 
 
 def edit(
     head: Revision | str, *, file: str = "a", text: str | None = None, path: str | None = None
-) -> Update:
+) -> UpdateFile:
     """An update that expects ``head``, or the revision of that id on ``file``."""
     expected = head if isinstance(head, str) else head.revision_id
     file_id = FileId(file) if isinstance(head, str) else head.file_id
     content = None if text is None else note_text(text)
-    return Update(file_id, frozenset({expected}), content, path)
+    return UpdateFile(file_id, frozenset({expected}), content, path)
 
 
 async def found_vault(store: Store) -> None:

@@ -5,12 +5,12 @@ from random import Random
 
 from octavo.model.files.changeset import (
     Changeset,
-    Create,
-    Delete,
+    CreateFile,
+    DeleteFile,
     Operation,
-    Purge,
-    Restore,
-    Update,
+    PurgeFile,
+    RestoreFile,
+    UpdateFile,
     fingerprint,
 )
 from octavo.model.files.content import NoteText, note_text
@@ -75,7 +75,7 @@ class Drafts:
             kinds = KINDS[head.state]
             [kind] = random.choices([*kinds], [*kinds.values()])
         if head is None or kind == "create":
-            made = Create(file_id, path, content)
+            made = CreateFile(file_id, path, content)
             return made, Intent("create", file_id, None, path, content.digest)
         tag, expected = frozenset({head.revision_id}), head.mutation_id
         if kind == "update":
@@ -83,13 +83,13 @@ class Drafts:
             # Sometimes what the file holds already: that changes nothing.
             new = random.choice([content, content, self._held(head)])
             digest = None if new is None else new.digest
-            return Update(file_id, tag, new, to), Intent(kind, file_id, expected, to, digest)
+            return UpdateFile(file_id, tag, new, to), Intent(kind, file_id, expected, to, digest)
         if kind == "delete":
-            return Delete(file_id, tag), Intent(kind, file_id, expected)
+            return DeleteFile(file_id, tag), Intent(kind, file_id, expected)
         if kind == "restore":
             to = random.choice([None, path])
-            return Restore(file_id, tag, to), Intent(kind, file_id, expected, to)
-        return Purge(file_id), Intent(kind, file_id)
+            return RestoreFile(file_id, tag, to), Intent(kind, file_id, expected, to)
+        return PurgeFile(file_id), Intent(kind, file_id)
 
     def _write(self, text: str) -> NoteText:
         content = note_text(text)

@@ -9,7 +9,7 @@ from random import Random
 import trio
 
 from octavo.actors.workspace.messages import MissingUpdate
-from octavo.model.files.changeset import Create, Delete, Restore, Save, Update
+from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, SaveNote, UpdateFile
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import Epoch, FileId
@@ -85,7 +85,7 @@ class Editor:
     async def make(self, random: Random) -> None:
         """Make the notes."""
         made = [
-            Create(file_id, paths[0], note_text(text))
+            CreateFile(file_id, paths[0], note_text(text))
             for (file_id, paths), text in zip(NOTES.items(), TEXTS, strict=True)
         ]
         await self._patiently(partial(self._sender.send, "make", made, NOTHING, random))
@@ -103,7 +103,7 @@ class Editor:
         whole = await self._read(file_id, random)
         if whole.stored.revision.state == "deleted":
             # Where it stood another one may stand by now.
-            change = Restore(file_id, _tag(whole), f"at rest/{file_id}.md")
+            change = RestoreFile(file_id, _tag(whole), f"at rest/{file_id}.md")
             await self._sender.send("state", [change], NOTHING, random)
 
     async def save_all(self, random: Random) -> None:
@@ -148,7 +148,7 @@ class Editor:
     async def _save(self, file_ids: Sequence[FileId], random: Random) -> None:
         replicas = [await self._replica(file_id, random) for file_id in file_ids]
         saves = [
-            Save(file_id, each.epoch, each.update())
+            SaveNote(file_id, each.epoch, each.update())
             for file_id, each in zip(file_ids, replicas, strict=True)
         ]
         written = Written(
@@ -170,10 +170,10 @@ class Editor:
         mark = self._ledger.mark(self._name, file_id)
         kind = random.choice(["poison", "cut", "beside"])
         update = replica.spoilt(next(self._clients), mark + POISON * (kind == "poison"))
-        saves = [Save(file_id, replica.epoch, update[:-1] if kind == "cut" else update)]
+        saves = [SaveNote(file_id, replica.epoch, update[:-1] if kind == "cut" else update)]
         if kind == "beside":
             other = random.choice([each for each in NOTES if each != file_id])
-            saves.append(Save(other, Epoch("of nobody"), update))
+            saves.append(SaveNote(other, Epoch("of nobody"), update))
         written = Written((mark, *replica.added), (*replica.dropped,))
         # Both draw the same, and so come to one process.
         seed = random.getrandbits(32)
@@ -211,7 +211,7 @@ class Editor:
             text = whole.stored.text or ""
             at = random.randint(0, len(text))
             new = text[:at] + mark + text[at + random.choice([0, 0, 0, 2]) :]
-            update = Update(file_id, _tag(whole), note_text(new))
+            update = UpdateFile(file_id, _tag(whole), note_text(new))
             written = self._ledger.difference(text, new)
             answer = await self._sender.send("text", [update], written, random)
             if isinstance(answer, Receipt) or answer.code != "head_moved":
@@ -221,7 +221,7 @@ class Editor:
         """Delete a live note, restore a deleted one."""
         whole = await self._read(file_id, random)
         live = whole.stored.revision.state == "live"
-        change = Delete(file_id, _tag(whole)) if live else Restore(file_id, _tag(whole))
+        change = DeleteFile(file_id, _tag(whole)) if live else RestoreFile(file_id, _tag(whole))
         await self._sender.send("state", [change], NOTHING, random)
 
     async def _give_back(self, file_id: FileId, random: Random) -> None:
@@ -234,14 +234,14 @@ class Editor:
         stored = await self._asking.ask(random, lambda process, _: process.store.read(read))
         assert stored is not None, "a revision is gone"
         text = stored.text or ""
-        change = Restore(file_id, _tag(whole), content=note_text(text))
+        change = RestoreFile(file_id, _tag(whole), content=note_text(text))
         written = self._ledger.difference(whole.stored.text or "", text)
         await self._sender.send("state", [change], written, random)
 
     async def _move(self, file_id: FileId, random: Random) -> None:
         whole = await self._read(file_id, random)
         path = random.choice(NOTES[file_id])
-        move = Update(file_id, _tag(whole), path=path, rewrite_links=True)
+        move = UpdateFile(file_id, _tag(whole), path=path, rewrite_links=True)
         answer = await self._sender.send("state", [move], NOTHING, random)
         if isinstance(answer, Receipt) and len(answer.outcomes) > 1:
             self._ledger.saw(["rewritten"])

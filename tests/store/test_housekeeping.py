@@ -12,11 +12,11 @@ from trio.testing import MockClock
 from octavo.actors.jobs.retention import EVERY, RetentionJob
 from octavo.model.files.changeset import (
     Changeset,
-    Create,
-    Delete,
+    CreateFile,
+    DeleteFile,
     Operation,
-    Purge,
-    Update,
+    PurgeFile,
+    UpdateFile,
     fingerprint,
 )
 from octavo.model.files.content import note_text
@@ -70,12 +70,12 @@ class History:
     async def note(self, file: str, *ages: int, receipt: bool = False) -> list[RevisionId]:
         """A note with revisions of these ages; answers their ids."""
         head = await self.change(
-            Create(FileId(file), f"{file}.md", note_text("")), ages[0], receipt=receipt
+            CreateFile(FileId(file), f"{file}.md", note_text("")), ages[0], receipt=receipt
         )
         found = [head.revision_id]
         for age in ages[1:]:
             text = note_text(f"{age} old")
-            update = Update(head.file_id, frozenset({head.revision_id}), text)
+            update = UpdateFile(head.file_id, frozenset({head.revision_id}), text)
             head = await self.change(update, age, receipt=receipt)
             found.append(head.revision_id)
         return found
@@ -139,7 +139,7 @@ class Housekeeping:
     async def test_text_that_a_later_revision_has_stays(self, history: History) -> None:
         made = await history.note("a", 30 * DAY + 3, 30 * DAY + 2)
         moved = await history.change(
-            Update(FileId("a"), frozenset({made[-1]}), path="b.md"), 30 * DAY + 1
+            UpdateFile(FileId("a"), frozenset({made[-1]}), path="b.md"), 30 * DAY + 1
         )
         await history.keeper(Retention(0, 0, 1)).round()
         assert await history.left("a") == [made[1], moved.revision_id]
@@ -185,7 +185,7 @@ class Housekeeping:
         crowd = [days[-1]]
         for number in range(6):
             head = history.tree.heads[FileId("a")]
-            update = Update(head.file_id, frozenset({head.revision_id}), note_text(f"{number}"))
+            update = UpdateFile(head.file_id, frozenset({head.revision_id}), note_text(f"{number}"))
             crowd.append((await history.change(update, 50 * DAY - number)).revision_id)
         await history.keeper(Retention(0, 0, 1)).round()
         assert await history.left("a") == [*days, crowd[-1]]
@@ -198,7 +198,7 @@ class Housekeeping:
         last = made[-1]
         for number in range(4):
             head = history.tree.heads[FileId("a")]
-            move = Update(head.file_id, frozenset({head.revision_id}), path=f"{number}.md")
+            move = UpdateFile(head.file_id, frozenset({head.revision_id}), path=f"{number}.md")
             last = (await history.change(move, 50 * DAY - number)).revision_id
         await history.keeper(Retention(0, 0, 1)).round()
         assert await history.left("a") == [made[1], last]
@@ -209,7 +209,7 @@ class Housekeeping:
         made = await history.note("a", 30 * DAY + 3, 30 * DAY + 2)
         await history.catch_up()
         head = history.tree.heads[FileId("a")]
-        late = Update(head.file_id, frozenset({head.revision_id}), note_text("late"))
+        late = UpdateFile(head.file_id, frozenset({head.revision_id}), note_text("late"))
         made.append((await history.change(late, 30 * DAY + 1)).revision_id)
         keeper = history.keeper(Retention(0, 0, 1))
         await keeper.round()
@@ -232,11 +232,11 @@ class Housekeeping:
     ) -> None:
         made = await history.note("a", *(30 * DAY + 9 - n for n in range(5)))
         await history.note("b", *(30 * DAY + 9 - n for n in range(5)))
-        await history.change(Update(FileId("a"), frozenset({made[-1]}), path="c.md"), 5)
+        await history.change(UpdateFile(FileId("a"), frozenset({made[-1]}), path="c.md"), 5)
         await history.keeper(Retention(0, 0, 1)).round()
         await history.execute("UPDATE files SET state = 'deleted' WHERE file_id = 'a'")
         history.tree.put(replace(history.tree.heads[FileId("a")], state="deleted"))
-        await history.change(Purge(FileId("a")), 1)
+        await history.change(PurgeFile(FileId("a")), 1)
         while await history.store.write(sweep()):
             pass
         assert await history.count("contents") == 1
@@ -273,15 +273,15 @@ class TestSqlite(Housekeeping):
             rows = await transaction.fetch_all("SELECT block FROM search_data")
             return any(b"secret" in row[0] for row in rows)
 
-        made = Create(FileId("a"), "a.md", note_text("xsecretx"))
+        made = CreateFile(FileId("a"), "a.md", note_text("xsecretx"))
         head = await history.change(made, 30 * DAY + 2)
         await history.catch_up()
-        late = Update(head.file_id, frozenset({head.revision_id}), note_text("late"))
+        late = UpdateFile(head.file_id, frozenset({head.revision_id}), note_text("late"))
         head = await history.change(late, 30 * DAY + 1)
         await history.keeper(Retention(0, 0, 1)).round()
         await history.catch_up()
-        await history.change(Delete(head.file_id, frozenset({head.revision_id})), 2)
-        await history.change(Purge(head.file_id), 1)
+        await history.change(DeleteFile(head.file_id, frozenset({head.revision_id})), 2)
+        await history.change(PurgeFile(head.file_id), 1)
         while await history.store.write(sweep()):
             pass
         assert await history.store.read(held)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from octavo.model.files.changeset import (
     Changeset,
-    Create,
-    Delete,
+    CreateFile,
+    DeleteFile,
     Operation,
-    Purge,
-    Update,
+    PurgeFile,
+    UpdateFile,
     fingerprint,
 )
 from octavo.model.files.content import note_text
@@ -127,19 +127,19 @@ async def on_sqlite() -> AsyncIterator[Store]:
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
 
 
-def creates(count: int, text: str = "text", name: str = "") -> list[Create]:
+def creates(count: int, text: str = "text", name: str = "") -> list[CreateFile]:
     return [
-        Create(FileId(f"{name or 'f'}{n:04}"), f"{name}{n}.md", note_text(f"{text} {n}"))
+        CreateFile(FileId(f"{name or 'f'}{n:04}"), f"{name}{n}.md", note_text(f"{text} {n}"))
         for n in range(count)
     ]
 
 
-def update(head: Revision, path: str) -> Update:
-    return Update(head.file_id, frozenset({head.revision_id}), path=path)
+def update(head: Revision, path: str) -> UpdateFile:
+    return UpdateFile(head.file_id, frozenset({head.revision_id}), path=path)
 
 
-def delete(head: Revision) -> Delete:
-    return Delete(head.file_id, frozenset({head.revision_id}))
+def delete(head: Revision) -> DeleteFile:
+    return DeleteFile(head.file_id, frozenset({head.revision_id}))
 
 
 async def rows_of(store: Store, table: str, name: str = "workspace_id") -> set[Value]:
@@ -211,10 +211,11 @@ class Scripts:
         tree = Tree()
         made = planned(tree, 0, "made", *creates(100))
         gone = [
-            Delete(each.head.file_id, frozenset({each.head.revision_id})) for each in made.changes
+            DeleteFile(each.head.file_id, frozenset({each.head.revision_id}))
+            for each in made.changes
         ]
         deleted = planned(tree, 1, "deleted", *gone)
-        purges = [Purge(each.head.file_id) for each in made.changes]
+        purges = [PurgeFile(each.head.file_id) for each in made.changes]
         purged = planned(tree, 2, "purged", *purges)
         await store.write(keep(VAULT, Position(0), [made, deleted], 7))
         await store.write(keep(VAULT, Position(2), [purged], 7))
@@ -319,7 +320,9 @@ class Scripts:
             *(update(each.head, path=f"m{each.head.path}") for each in made.changes),
         )
         gone = planned(tree, 3, "gone", *(delete(each.head) for each in moved.changes))
-        purged = planned(tree, 4, "purged", *(Purge(each.head.file_id) for each in gone.changes))
+        purged = planned(
+            tree, 4, "purged", *(PurgeFile(each.head.file_id) for each in gone.changes)
+        )
         await store.write(keep(VAULT, Position(0), [made, kept, moved, gone, purged], 7))
         assert await store.read_much(
             files.files(
@@ -369,7 +372,8 @@ class Scripts:
             "\U0010ffff.md",
         ]
         operations = [
-            Create(FileId(f"f{number}"), path, note_text("")) for number, path in enumerate(paths)
+            CreateFile(FileId(f"f{number}"), path, note_text(""))
+            for number, path in enumerate(paths)
         ]
         await store.write(keep(VAULT, Position(0), [planned(Tree(), 0, "m", *operations)], 7))
 
@@ -393,7 +397,7 @@ class Scripts:
             again: Receipt = await rig.push(*creates(3), mutation="once")
             assert again == first
             head = first.outcomes[0].head
-            await rig.push(Delete(head.file_id, frozenset({head.revision_id})))
+            await rig.push(DeleteFile(head.file_id, frozenset({head.revision_id})))
             page = await store.read_much(feed.feed(VAULT, Position(0), 10, 10, texts=True))
             assert page is not None
             assert [each.revision.state for each in page.entries] == ["live", "live"]

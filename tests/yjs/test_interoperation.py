@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from octavo.actors.workspace.messages import MissingUpdate
-from octavo.model.files.changeset import Restore, Save
+from octavo.model.files.changeset import RestoreFile, SaveNote
 from octavo.model.files.content import note_text
 from octavo.model.identity import Epoch, FileId
 from octavo.store.scripts.files import WholeFile, whole_file
@@ -54,7 +54,7 @@ class Offline:
         mutation = f"{self.chance.getrandbits(64)}"
         for _ in range(self.chance.choice((1, 1, 2))):
             # Now and then the answer was lost, and the save is sent again.
-            await self.rig.push(Save(FILE, self.epoch, update), mutation=mutation)
+            await self.rig.push(SaveNote(FILE, self.epoch, update), mutation=mutation)
         vector = await run(self.copy.state_vector)
         lacking = await self.rig.directory.ask(VAULT, MissingUpdate(FILE, self.epoch, vector))
         assert lacking is not None
@@ -79,7 +79,7 @@ async def write_as_text(rig: Rig, chance: random.Random, first: str) -> None:
     head = await rig.head(FILE)
     assert head is not None
     if chance.random() < 0.2:
-        given_back = Restore(FILE, frozenset({head.revision_id}), content=note_text(first))
+        given_back = RestoreFile(FILE, frozenset({head.revision_id}), content=note_text(first))
         await rig.push(given_back)
         return
     text = await text_of(rig, "a") or ""

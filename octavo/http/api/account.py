@@ -9,7 +9,6 @@ from typing import Literal
 from octavo.accounts.caller import Caller
 from octavo.accounts.own_account import OwnAccount
 from octavo.accounts.ports import Clock
-from octavo.http.api.identity_problems import refusals_as_problems
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
 from octavo.http.contract.operation import Locked, Security, operation
@@ -125,6 +124,5 @@ class AccountOperations:
     )
     async def get_account(self, call: Call) -> AccountSchema:
         """Return the account."""
-        with refusals_as_problems():
-            account = await self._own.read(call.principal_as(Caller).account_id)
+        account = await self._own.read(call.principal_as(Caller).account_id)
         return account_schema(account, self._now())

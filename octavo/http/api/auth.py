@@ -16,7 +16,6 @@ from octavo.http.api.auth_protocol import (
     user_of,
 )
 from octavo.http.api.authentication import refuse_other_origin, require_origin
-from octavo.http.api.identity_problems import refusals_as_problems
 from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
@@ -108,7 +107,7 @@ class AuthOperations:
     )
     async def sign_in(self, call: Call, body: AuthPasswordSignIn) -> Reply[AuthSession]:
         """Begin a session."""
-        with protocol_errors(), refusals_as_problems():
+        with protocol_errors():
             require_origin(call.headers, self._origin)
             address = self._checked(body)
             signed_in = await self._signing_in.sign_in(

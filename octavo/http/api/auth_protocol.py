@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from octavo.http.api.store_problems import store_problem
+from octavo.http.api.refusals import problem_of
 from octavo.http.contract.bodies.body_kind import check_closed
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.bodies.json_body import JsonBody
@@ -21,7 +21,6 @@ from octavo.http.contract.problems import Problem
 from octavo.http.server.asgi import Receive
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.session import Session, SessionLife
-from octavo.store import StoreUnavailable
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -87,8 +86,9 @@ def is_protocol(call: Call) -> bool:
 def protocol_errors(*, told: bool = True) -> Iterator[None]:
     """Give a problem raised inside the member ``message``, which the library's client shows.
 
-    The member ``code``, which it reads as well, every problem has. A `StoreUnavailable` becomes
-    its problem here, so that it has the member, too. Does nothing unless ``told``.
+    Every problem already has the member ``code``, which the client reads as well. A refusal and a
+    failure of the store are converted to their problems here, so that they have the member too.
+    Does nothing unless ``told``.
     """
     try:
         yield
@@ -96,12 +96,12 @@ def protocol_errors(*, told: bool = True) -> Iterator[None]:
         if told:
             _tell(problem)
         raise
-    except StoreUnavailable as unavailable:
-        if not told:
+    except Exception as error:
+        failure = problem_of(error)
+        if not told or failure is None:
             raise
-        failure = store_problem(unavailable)
         _tell(failure)
-        raise failure from unavailable
+        raise failure from error
 
 
 def _tell(problem: Problem) -> None:

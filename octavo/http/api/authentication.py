@@ -14,7 +14,6 @@ from octavo.accounts.attempts import Attempts
 from octavo.accounts.caller import Caller
 from octavo.accounts.credentials import Credentials
 from octavo.http.api.auth_protocol import is_protocol, protocol_errors
-from octavo.http.api.identity_problems import refusals_as_problems
 from octavo.http.api.session_cookie import session_token
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import Header, KeyRefused, NotSignedIn, WrongOrigin
@@ -112,5 +111,5 @@ class AttemptLimiter:
 
     async def admit(self, rate_class: str, call: Call) -> None:
         """Count ``call`` in ``rate_class``; raises `RateLimited`, and KeyError for no class."""
-        with protocol_errors(told=is_protocol(call)), refusals_as_problems():
+        with protocol_errors(told=is_protocol(call)):
             self._attempts.admit_client(rate_class, client_network(call.client))

@@ -9,7 +9,7 @@ from octavo.actors.core import Directory
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import MissingUpdate, Push
 from octavo.http.api.access import Access
-from octavo.http.api.file_problems import IfMatchRequired, refusals_as_problems
+from octavo.http.api.refusals import IfMatchRequired
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import InvalidRequest
 from octavo.model.documents.document import DocumentUpdate
@@ -49,7 +49,7 @@ class ChangesetSubmitter(NamedTuple):
         ``asked`` is what the client sent, where the server added to it: by this a repetition is
         told from another change.
 
-        Raises the problems of `octavo.http.api.file_problems`. Cancelled before the actor took it,
+        Raises the problems of `octavo.http.api.refusals`. Cancelled before the actor took it,
         the change is not made; later it may be, which its mutation tells.
         """
         workspace = WorkspaceId(workspace_id)
@@ -67,8 +67,7 @@ class ChangesetSubmitter(NamedTuple):
             repeatable=mutation_id is not MISSING,
             origin="device" if caller.key_id is None else "key",
         )
-        with refusals_as_problems():
-            return await self.workspaces.ask(workspace, Push(changeset))
+        return await self.workspaces.ask(workspace, Push(changeset))
 
     async def lacking(
         self, workspace_id: str, file_id: str, epoch: str, vector: bytes
@@ -78,8 +77,7 @@ class ChangesetSubmitter(NamedTuple):
         Of a note that was purged meanwhile there is nothing to have.
         """
         lacking = MissingUpdate(FileId(file_id), Epoch(epoch), vector)
-        with refusals_as_problems():
-            found = await self.workspaces.ask(WorkspaceId(workspace_id), lacking)
+        found = await self.workspaces.ask(WorkspaceId(workspace_id), lacking)
         return DocumentUpdate(Epoch(epoch), NOTHING, vector) if found is None else found
 
 

@@ -8,9 +8,9 @@ from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
 from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.file_problems import OF_CHANGES, FilePurged, TooManyFiles
 from octavo.http.api.file_schemas import ChangesetResultSchema, changeset_result
 from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE, text_of
+from octavo.http.api.refusals import OF_CHANGES, refused_with
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.sync import SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.http.api.workspaces import WorkspacePath
@@ -21,17 +21,18 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.files.changeset import (
     MOST_OPERATIONS,
-    Create,
-    Delete,
+    CreateFile,
+    DeleteFile,
     Operation,
-    Purge,
-    Restore,
-    Save,
-    Update,
+    PurgeFile,
+    RestoreFile,
+    SaveNote,
+    UpdateFile,
     first_repeated,
 )
 from octavo.model.files.content import NoteText
 from octavo.model.identity import Epoch, FileId, MutationId, RevisionId, WorkspaceId
+from octavo.model.refusal import FilePurged, TooManyFiles
 from octavo.store import Store
 from octavo.store.scripts.receipts import receipts
 
@@ -147,7 +148,7 @@ class ChangesetOperations:
         tag="files",
         summary="Make many changes at once, all of them or none",
         security=Security.SESSION_OR_KEY,
-        problems=(*OF_CHANGES, TooManyFiles, UnsupportedProtocol),
+        problems=(*OF_CHANGES, *refused_with(TooManyFiles), UnsupportedProtocol),
         body=json_body(ChangesetInput, limit=LONGEST_CHANGE),
         must_answer=True,
     )
@@ -219,20 +220,20 @@ def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> Operati
     file_id = FileId(given.file_id)
     match given:
         case CreateOperation():
-            return Create(file_id, given.path, text_of(given.text, file_id))
+            return CreateFile(file_id, given.path, text_of(given.text, file_id))
         case UpdateOperation():
             text = None if given.text is MISSING else text_of(given.text, file_id)
             path = None if given.path is MISSING else given.path
-            return Update(file_id, frozenset({given.if_match}), text, path, given.rewrite_links)
+            return UpdateFile(file_id, frozenset({given.if_match}), text, path, given.rewrite_links)
         case SaveOperation():
-            return Save(file_id, Epoch(given.epoch), given.update)
+            return SaveNote(file_id, Epoch(given.epoch), given.update)
         case DeleteOperation():
-            return Delete(file_id, frozenset({given.if_match}))
+            return DeleteFile(file_id, frozenset({given.if_match}))
         case RestoreOperation():
             path = None if given.path is MISSING else given.path
             name = None if given.revision_id is MISSING else RevisionId(given.revision_id)
-            return Restore(file_id, frozenset({given.if_match}), path, texts.get(file_id), name)
+            return RestoreFile(file_id, frozenset({given.if_match}), path, texts.get(file_id), name)
         case PurgeOperation():
-            return Purge(file_id)
+            return PurgeFile(file_id)
         case _:
             assert_never(given)

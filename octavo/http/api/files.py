@@ -6,22 +6,8 @@ from uuid import UUID
 from pydantic_core import MISSING
 
 from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
-from octavo.http.api.file_problems import (
-    FileExists,
-    FileLive,
-    FilePurged,
-    HeadMoved,
-    IfMatchRequired,
-    InvalidContent,
-    InvalidGraph,
-    InvalidPath,
-    MutationReused,
-    PathConflict,
-    TooManyFiles,
-    UnrenderableNote,
-    refusals_as_problems,
-)
 from octavo.http.api.file_schemas import FileChangeSchema, file_change
+from octavo.http.api.refusals import IfMatchRequired, refused_with
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
@@ -29,26 +15,39 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Reply
 from octavo.model.etag import entity_tag
-from octavo.model.files.changeset import Create, Delete, Purge, Restore, Update
+from octavo.model.files.changeset import CreateFile, DeleteFile, PurgeFile, RestoreFile, UpdateFile
 from octavo.model.files.changeset import Operation as Change
 from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
-from octavo.model.refusal import DomainError
+from octavo.model.refusal import (
+    DomainError,
+    FileExists,
+    FileLive,
+    FilePurged,
+    HeadMoved,
+    InvalidContent,
+    InvalidGraph,
+    InvalidPath,
+    MutationReused,
+    PathConflict,
+    TooManyFiles,
+    UnrenderableNote,
+)
 from octavo.render.limits import check_renderable
 
 LONGEST_CHANGE = 8 * 1024 * 1024
 """Bytes of a body that holds text."""
 ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
 _SHORT_BODY = 16_384
-OF_ANY = (NotFound, FilePurged, WorkspaceBusy)
+OF_ANY: tuple[type[Problem], ...] = (NotFound, *refused_with(FilePurged), WorkspaceBusy)
 # What a path, and what an expected head, can be refused for.
-_OF_PLACES = (PathConflict, InvalidPath, InvalidGraph)
-_OF_TEXTS = (InvalidContent, UnrenderableNote)
-_OF_HEADS = (HeadMoved, IfMatchRequired)
+_OF_PLACES = refused_with(PathConflict, InvalidPath, InvalidGraph)
+_OF_TEXTS = refused_with(InvalidContent, UnrenderableNote)
+_OF_HEADS = (*refused_with(HeadMoved), IfMatchRequired)
 LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
 _ANY = FileId("")
 """Stands for the id that a client leaves to the server."""
@@ -122,7 +121,7 @@ class FileOperations:
         security=Security.SESSION_OR_KEY,
         status=201,
         headers=ETAG,
-        problems=(*OF_ANY, *_OF_PLACES, FileExists, MutationReused, *_OF_TEXTS),
+        problems=(*OF_ANY, *_OF_PLACES, *refused_with(FileExists, MutationReused), *_OF_TEXTS),
         body=json_body(CreateFileInput, limit=LONGEST_CHANGE),
     )
     async def create_file(
@@ -131,10 +130,10 @@ class FileOperations:
         """Make a note."""
         content = text_of(body.text)
         if body.file_id is not MISSING:
-            create = Create(FileId(body.file_id), body.path, content)
+            create = CreateFile(FileId(body.file_id), body.path, content)
             return await self._push(call, path, create, body.mutation_id)
-        create = Create(FileId(self._pushing.new_id()), body.path, content)
-        asked = Create(_ANY, body.path, content)
+        create = CreateFile(FileId(self._pushing.new_id()), body.path, content)
+        asked = CreateFile(_ANY, body.path, content)
         return await self._push(call, path, create, body.mutation_id, asked)
 
     @operation(
@@ -145,7 +144,13 @@ class FileOperations:
         summary="Give a file new text, a new path, or both",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*OF_ANY, *_OF_PLACES, *_OF_HEADS, MutationReused, *_OF_TEXTS, TooManyFiles),
+        problems=(
+            *OF_ANY,
+            *_OF_PLACES,
+            *_OF_HEADS,
+            *_OF_TEXTS,
+            *refused_with(MutationReused, TooManyFiles),
+        ),
         body=json_body(UpdateFileInput, limit=LONGEST_CHANGE),
     )
     async def update_file(
@@ -154,7 +159,7 @@ class FileOperations:
         """Update a file."""
         if body.text is MISSING and body.path is MISSING:
             raise InvalidRequest(errors=[("", "Give text, path, or both.")])
-        update = Update(
+        update = UpdateFile(
             FileId(str(path.file_id)),
             expected_heads(headers.if_match),
             None if body.text is MISSING else text_of(body.text),
@@ -170,7 +175,7 @@ class FileOperations:
         method="DELETE",
         path="/api/workspaces/{workspaceId}/files/{fileId}",
         tag="files",
-        summary="Delete a file",
+        summary="DeleteFile a file",
         description="Its revisions stay readable, and it can be restored.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
@@ -180,7 +185,7 @@ class FileOperations:
         self, call: Call, path: FilePath, headers: IfMatch
     ) -> Reply[FileChangeSchema]:
         """Delete a file."""
-        delete = Delete(FileId(str(path.file_id)), expected_heads(headers.if_match))
+        delete = DeleteFile(FileId(str(path.file_id)), expected_heads(headers.if_match))
         return await self._push(call, path, delete, MISSING)
 
     @operation(
@@ -192,7 +197,13 @@ class FileOperations:
         description="With revisionId the text of that revision becomes the text of a new head.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*OF_ANY, *_OF_PLACES, *_OF_HEADS, FileLive, MutationReused, *_OF_TEXTS),
+        problems=(
+            *OF_ANY,
+            *_OF_PLACES,
+            *_OF_HEADS,
+            *_OF_TEXTS,
+            *refused_with(FileLive, MutationReused),
+        ),
         body=json_body(RestoreFileInput, limit=_SHORT_BODY),
     )
     async def restore_file(
@@ -202,9 +213,11 @@ class FileOperations:
         file_id, heads = FileId(str(path.file_id)), expected_heads(headers.if_match)
         target = None if body.path is MISSING else body.path
         if body.revision_id is MISSING:
-            return await self._push(call, path, Restore(file_id, heads, target), body.mutation_id)
+            return await self._push(
+                call, path, RestoreFile(file_id, heads, target), body.mutation_id
+            )
         workspace_id, name = WorkspaceId(str(path.workspace_id)), RevisionId(body.revision_id)
-        restore = Restore(file_id, heads, target, revision_id=name)
+        restore = RestoreFile(file_id, heads, target, revision_id=name)
         try:
             texts = await self._texts.contents(call, workspace_id, {file_id: name})
         except (FilePurged, InvalidRequest):
@@ -225,14 +238,14 @@ class FileOperations:
         "id is never taken again.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*OF_ANY, FileLive, MutationReused),
+        problems=(*OF_ANY, *refused_with(FileLive, MutationReused)),
         body=json_body(PurgeFileInput, limit=_SHORT_BODY),
     )
     async def purge_file(
         self, call: Call, path: FilePath, body: PurgeFileInput
     ) -> Reply[FileChangeSchema]:
         """Purge a file."""
-        return await self._push(call, path, Purge(FileId(str(path.file_id))), body.mutation_id)
+        return await self._push(call, path, PurgeFile(FileId(str(path.file_id))), body.mutation_id)
 
     async def _push(
         self,
@@ -264,10 +277,9 @@ def text_of(text: str, file_id: FileId | None = None) -> NoteText:
 
     Raises the problems ``invalid_content`` and ``unrenderable_note``, which name ``file_id``.
     """
-    with refusals_as_problems():
-        try:
-            check_renderable(text)
-            return note_text(text)
-        except DomainError as refusal:
-            refusal.file_id = file_id
-            raise
+    try:
+        check_renderable(text)
+        return note_text(text)
+    except DomainError as refusal:
+        refusal.file_id = file_id
+        raise

@@ -7,9 +7,9 @@ import trio
 from pydantic import Field
 
 from octavo.http.api.access import Access
-from octavo.http.api.file_problems import FilePurged, InvalidContent
 from octavo.http.api.file_schemas import RevisionDocument, revision_document
 from octavo.http.api.files import FilePath
+from octavo.http.api.refusals import refused_with
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
@@ -17,6 +17,7 @@ from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import NotFound
 from octavo.model.files.revision_diff import ChangedHunk, ChangedPiece, unified, unified_text, words
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.model.refusal import FilePurged, InvalidContent
 from octavo.store import Store
 from octavo.store.scripts.files import StoredFile, file, revision, revisions_of
 
@@ -97,7 +98,7 @@ class HistoryOperations:
         summary="What changed between two revisions of a note",
         description="By lines or by words. Of a deleted note, too.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, FilePurged, InvalidContent),
+        problems=(NotFound, *refused_with(FilePurged, InvalidContent)),
     )
     async def diff_revisions(self, call: Call, path: FilePath, query: DiffQuery) -> RevisionDiff:
         """Return what changed."""

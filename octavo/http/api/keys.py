@@ -7,7 +7,7 @@ from pydantic import Field
 from octavo.accounts.caller import Caller
 from octavo.accounts.own_account import OwnKeys
 from octavo.accounts.ports import Clock
-from octavo.http.api.identity_problems import TooManyKeys, refusals_as_problems
+from octavo.http.api.refusals import refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -25,6 +25,7 @@ from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.accounts.api_key import LONGEST_NAME, KeyId
 from octavo.model.accounts.api_key import ApiKey as StoredKey
+from octavo.model.accounts.refusal import TooManyKeys
 from octavo.model.label import parse_label
 
 _LONGEST_BODY = 4_096
@@ -107,15 +108,14 @@ class KeyOperations:
         "ones included.",
         security=Security.SESSION_OR_KEY,
         status=201,
-        problems=(TooManyKeys,),
+        problems=refused_with(TooManyKeys),
         body=json_body(ApiKeyCreateInput, limit=_LONGEST_BODY),
     )
     async def create_key(self, call: Call, body: ApiKeyCreateInput) -> ApiKeyCreated:
         """Make a key."""
         name, expires_at = self._checked(body)
         account_id = call.principal_as(Caller).account_id
-        with refusals_as_problems():
-            key, secret = await self._own.create(account_id, name, expires_at)
+        key, secret = await self._own.create(account_id, name, expires_at)
         return ApiKeyCreated(**_told(key).model_dump(), secret=secret)
 
     @operation(
@@ -133,8 +133,7 @@ class KeyOperations:
     async def revoke_key(self, call: Call, path: KeyPath) -> Removed:
         """Revoke a key."""
         account_id = call.principal_as(Caller).account_id
-        with refusals_as_problems():
-            await self._own.revoke(account_id, KeyId(str(path.key_id)))
+        await self._own.revoke(account_id, KeyId(str(path.key_id)))
         return REMOVED
 
     def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None]:

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from octavo.actors.workspace.messages import HeadOf
 from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.file_problems import FilePurged, TooManyFiles, refusals_as_problems
 from octavo.http.api.file_schemas import (
     ListedFileSchema,
     RevisionDocument,
@@ -18,6 +17,7 @@ from octavo.http.api.file_schemas import (
     workspace_file,
 )
 from octavo.http.api.files import ETAG, FilePath
+from octavo.http.api.refusals import refused_with
 from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
@@ -30,6 +30,7 @@ from octavo.http.contract.reply import NotModified, Reply
 from octavo.model.etag import EntityTags, entity_tag, parse_entity_tags
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.model.refusal import FilePurged, TooManyFiles
 from octavo.store import Store
 from octavo.store.scripts import files
 
@@ -127,7 +128,7 @@ class ReadingOperations:
         summary="Read a file at its head",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(NotFound, FilePurged, WorkspaceBusy),
+        problems=(NotFound, *refused_with(FilePurged), WorkspaceBusy),
     )
     async def get_file(
         self, call: Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
@@ -137,8 +138,7 @@ class ReadingOperations:
         await self._access.require(call, workspace_id, "read")
         if headers.if_none_match is not None:
             had = _tags(headers.if_none_match)
-            with refusals_as_problems():
-                head = await self._workspaces.ask(workspace_id, HeadOf(file_id))
+            head = await self._workspaces.ask(workspace_id, HeadOf(file_id))
             if had.names_weakly(_live(head).revision_id):
                 return NotModified(headers=(_etag(_live(head)),))
         if query.content == "text":
@@ -211,7 +211,7 @@ class ReadingOperations:
         tag="files",
         summary="Read a file as one of its revisions left it",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, FilePurged),
+        problems=(NotFound, *refused_with(FilePurged)),
     )
     async def get_revision(self, call: Call, path: RevisionPath) -> WorkspaceFile:
         """Return a revision with its text."""
@@ -236,7 +236,7 @@ class ReadingOperations:
         description="They have 8 MiB of text at most, with their documents if these are asked for; "
         "any one of them can be read alone.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, TooManyFiles),
+        problems=(NotFound, *refused_with(TooManyFiles)),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
     )
     async def read_files(
@@ -251,12 +251,11 @@ class ReadingOperations:
             [RevisionId(each) for each in body.revision_ids],
             MOST_BYTES,
         )
-        with refusals_as_problems():
-            if body.content == "full":
-                whole, revisions = await self._store.read_much(files.whole_files(*named))
-            else:
-                heads, revisions = await self._store.read_much(files.files(*named))
-                whole = [files.WholeFile(each, None) for each in heads]
+        if body.content == "full":
+            whole, revisions = await self._store.read_much(files.whole_files(*named))
+        else:
+            heads, revisions = await self._store.read_much(files.files(*named))
+            whole = [files.WholeFile(each, None) for each in heads]
         found = {each.stored.revision.file_id for each in whole}
         known = {each.revision.revision_id for each in revisions}
         missing = [each for each in body.file_ids if each not in found]

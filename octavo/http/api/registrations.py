@@ -9,7 +9,7 @@ from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.account import AccountSchema, account_schema
 from octavo.http.api.authentication import require_origin
-from octavo.http.api.identity_problems import AddressTaken, refusals_as_problems
+from octavo.http.api.refusals import refusals_as_problems, refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, session_cookie
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.bodies.faults import invalid_request
@@ -22,6 +22,7 @@ from octavo.http.contract.unavailable import OF_STORE
 from octavo.model.accounts.account import LONGEST_NAME
 from octavo.model.accounts.address import Address, parse_address
 from octavo.model.accounts.password import password_fault
+from octavo.model.accounts.refusal import AddressTaken
 from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of, parse_label
 
@@ -70,7 +71,7 @@ class RegistrationOperations:
         "revoked, or that is for another address, reads as if there were none.",
         security=Security.NONE,
         status=201,
-        problems=(NotFound, AddressTaken, WrongOrigin, *OF_STORE),
+        problems=(NotFound, *refused_with(AddressTaken), WrongOrigin, *OF_STORE),
         body=json_body(RegistrationInput, limit=_LONGEST_BODY),
         rate="registration",
         headers=SET_COOKIE,

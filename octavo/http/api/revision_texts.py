@@ -6,13 +6,13 @@ from typing import NamedTuple
 from pydantic_core import MISSING
 
 from octavo.http.api.access import Access
-from octavo.http.api.file_problems import FilePurged, MutationReused, refusals_as_problems
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import InvalidRequest
 from octavo.model.files.changeset import Operation, fingerprint
 from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import FileId, MutationId, RevisionId, WorkspaceId
+from octavo.model.refusal import FilePurged, MutationReused
 from octavo.store import Store
 from octavo.store.scripts import files
 from octavo.store.scripts.receipts import receipts
@@ -54,8 +54,7 @@ class RevisionTexts(NamedTuple):
             return {}
         await self.access.require(call, workspace_id, "write")
         script = files.files(workspace_id, [], [*named.values()], MOST_BYTES)
-        with refusals_as_problems():
-            _, found = await self.store.read_much(script)
+        _, found = await self.store.read_much(script)
         texts = {
             each.revision.file_id: note_text(each.text)
             for each in found

@@ -3,14 +3,9 @@
 from pydantic_core import MISSING
 
 from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.file_problems import (
-    OF_DOCUMENTS,
-    InvalidContent,
-    MutationReused,
-    refusals_as_problems,
-)
 from octavo.http.api.file_schemas import NoteSaveSchema, note_save
 from octavo.http.api.files import ETAG, LONGEST_CHANGE, OF_ANY, FilePath
+from octavo.http.api.refusals import OF_DOCUMENTS, refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
@@ -18,8 +13,9 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.etag import entity_tag
-from octavo.model.files.changeset import Save
+from octavo.model.files.changeset import SaveNote
 from octavo.model.identity import Epoch, FileId
+from octavo.model.refusal import InvalidContent, MutationReused
 
 _NOTHING_HAD = b"\0"
 
@@ -53,7 +49,7 @@ class SaveOperations:
         "as it was.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*OF_ANY, MutationReused, InvalidContent, *OF_DOCUMENTS),
+        problems=(*OF_ANY, *refused_with(MutationReused, InvalidContent), *OF_DOCUMENTS),
         body=json_body(SaveNoteInput, limit=LONGEST_CHANGE),
     )
     async def save_note(
@@ -62,9 +58,8 @@ class SaveOperations:
         """Save a note."""
         workspace_id, file_id = str(path.workspace_id), FileId(str(path.file_id))
         vector = _NOTHING_HAD if body.state_vector is MISSING else body.state_vector
-        with refusals_as_problems():
-            read_state_vector(vector)
-        save = Save(file_id, Epoch(body.epoch), body.update)
+        read_state_vector(vector)
+        save = SaveNote(file_id, Epoch(body.epoch), body.update)
         receipt = await self._pushing.push(call, workspace_id, (save,), body.mutation_id)
         lacking = await self._pushing.lacking(workspace_id, file_id, body.epoch, vector)
         [outcome] = receipt.outcomes

@@ -4,7 +4,6 @@ from uuid import UUID
 
 from octavo.accounts.caller import Caller
 from octavo.accounts.own_account import OwnSessions
-from octavo.http.api.identity_problems import refusals_as_problems
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     REMOVED,
@@ -106,8 +105,7 @@ class SessionOperations:
     async def revoke_session(self, call: Call, path: SessionPath) -> Removed:
         """End a session."""
         caller = call.principal_as(Caller)
-        with refusals_as_problems():
-            await self._own.end(caller.account_id, SessionId(str(path.session_id)))
+        await self._own.end(caller.account_id, SessionId(str(path.session_id)))
         return REMOVED
 
     @operation(

@@ -50,15 +50,15 @@ def options_answer(allow: bytes) -> PreparedResponse:
     return PreparedResponse(204, [(b"allow", allow)], _OPTIONS_HEADERS, None)
 
 
-class Events(NamedTuple):
+class ResponseEvents(NamedTuple):
     """The types of the events of ASGI that an answer is sent by."""
 
     start: str
     body: str
 
 
-OF_HTTP = Events("http.response.start", "http.response.body")
-OF_WEBSOCKET = Events("websocket.http.response.start", "websocket.http.response.body")
+OF_HTTP = ResponseEvents("http.response.start", "http.response.body")
+OF_WEBSOCKET = ResponseEvents("websocket.http.response.start", "websocket.http.response.body")
 """The refusal of a handshake."""
 
 
@@ -109,7 +109,7 @@ class ResponseWriter:
         request_id: str,
         memory: MemoryBudget,
         scope: Scope,
-        events: Events = OF_HTTP,
+        events: ResponseEvents = OF_HTTP,
         exchange: Extension | None = None,
         *,
         head_only: bool = False,

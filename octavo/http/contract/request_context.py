@@ -6,7 +6,7 @@ from trio import current_time
 
 from octavo.http.contract.call import Call, client_of
 from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.http.contract.prepared_response import OF_HTTP, Events, ResponseWriter
+from octavo.http.contract.prepared_response import OF_HTTP, ResponseEvents, ResponseWriter
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.server.asgi import Event, Receive, Scope, Send, extension_of
 from octavo.http.server.request_id import choose_request_id
@@ -50,7 +50,7 @@ class RequestContext:
         send: Send,
         new_id: Callable[[], str],
         memory: MemoryBudget,
-        events: Events = OF_HTTP,
+        events: ResponseEvents = OF_HTTP,
     ) -> None:
         self._began = current_time()
         self._receive = receive

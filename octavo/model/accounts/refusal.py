@@ -17,7 +17,7 @@ from octavo.model.accounts.api_key import MOST_KEYS
 from octavo.model.refusal import DomainError
 
 
-class CredentialRefused(DomainError):
+class InvalidCredentials(DomainError):
     """Address and password open no account: which of them is wrong is told to nobody."""
 
     code = "credential_refused"

@@ -14,7 +14,7 @@ MOST_OPERATIONS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Create:
+class CreateFile:
     """Make a note at ``path``, whose id was not used before."""
 
     file_id: FileId
@@ -23,7 +23,7 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class UpdateFile:
     """Give a live file new text, a new path, or both; None keeps the head's.
 
     With ``rewrite_links`` the links to it follow where it moves, and its own stay what they are.
@@ -37,7 +37,7 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class Save:
+class SaveNote:
     """Merge an update into the document of a live note, whatever its head is by now."""
 
     file_id: FileId
@@ -46,7 +46,7 @@ class Save:
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteFile:
     """Delete a live file; its revisions stay."""
 
     file_id: FileId
@@ -54,7 +54,7 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
-class Restore:
+class RestoreFile:
     """Bring a deleted file back, at ``path`` or where it stood.
 
     ``content`` is the text of the earlier ``revision_id``, which a live note can be given, too.
@@ -68,7 +68,7 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
-class Purge:
+class PurgeFile:
     """Destroy what a deleted file held, for ever."""
 
     file_id: FileId
@@ -77,7 +77,7 @@ class Purge:
 # Made once: json.dumps makes an encoder at each call that is not of its own form.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
-Operation = Create | Update | Save | Delete | Restore | Purge
+Operation = CreateFile | UpdateFile | SaveNote | DeleteFile | RestoreFile | PurgeFile
 Outcome = Literal["created", "updated", "merged", "unchanged", "deleted", "restored", "purged"]
 
 
@@ -106,20 +106,20 @@ def fingerprint(operations: Sequence[Operation]) -> Digest:
 
 def _told(operation: Operation) -> list[object]:
     match operation:
-        case Create(file_id, path, content):
+        case CreateFile(file_id, path, content):
             return ["create", file_id, path, content.digest]
-        case Update(file_id, if_match, content, path, rewrite_links):
+        case UpdateFile(file_id, if_match, content, path, rewrite_links):
             digest = None if content is None else content.digest
             told: list[object] = ["update", file_id, sorted(if_match), path, digest]
             return [*told, "rewrite"] if rewrite_links else told
-        case Save(file_id, epoch, update):
+        case SaveNote(file_id, epoch, update):
             return ["save", file_id, epoch, hashlib.sha256(update).hexdigest()]
-        case Delete(file_id, if_match):
+        case DeleteFile(file_id, if_match):
             return ["delete", file_id, sorted(if_match)]
-        case Restore(file_id, if_match, path, _, revision_id):
+        case RestoreFile(file_id, if_match, path, _, revision_id):
             # The text may be gone when it is sent again.
             return ["restore", file_id, sorted(if_match), path, revision_id]
-        case Purge(file_id):
+        case PurgeFile(file_id):
             return ["purge", file_id]
         case _:
             assert_never(operation)
@@ -127,7 +127,7 @@ def _told(operation: Operation) -> list[object]:
 
 def size_of(operation: Operation) -> int:
     """Return the bytes of text, or of an update, that an operation brings."""
-    if isinstance(operation, Save):
+    if isinstance(operation, SaveNote):
         return len(operation.update)
     content = content_of(operation)
     return 0 if content is None else content.size
@@ -135,15 +135,17 @@ def size_of(operation: Operation) -> int:
 
 def content_of(operation: Operation) -> NoteText | None:
     """Return the text that an operation brings; None for an update of a document, too."""
-    return operation.content if isinstance(operation, Create | Update | Restore) else None
+    return (
+        operation.content if isinstance(operation, CreateFile | UpdateFile | RestoreFile) else None
+    )
 
 
 def writes_document(operation: Operation) -> bool:
     """Return whether an operation may change the document that a note has."""
     match operation:
-        case Save():
+        case SaveNote():
             return True
-        case Update() | Restore():
+        case UpdateFile() | RestoreFile():
             return operation.content is not None
         case _:
             return False

@@ -7,14 +7,14 @@ from typing import assert_never
 from octavo.model.documents.document import Documents
 from octavo.model.files.changeset import (
     Changeset,
-    Create,
-    Delete,
+    CreateFile,
+    DeleteFile,
     Operation,
     Outcome,
-    Purge,
-    Restore,
-    Save,
-    Update,
+    PurgeFile,
+    RestoreFile,
+    SaveNote,
+    UpdateFile,
 )
 from octavo.model.files.content import MARKDOWN, NoteText
 from octavo.model.files.path import check_path, kind_of
@@ -112,24 +112,24 @@ def _check_purged(tree: Tree, operation: Operation) -> None:
 def _check_state(tree: Tree, operation: Operation) -> None:
     head = tree.heads.get(operation.file_id)
     match operation:
-        case Create():
+        case CreateFile():
             if head is not None:
                 raise FileExists(f"The id {head.file_id} belongs to a file: choose another.")
-        case Restore() | Purge():
+        case RestoreFile() | PurgeFile():
             if head is None:
                 raise _missing(operation.file_id)
-            given_back = isinstance(operation, Restore) and operation.content is not None
+            given_back = isinstance(operation, RestoreFile) and operation.content is not None
             if head.state == "live" and not given_back:
                 raise FileLive(f"The file {head.file_id} is not deleted: {_way(operation)}.")
-        case Update() | Save() | Delete():
+        case UpdateFile() | SaveNote() | DeleteFile():
             if head is None or head.state == "deleted":
                 raise _missing(operation.file_id)
         case _:
             assert_never(operation)
 
 
-def _way(operation: Restore | Purge) -> str:
-    if isinstance(operation, Purge):
+def _way(operation: RestoreFile | PurgeFile) -> str:
+    if isinstance(operation, PurgeFile):
         return "delete it first"
     return "to give it an earlier text, name the revisionId of that"
 
@@ -139,7 +139,7 @@ def _missing(file_id: FileId) -> FileMissing:
 
 
 def _expected(tree: Tree, operation: Operation) -> bool:
-    if isinstance(operation, Create | Save | Purge):
+    if isinstance(operation, CreateFile | SaveNote | PurgeFile):
         return True
     return tree.heads[operation.file_id].revision_id in operation.if_match
 
@@ -154,26 +154,26 @@ class _Making:
     new_revision_id: Callable[[], str]
 
     def change(self, heads: Mapping[FileId, Revision], operation: Operation) -> Change:
-        if isinstance(operation, Create):
+        if isinstance(operation, CreateFile):
             return self._create(operation)
         old = heads[operation.file_id]
         match operation:
-            case Update():
+            case UpdateFile():
                 return self._update(old, operation)
-            case Save():
+            case SaveNote():
                 _check_note(old)
                 # What becomes of it, its document tells.
                 return Change("unchanged", old)
-            case Delete():
+            case DeleteFile():
                 return Change("deleted", replace(self._next(old), state="deleted"))
-            case Restore():
+            case RestoreFile():
                 return self._restore(old, operation)
-            case Purge():
+            case PurgeFile():
                 return Change("purged", _purged(self._next(old)))
             case _:
                 assert_never(operation)
 
-    def _create(self, operation: Create) -> Change:
+    def _create(self, operation: CreateFile) -> Change:
         _check_note_path(operation.path)
         content, revision_id = operation.content, RevisionId(self.new_revision_id())
         head = Revision(
@@ -198,27 +198,27 @@ class _Making:
         """Have the document of a note follow; return the change, which an update makes."""
         file_id, head = operation.file_id, change.head
         match operation:
-            case Create(_, _, content):
+            case CreateFile(_, _, content):
                 documents.made(file_id, head.content_id, content)
-            case Save(_, epoch, update):
+            case SaveNote(_, epoch, update):
                 revision_id = RevisionId(self.new_revision_id())
                 merged = documents.merge(file_id, epoch, update, Epoch(revision_id))
                 if merged is None:
                     return change
                 brought = merged if merged.digest != head.digest else None
                 return Change("merged", self._next(head, brought, revision_id), brought)
-            case Update() | Restore():
+            case UpdateFile() | RestoreFile():
                 if change.content is not None:
                     documents.write(file_id, change.content, Epoch(head.revision_id))
-            case Purge():
+            case PurgeFile():
                 documents.purged(file_id)
-            case Delete():
+            case DeleteFile():
                 pass
             case _:
                 assert_never(operation)
         return change
 
-    def _update(self, old: Revision, operation: Update) -> Change:
+    def _update(self, old: Revision, operation: UpdateFile) -> Change:
         content = operation.content
         if content is not None:
             _check_note(old)
@@ -230,7 +230,7 @@ class _Making:
             )
         return Change("updated", self._next(moved, content), content)
 
-    def _restore(self, old: Revision, operation: Restore) -> Change:
+    def _restore(self, old: Revision, operation: RestoreFile) -> Change:
         content = operation.content
         if content is not None:
             _check_note(old)

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 from octavo.model.files.changeset import (
     Changeset,
-    Create,
-    Delete,
+    CreateFile,
+    DeleteFile,
     Operation,
-    Purge,
-    Restore,
-    Save,
-    Update,
+    PurgeFile,
+    RestoreFile,
+    SaveNote,
+    UpdateFile,
 )
 from octavo.model.files.content import note_text
 from octavo.model.files.path import NOTE_SUFFIX
@@ -134,7 +134,7 @@ def file_moves(operations: Sequence[Operation]) -> dict[FileId, str]:
     return {
         each.file_id: each.path
         for each in operations
-        if isinstance(each, Update) and each.rewrite_links and each.path is not None
+        if isinstance(each, UpdateFile) and each.rewrite_links and each.path is not None
     }
 
 
@@ -173,18 +173,18 @@ def relinked(
         )
         if text == texts[file_id]:
             continue
-        if isinstance(operation, Update):
+        if isinstance(operation, UpdateFile):
             operations[own[file_id]] = replace(operation, content=note_text(text))
         else:
             head = heads[file_id].revision_id
-            operations.append(Update(file_id, frozenset({head}), note_text(text)))
+            operations.append(UpdateFile(file_id, frozenset({head}), note_text(text)))
     return replace(changeset, operations=tuple(operations))
 
 
 def _tells_text(operation: Operation | None) -> bool:
     """Whether an operation itself says what the text of its note becomes, or ends it."""
     return operation is not None and not (
-        isinstance(operation, Update) and operation.content is None
+        isinstance(operation, UpdateFile) and operation.content is None
     )
 
 
@@ -196,15 +196,18 @@ def _places_after(
     places = dict(were_at)
     for operation in operations:
         match operation:
-            case Create(file_id, path, _):
+            case CreateFile(file_id, path, _):
                 places[file_id] = path
-            case Update(file_id=file_id, path=str(path)) | Restore(file_id=file_id, path=str(path)):
+            case (
+                UpdateFile(file_id=file_id, path=str(path))
+                | RestoreFile(file_id=file_id, path=str(path))
+            ):
                 places[file_id] = path
-            case Delete(file_id, _) | Purge(file_id):
+            case DeleteFile(file_id, _) | PurgeFile(file_id):
                 places.pop(file_id, None)
-            case Restore(file_id) if file_id in heads and heads[file_id].state == "deleted":
+            case RestoreFile(file_id) if file_id in heads and heads[file_id].state == "deleted":
                 # No link led there, but one may now: by its name to this file before another.
                 places[file_id] = heads[file_id].path
-            case Update() | Restore() | Save():
+            case UpdateFile() | RestoreFile() | SaveNote():
                 pass
     return places

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from octavo.model.accounts.account import Account
-from octavo.model.accounts.refusal import CredentialRefused
+from octavo.model.accounts.refusal import InvalidCredentials
 from octavo.model.accounts.session import Session, SessionId
 from octavo.model.identity import AccountId
 from octavo.store.scripts import accounts
@@ -32,7 +32,7 @@ def begin(
     """Begin a session of an account whose password ``verified`` (encoded) was proven.
 
     ``rehashed`` takes its place when given. Sessions of the account that are not alive since the
-    two times of ``alive`` (`SessionLife.alive_since`) are removed. Raises `CredentialRefused`
+    two times of ``alive`` (`SessionLife.alive_since`) are removed. Raises `InvalidCredentials`
     when the password was replaced or the account closed meanwhile.
     """
 
@@ -43,7 +43,7 @@ def begin(
             verified,
         )
         if row is None or not accounts.account_of(row).open:
-            raise CredentialRefused
+            raise InvalidCredentials
         if rehashed is not None:
             await transaction.execute(
                 "UPDATE accounts SET password = $2 WHERE id = $1", session.account_id, rehashed

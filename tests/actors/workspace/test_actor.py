@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from octavo.actors.workspace.messages import HeadOf, NotKept, NoWorkspace
-from octavo.model.files.changeset import Delete, Purge, Restore
+from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.refusal import FileMissing, FilePurged, HeadMoved, MutationReused, PathConflict
@@ -120,9 +120,9 @@ async def test_receipt_outlives_the_actor() -> None:
 async def test_receipt_of_a_purged_file_tells_nothing_of_what_it_held() -> None:
     async with serving() as rig:
         await rig.push(note("a", "secret.md", "secret"), mutation="made")
-        await rig.push(Delete(FileId("a"), frozenset({"r0"})))
+        await rig.push(DeleteFile(FileId("a"), frozenset({"r0"})))
         assert rig.purged == []
-        await rig.push(Purge(FileId("a")))
+        await rig.push(PurgeFile(FileId("a")))
         assert rig.purged == ["r"]
         again = await rig.push(note("a", "secret.md", "secret"), mutation="made")
         [outcome] = again.outcomes
@@ -134,9 +134,9 @@ async def test_receipt_of_a_purged_file_tells_nothing_of_what_it_held() -> None:
 async def test_restored_file_has_its_text_again() -> None:
     async with serving() as rig:
         await rig.push(note("a", "a.md", "kept"))
-        deleted = await rig.push(Delete(FileId("a"), frozenset({"r0"})))
+        deleted = await rig.push(DeleteFile(FileId("a"), frozenset({"r0"})))
         tag = frozenset({deleted.outcomes[0].head.revision_id})
-        await rig.push(Restore(FileId("a"), tag, "b.md"))
+        await rig.push(RestoreFile(FileId("a"), tag, "b.md"))
         head = await rig.head("a")
         assert head is not None
         assert (head.path, head.state, await text_of(rig, "a")) == ("b.md", "live", "kept")
@@ -244,7 +244,7 @@ async def test_unknown_workspace_is_told() -> None:
 async def test_update_of_a_deleted_file_is_missing_and_feed_has_it_once() -> None:
     async with serving() as rig:
         await rig.push(note("a", "a.md"))
-        await rig.push(Delete(FileId("a"), frozenset({"r0"})))
+        await rig.push(DeleteFile(FileId("a"), frozenset({"r0"})))
         assert isinstance(await rig.refusal(edit("r1", text="x")), FileMissing)
         page = await rig.store.read(feed(VAULT, Position(0), 10, 1000, texts=True))
         assert page is not None

@@ -11,7 +11,7 @@ from octavo.model.documents.document import DocumentUpdate
 from octavo.model.documents.integration import Loading
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.documents.state_vector import read_state_vector
-from octavo.model.files.changeset import Save, Update
+from octavo.model.files.changeset import SaveNote, UpdateFile
 from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import DocumentTooLarge, EpochMismatch, TooManyFiles, UnrenderableNote
 from octavo.store import StoreUnavailable
@@ -35,8 +35,8 @@ async def device_of(rig: Rig, client: int = 7, file: str = "a") -> Device:
     return Device.kept(found.document, client)
 
 
-def save_of(device: Device, file: str = "a") -> Save:
-    return Save(FileId(file), Epoch(device.epoch), device.doc.get_update(device.known))
+def save_of(device: Device, file: str = "a") -> SaveNote:
+    return SaveNote(FileId(file), Epoch(device.epoch), device.doc.get_update(device.known))
 
 
 async def lacking(rig: Rig, device: Device, file: str = "a") -> DocumentUpdate:
@@ -259,11 +259,11 @@ async def test_update_that_would_read_otherwise_once_stored_begins_a_new_generat
         await rig.push(note("a", "a.md", ""))
         device = await device_of(rig)
         state = Bytes([Section(5, 0, [text("ab")]), Section(3, 0, [text("xy", (5, 0))])])
-        await rig.push(Save(A, Epoch(device.epoch), state.encoded()))
+        await rig.push(SaveNote(A, Epoch(device.epoch), state.encoded()))
         assert await text_of(rig, "a") == "axyb"
         device = await device_of(rig)
         device.insert(4, " honest")
-        forged = Save(A, Epoch(device.epoch), written(20, 0, text("!", None, (3, 1))).encoded())
+        forged = SaveNote(A, Epoch(device.epoch), written(20, 0, text("!", None, (3, 1))).encoded())
         honest = save_of(device)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(rig.push, forged)
@@ -292,7 +292,7 @@ async def test_note_with_a_treacherous_document_takes_honest_edits_and_texts(
         structs = [text("ae", None, (2, 1)), text("g", (7, 0)), text("dac", (7, 0))]
         second = Bytes([Section(3, 0, structs)], [(mouse, [(1, 2)])])
         for update in (first, second):
-            await rig.push(Save(A, Epoch(device.epoch), update.encoded()))
+            await rig.push(SaveNote(A, Epoch(device.epoch), update.encoded()))
         device = await device_of(rig, 1234567)
         device.insert(at, "x")
         await rig.push(save_of(device))
@@ -310,7 +310,7 @@ async def test_note_from_before_a_limit_does_not_keep_others_where_they_are() ->
 
     async with serving(documents=inline_documents(check_text=check)) as rig:
         await rig.push(note("a", "topic.md"), note("b", "b.md", "[it](topic.md) !"))
-        move = Update(A, frozenset({await head_id(rig)}), path="theme.md", rewrite_links=True)
+        move = UpdateFile(A, frozenset({await head_id(rig)}), path="theme.md", rewrite_links=True)
         await rig.push(move)
         assert await text_of(rig, "b") == "[it](theme.md) !"
 
@@ -335,7 +335,7 @@ async def test_links_are_rewritten_in_the_note_as_another_process_left_it() -> N
             await there.push(edit(head, text="changed, and still [it](topic.md)"))
 
         flaky.before_write = meanwhile
-        move = Update(A, frozenset({await head_id(here)}), path="theme.md", rewrite_links=True)
+        move = UpdateFile(A, frozenset({await head_id(here)}), path="theme.md", rewrite_links=True)
         receipt = await here.push(move)
         assert [each.head.file_id for each in receipt.outcomes] == ["a", "b"]
         assert await text_of(here, "b") == "changed, and still [it](theme.md)"
@@ -349,7 +349,7 @@ async def test_more_links_than_one_changeset_rewrites_are_refused(
     async with serving() as rig:
         await rig.push(note("a", "topic.md"))
         await rig.push(*(note(f"n{n}", f"{n}.md", "[it](topic.md)") for n in range(3)))
-        move = Update(A, frozenset({await head_id(rig)}), path="theme.md", rewrite_links=True)
+        move = UpdateFile(A, frozenset({await head_id(rig)}), path="theme.md", rewrite_links=True)
         assert isinstance(await rig.refusal(move), TooManyFiles)
         assert isinstance(await rig.refusal(move, mutation="m"), TooManyFiles)
         assert await text_of(rig, "n0") == "[it](topic.md)"

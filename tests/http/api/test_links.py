@@ -4,7 +4,7 @@ import pytest
 
 from octavo.http.api.access import Access
 from octavo.http.api.links import LinkOperations
-from octavo.http.api.store_problems import store_failure
+from octavo.http.api.refusals import problem_of
 from octavo.http.contract.application import Application
 from octavo.http.contract.declarations import contract_of
 from octavo.http.contract.declared_answers import possible_problems
@@ -19,7 +19,7 @@ READ = {200, 400, 401, 403, 404, 423, 500, 503}
 def application(api: NotesApi) -> Application:
     return Application(
         [LinkOperations(api.store, Access(api.store))],
-        failure_problem=store_failure,
+        failure_problem=problem_of,
         new_id=lambda: "made-here",
         log_request=lambda _: None,
         authenticators={Security.SESSION_OR_KEY: api.authenticator},

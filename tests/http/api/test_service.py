@@ -2,8 +2,8 @@
 
 import pytest
 
+from octavo.http.api.refusals import problem_of
 from octavo.http.api.service import Readiness, Requirement, ServiceOperations
-from octavo.http.api.store_problems import store_failure
 from octavo.http.contract.application import Application
 from tests.fakes.asgi_client import ask
 
@@ -17,7 +17,7 @@ def service(*requirements: Requirement, stopping: bool = False) -> Application:
 
     return Application(
         [ServiceOperations(look)],
-        failure_problem=store_failure,
+        failure_problem=problem_of,
         new_id=lambda: "made-here",
         log_request=lambda _: None,
         strict=True,

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from octavo.actors.core import ActorCrashed, ActorQuarantined, ActorStopped, MailboxFull
-from octavo.http.api.file_problems import refusals_as_problems
+from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.contract.problems import Problem
 from octavo.store import StoreError, StoreFull, StoreUnavailable
 from tests.fakes.asgi_client import Answer

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import (
     Changeset,
-    Delete,
+    DeleteFile,
     Operation,
-    Restore,
-    Save,
+    RestoreFile,
+    SaveNote,
     fingerprint,
     first_repeated,
 )
@@ -48,11 +48,13 @@ def operation(vault: Vault, step: tuple[str, str, str]) -> Operation:
         case "move":
             return vault.update(file, path=path)
         case "save":
-            return Save(FileId(file), Epoch("e"), path.encode())
+            return SaveNote(FileId(file), Epoch("e"), path.encode())
         case "spoilt":
-            return Save(FileId(file), Epoch("e"), b"!" + path.encode())
+            return SaveNote(FileId(file), Epoch("e"), b"!" + path.encode())
         case "give back":
-            return Restore(FileId(file), vault.tag(file), content=note_text(f"{path} as it was"))
+            return RestoreFile(
+                FileId(file), vault.tag(file), content=note_text(f"{path} as it was")
+            )
         case "delete":
             return vault.delete(file)
         case "restore":
@@ -129,8 +131,8 @@ def test_later_changeset_sees_the_earlier_one() -> None:
 
 def test_fingerprint_tells_other_content_and_not_the_order_of_tags() -> None:
     vault = Vault()
-    one = Delete(FileId("a"), frozenset({"x", "y"}))
-    assert fingerprint([one]) == fingerprint([Delete(FileId("a"), frozenset({"y", "x"}))])
+    one = DeleteFile(FileId("a"), frozenset({"x", "y"}))
+    assert fingerprint([one]) == fingerprint([DeleteFile(FileId("a"), frozenset({"y", "x"}))])
     others: list[Operation] = [
         vault.create("a", "a.md"),
         vault.create("a", "a.md", "text"),

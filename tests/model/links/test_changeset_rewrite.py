@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.model.files.changeset import Changeset, Operation, Restore, Update
+from octavo.model.files.changeset import Changeset, Operation, RestoreFile, UpdateFile
 from octavo.model.files.content import note_text
 from octavo.model.identity import Digest, FileId, MutationId
 from octavo.model.links import links_of, places_of, resolve
@@ -19,8 +19,8 @@ class Notes(Vault):
     def texts(self) -> dict[FileId, str]:
         return {FileId(file): self.documents.texts[FileId(file)] for file in self.live()}
 
-    def move(self, file: str, path: str) -> Update:
-        return Update(FileId(file), self.tag(file), path=path, rewrite_links=True)
+    def move(self, file: str, path: str) -> UpdateFile:
+        return UpdateFile(FileId(file), self.tag(file), path=path, rewrite_links=True)
 
     def relink(self, *operations: Operation) -> tuple[Operation, ...]:
         changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations)
@@ -54,7 +54,7 @@ def notes() -> Notes:
 
 def text_after(operations: tuple[Operation, ...], file: str) -> str | None:
     for each in operations:
-        if each.file_id == file and isinstance(each, Update) and each.content is not None:
+        if each.file_id == file and isinstance(each, UpdateFile) and each.content is not None:
             return each.content.text
     return None
 
@@ -130,7 +130,7 @@ def workspaces(draw: st.DrawFn) -> tuple[Notes, list[Operation]]:
                 operations.append(notes.update(file, text=draw(TEXTS)))
             case "give back":
                 content = note_text(draw(TEXTS))
-                operations.append(Restore(file, notes.tag(file), content=content))
+                operations.append(RestoreFile(file, notes.tag(file), content=content))
             case "restore":
                 operations.append(notes.restore(file))
             case "restore elsewhere":
@@ -157,4 +157,4 @@ def test_links_lead_to_the_files_that_they_led_to(given: tuple[Notes, list[Opera
 
 
 def tells_text(operation: Operation) -> bool:
-    return not isinstance(operation, Update) or operation.content is not None
+    return not isinstance(operation, UpdateFile) or operation.content is not None

@@ -1,0 +1,297 @@
+"""What clients receive for a refused request: one table of problems by code.
+
+The model, the workspace actor and the use cases of accounts refuse with exceptions that carry a
+stable code (`octavo.model.refusal`). The pipeline converts each to the problem of its code here;
+handlers let them propagate. An operation declares its refusals by `refused_with`.
+"""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import NamedTuple, cast
+
+from octavo.actors.core import ActorCrashed, ActorQuarantined, NotExecuted, OutcomeUnknown
+from octavo.actors.workspace.messages import NotAccepted, NotKept, NoWorkspace
+from octavo.http.api.store_problems import DOUBT, WorkspaceBusy, store_failure
+from octavo.http.contract.problems import (
+    CredentialRefused,
+    Header,
+    NotFound,
+    NotSignedIn,
+    Problem,
+    RateLimited,
+)
+from octavo.model.accounts.refusal import TooManyAttempts
+from octavo.model.etag import entity_tag
+from octavo.model.identity import FileId, RevisionId
+from octavo.model.refusal import (
+    DocumentDependencyMissing,
+    DocumentMalformed,
+    DocumentTooLarge,
+    DocumentUnsupported,
+    DomainError,
+    EpochMismatch,
+    FileExists,
+    FileLive,
+    FileMissing,
+    FilePurged,
+    HeadMoved,
+    InvalidContent,
+    InvalidGraph,
+    InvalidPath,
+    MutationReused,
+    PathConflict,
+    UnrenderableNote,
+)
+
+
+class _Row(NamedTuple):
+    status: int
+    code: str
+    summary: str
+    remedy: str
+
+
+_TABLE = (
+    _Row(
+        422,
+        "invalid_path",
+        "The path is not portable across operating systems.",
+        "Use a relative path with slashes between its segments, in Unicode form NFC, without "
+        "characters or names that Windows, macOS or Linux reserve. The detail names the fault.",
+    ),
+    _Row(
+        409,
+        "path_conflict",
+        "Another file has this path.",
+        "Choose another path, or move or delete the other file first; one changeset can do both. "
+        "Paths that differ only in case are the same path.",
+    ),
+    _Row(
+        422,
+        "invalid_graph",
+        "A path cannot be both a file and a folder.",
+        "Choose a path that is not a folder of other files and not below a file.",
+    ),
+    _Row(
+        422,
+        "invalid_content",
+        "The file cannot have this content.",
+        "The detail says what to leave out. Text is Unicode without NUL; images have no text.",
+    ),
+    _Row(
+        422,
+        "too_many_files",
+        "The request names or changes too many files.",
+        "Split it into several requests; each changeset must be complete in itself.",
+    ),
+    _Row(
+        412,
+        "head_moved",
+        "A file has changed since it was read.",
+        "Read the files in the member fileIds again, merge your change with their new heads, and "
+        "send it with the entity tags of these heads.",
+    ),
+    _Row(
+        410,
+        "file_purged",
+        "The file was purged; its id cannot be used again.",
+        "Create a new file with a new id from the content that you still have.",
+    ),
+    _Row(
+        409,
+        "file_exists",
+        "The id belongs to another file, live or deleted.",
+        "Choose a new id for a new file, or update or restore the existing one.",
+    ),
+    _Row(
+        409,
+        "file_live",
+        "The file is not deleted.",
+        "Delete a file before you purge it. To restore an earlier text of a live file, name the "
+        "revision.",
+    ),
+    _Row(
+        409,
+        "mutation_reused",
+        "This mutationId was used for another change.",
+        "Use a new mutationId for each change, and the same one only to repeat a change unchanged.",
+    ),
+    _Row(
+        409,
+        "epoch_mismatch",
+        "The note has another generation of its document.",
+        "Read the note with its document, apply your edits to it, and save them with its epoch. "
+        "The note was not changed.",
+    ),
+    _Row(
+        422,
+        "document_malformed",
+        "The bytes are not an update of a Yjs document.",
+        "Send the output of Yjs (encodeStateAsUpdate, version 1) complete and unchanged.",
+    ),
+    _Row(
+        422,
+        "document_dependency_missing",
+        "The update refers to an insertion or a deletion that the document lacks.",
+        "Send everything that the document lacks: read its state vector, and encode the update "
+        "against it.",
+    ),
+    _Row(
+        422,
+        "document_unsupported",
+        "The document of a note holds one text, named text, and nothing else.",
+        "Remove formats, embeds and other types; the detail names what was found.",
+    ),
+    _Row(
+        413,
+        "document_too_large",
+        "The update, or the document that it would produce, is too large.",
+        "Repeating the request does not help. Keep the text, split it into several notes, and "
+        "create these.",
+    ),
+    _Row(
+        422,
+        "unrenderable_note",
+        "The note exceeds a limit of its Markdown.",
+        "The member noteRefusal has the limit, its maximum, and the value found. Split the note, "
+        "or simplify the part that exceeds the limit. Earlier revisions are unchanged.",
+    ),
+    _Row(
+        409,
+        "address_taken",
+        "Another account has this address.",
+        "Sign in to that account, or choose another address. The invitation is still open.",
+    ),
+    _Row(
+        409,
+        "too_many_keys",
+        "The account has the maximum number of keys.",
+        "Revoke a key that is no longer used; expired keys count as well.",
+    ),
+)
+
+
+def _problem_type(row: _Row) -> type[Problem]:
+    name = "".join(word.capitalize() for word in row.code.split("_"))
+    members = {**row._asdict(), "__doc__": row.summary, "__module__": __name__}
+    return cast("type[Problem]", type(name, (Problem,), members))
+
+
+REFUSALS: Mapping[str, type[Problem]] = {
+    **{each.code: each for each in (NotFound, NotSignedIn, CredentialRefused)},
+    **{row.code: _problem_type(row) for row in _TABLE},
+}
+"""The problem of each code that a `DomainError` can have, without `RateLimited`."""
+
+
+class IfMatchRequired(Problem):
+    """The request does not name the head that it changes."""
+
+    status, code = 428, "if_match_required"
+    summary = "Name the head that you change, in if-match."
+    remedy = (
+        "Read the file, and send the entity tag of the answer in if-match. The value * is not "
+        "accepted: it would overwrite changes that nobody has seen."
+    )
+
+
+def refused_with(*refusals: type[DomainError]) -> tuple[type[Problem], ...]:
+    """Return the problems of ``refusals``, for the declaration of an operation."""
+    return tuple(REFUSALS[each.code] for each in refusals)
+
+
+OF_DOCUMENTS = refused_with(
+    EpochMismatch,
+    DocumentMalformed,
+    DocumentDependencyMissing,
+    DocumentUnsupported,
+    DocumentTooLarge,
+    UnrenderableNote,
+)
+"""The refusals of a document save, in addition to those of any change."""
+
+OF_CHANGES: tuple[type[Problem], ...] = (
+    *refused_with(
+        FileMissing,
+        PathConflict,
+        FileExists,
+        FileLive,
+        MutationReused,
+        FilePurged,
+        HeadMoved,
+        InvalidPath,
+        InvalidGraph,
+        InvalidContent,
+    ),
+    *OF_DOCUMENTS,
+    WorkspaceBusy,
+)
+"""The refusals of a changeset; operations on one file declare those that apply to them."""
+
+
+def problem_of(error: Exception) -> Problem | None:
+    """Return the problem that ``error`` is answered with; None when it is a bug."""
+    match error:
+        case NotAccepted():
+            return _refused(error.refusal)
+        case DomainError():
+            return _refused(error)
+        case NoWorkspace():
+            return NotFound()
+        case NotKept():
+            return store_failure(error.error)
+        case ActorQuarantined():
+            return WorkspaceBusy(retry_after=error.retry_after)
+        case NotExecuted():
+            return WorkspaceBusy(retry_after=1)
+        case ActorCrashed():
+            # A bug: it is logged, and repeating the request does not help.
+            return None
+        case OutcomeUnknown():
+            return WorkspaceBusy(DOUBT, retry_after=1)
+        case _:
+            return store_failure(error)
+
+
+class refusals_as_problems:  # noqa: N801  # used as a function is
+    """Convert refusals raised in the block to problems, outside the pipeline of the contract."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception):
+            problem = problem_of(error)
+            if problem is not None:
+                raise problem from None
+
+
+def _refused(refusal: DomainError) -> Problem:
+    if isinstance(refusal, TooManyAttempts):
+        return RateLimited(refusal.detail, retry_after=refusal.retry_after)
+    members: dict[str, object] = {}
+    headers: tuple[Header, ...] = ()
+    if isinstance(refusal, HeadMoved):
+        members["fileIds"] = list(refusal.file_ids)
+        headers = _etag(refusal.heads)
+    elif refusal.file_id is not None:
+        members["fileIds"] = [refusal.file_id]
+    if isinstance(refusal, UnrenderableNote):
+        exceeded = {"limit": refusal.limit, "maximum": refusal.maximum, "found": refusal.found}
+        members["noteRefusal"] = exceeded
+    return REFUSALS[refusal.code](refusal.detail, members=members, headers=headers)
+
+
+def _etag(heads: Mapping[FileId, RevisionId]) -> tuple[Header, ...]:
+    """Return the entity tag of a single head, so that the client can match it immediately."""
+    if len(heads) != 1:
+        return ()
+    [head] = heads.values()
+    return ((b"etag", entity_tag(head)),)
