@@ -21,7 +21,7 @@ from octavo.http.server.rejection import ClientGone, RequestRejected
 from octavo.http.server.rejection_writer import RejectedRequest, RejectionWriter
 from octavo.http.server.response import date_line
 from octavo.http.server.transport import plain_transport, tls_transport
-from octavo.http.server.watchdog import Cut, Watchdog, Watched
+from octavo.http.server.watchdog import CloseReason, Watchdog, Watched
 
 _log = logging.getLogger(__name__)
 
@@ -94,9 +94,9 @@ class ConnectionHandler:
         soon = trio.current_time() + self.limits.linger_time
         for connection in self.watchdog.connections():
             if connection.idle and not connection.has_input():
-                connection.cut(Cut.STOP)
+                connection.terminate(CloseReason.SHUTDOWN)
             else:
-                connection.hurry(soon)
+                connection.shorten_deadline(soon)
         for handshake in self._handshakes:
             handshake.deadline = min(handshake.deadline, soon)
 

@@ -20,19 +20,39 @@ _LEFT = getattr(select, "POLLRDHUP", select.POLLHUP)
 _BROKEN = select.POLLHUP | select.POLLERR
 
 
-class Cut(Enum):
-    """Why a connection is cut off."""
+class ConnectionState(Enum):
+    """What a connection is doing, and so what its deadline limits."""
 
-    HANDSHAKE = auto()  # TLS was not agreed on in time
-    IDLE = auto()  # nobody asked for anything
-    HEAD = auto()  # a head did not arrive in time
-    BODY = auto()  # a body stopped arriving
-    REQUEST = auto()  # the whole request took too long
-    WRITE = auto()  # the client does not take its answer
-    DRAIN = auto()  # the rest of a body that nobody read took too long to arrive
-    LINGER = auto()  # what was still on its way took too long to arrive
-    LEFT = auto()  # the client left before its answer
-    STOP = auto()  # the service stops, and the connection was idle
+    IDLE = auto()  # between requests
+    HEAD = auto()  # receiving the head of a request
+    BODY = auto()  # receiving the body of a request
+    REQUEST = auto()  # the application is serving a request
+    DRAIN = auto()  # discarding the rest of a body that the application did not read
+    LINGER = auto()  # waiting for the client to close after the last response
+
+
+class CloseReason(Enum):
+    """Why the server closes a connection."""
+
+    IDLE_TIMEOUT = auto()
+    HEAD_TIMEOUT = auto()
+    BODY_TIMEOUT = auto()
+    REQUEST_TIMEOUT = auto()
+    WRITE_TIMEOUT = auto()  # the client did not read its response
+    DRAIN_TIMEOUT = auto()
+    LINGER_TIMEOUT = auto()
+    CLIENT_LEFT = auto()  # the client closed before it had its response
+    SHUTDOWN = auto()  # the service stops, and the connection was idle
+
+
+_TIMEOUTS = {
+    ConnectionState.IDLE: CloseReason.IDLE_TIMEOUT,
+    ConnectionState.HEAD: CloseReason.HEAD_TIMEOUT,
+    ConnectionState.BODY: CloseReason.BODY_TIMEOUT,
+    ConnectionState.REQUEST: CloseReason.REQUEST_TIMEOUT,
+    ConnectionState.DRAIN: CloseReason.DRAIN_TIMEOUT,
+    ConnectionState.LINGER: CloseReason.LINGER_TIMEOUT,
+}
 
 
 class Watched(Protocol):
@@ -43,7 +63,7 @@ class Watched(Protocol):
     """
 
     descriptor: int
-    phase: Cut
+    state: ConnectionState
     deadline: float
     request_deadline: float
     seen_request: object
@@ -57,8 +77,8 @@ class Watched(Protocol):
     def request(self) -> object:
         """The request whose answer a client waits for, or None."""
 
-    def cut(self, why: Cut) -> None:
-        """End the connection, for this reason; more than once is once."""
+    def terminate(self, reason: CloseReason) -> None:
+        """Close the connection for ``reason``. Calls after the first have no effect."""
 
     @property
     def idle(self) -> bool:
@@ -67,8 +87,8 @@ class Watched(Protocol):
     def has_input(self) -> bool:
         """Return whether bytes have arrived that nobody has read yet."""
 
-    def hurry(self, deadline: float) -> None:
-        """Wait no longer than that for what the client only might still send."""
+    def shorten_deadline(self, deadline: float) -> None:
+        """Wait at most until ``deadline`` for input that the client need not send."""
 
     def client_left(self) -> bool:
         """Learn that the client left; return whether that ends the connection."""
@@ -123,11 +143,11 @@ class Watchdog:
         waiting: dict[int, Watched] = {}
         for connection in tuple(self._watched):
             if late >= connection.deadline:
-                connection.cut(connection.phase)
+                connection.terminate(_TIMEOUTS[connection.state])
             elif late >= connection.write_deadline:
-                connection.cut(Cut.WRITE)
+                connection.terminate(CloseReason.WRITE_TIMEOUT)
             elif late >= connection.request_deadline:
-                connection.cut(Cut.REQUEST)
+                connection.terminate(CloseReason.REQUEST_TIMEOUT)
             elif connection.request is not None:
                 # Most requests are over before the next tick: only the others are asked about.
                 if connection.request is connection.seen_request:
@@ -148,4 +168,4 @@ class Watchdog:
                 connection.left_at = now
             gone = event & _BROKEN or now - connection.left_at >= self._limits.half_close_time
             if gone and connection.client_left():
-                connection.cut(Cut.LEFT)
+                connection.terminate(CloseReason.CLIENT_LEFT)

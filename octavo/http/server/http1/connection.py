@@ -20,7 +20,7 @@ from octavo.http.server.http1.head_buffer import gather_head, split_head, withou
 from octavo.http.server.http1.upgrade import HandedStream, check_handshake
 from octavo.http.server.rejection import ClientGone, RequestRejected, body_stopped, request_too_slow
 from octavo.http.server.transport import PATIENCE, Transport
-from octavo.http.server.watchdog import Cut
+from octavo.http.server.watchdog import CloseReason, ConnectionState
 
 if TYPE_CHECKING:
     from octavo.http.server.connection_handler import ConnectionHandler
@@ -45,22 +45,22 @@ class Http1Connection:
 
     __slots__ = (
         "_buffer",
+        "_close_reason",
         "_peer",
         "_raw",
         "_requests",
         "_scope",
         "_transport",
         "_watchdog",
-        "_why",
         "_wire",
         "deadline",
         "descriptor",
         "left_at",
         "limits",
-        "phase",
         "request",
         "request_deadline",
         "seen_request",
+        "state",
         "write_deadline",
     )
 
@@ -73,10 +73,10 @@ class Http1Connection:
         self._raw = b""
         self._requests = 0
         self._scope = trio.CancelScope()
-        self._why: Cut | None = None
+        self._close_reason: CloseReason | None = None
         self.limits = wire.limits
         self.descriptor = transport.descriptor
-        self.phase = Cut.REQUEST
+        self.state = ConnectionState.REQUEST
         self.deadline = self.request_deadline = self.write_deadline = math.inf
         self.request: Http1Exchange | None = None
         self.seen_request: object = None
@@ -95,20 +95,22 @@ class Http1Connection:
                 await self._refuse(refusal)
             except ClientGone:
                 return
-        if self._scope.cancelled_caught and self._why is not None:
+        if self._scope.cancelled_caught and self._close_reason is not None:
             with trio.move_on_after(self.limits.linger_time):
-                await self._farewell(self._why)
+                await self._farewell(self._close_reason)
 
     # What the watchdog calls.
 
-    def cut(self, why: Cut) -> None:
-        """End the connection, for this reason; more than once is once."""
-        if self._why is None:
-            self._why = why
+    def terminate(self, reason: CloseReason) -> None:
+        """Close the connection for ``reason``. Calls after the first have no effect."""
+        if self._close_reason is None:
+            self._close_reason = reason
             exchange = self.request
             if exchange is not None and exchange.refusal is None:
-                exchange.refusal = _refusal_of(why, waiting_for_body=self.phase is Cut.BODY)
-            self._scope.cancel(reason=why.name)
+                exchange.refusal = _refusal_of(
+                    reason, waiting_for_body=self.state is ConnectionState.BODY
+                )
+            self._scope.cancel(reason=reason.name)
 
     def client_left(self) -> bool:
         """Learn that the client left; return whether that ends the connection."""
@@ -129,7 +131,7 @@ class Http1Connection:
         if data:
             self._buffer = b""
             return data
-        return await self._receive(Cut.BODY, self.limits.body_idle_time)
+        return await self._receive(ConnectionState.BODY, self.limits.body_idle_time)
 
     def put_back(self, rest: bytes) -> None:
         """Keep what was received beyond the body."""
@@ -189,7 +191,7 @@ class Http1Connection:
     @property
     def idle(self) -> bool:
         """True while no request is there, not even a part of one."""
-        return self.phase is Cut.IDLE
+        return self.state is ConnectionState.IDLE
 
     def has_input(self) -> bool:
         """Return whether bytes have arrived that nobody has read yet."""
@@ -197,9 +199,9 @@ class Http1Connection:
         poll.register(self.descriptor, select.POLLIN)
         return bool(poll.poll(0))
 
-    def hurry(self, deadline: float) -> None:
-        """Wait no longer than that for the rest of a head, or of a body that nobody reads."""
-        if self.phase in (Cut.HEAD, Cut.DRAIN):
+    def shorten_deadline(self, deadline: float) -> None:
+        """Wait at most until ``deadline`` for the rest of a head, or of a body to be discarded."""
+        if self.state in (ConnectionState.HEAD, ConnectionState.DRAIN):
             self.deadline = min(self.deadline, deadline)
 
     def take_over(self) -> trio.abc.HalfCloseableStream:
@@ -248,12 +250,12 @@ class Http1Connection:
         if end > 0:
             raw, self._buffer = split_head(data, end, self.limits)
             return raw
-        self.phase = Cut.HEAD
+        self.state = ConnectionState.HEAD
         self.deadline = self._watchdog.now + self.limits.head_time
         self._raw = data
         raw, self._buffer = await gather_head(data, self._receive_head, self.limits)
         self.deadline = math.inf
-        self.phase = Cut.REQUEST
+        self.state = ConnectionState.REQUEST
         return raw
 
     async def _receive_head(self) -> bytes:
@@ -270,7 +272,7 @@ class Http1Connection:
         if self._wire.stopping.is_set():
             # It came while the service stops: what it wants must be on its way.
             seconds = min(seconds, limits.linger_time)
-        self.phase = Cut.IDLE
+        self.state = ConnectionState.IDLE
         self.deadline = self._watchdog.now + seconds
         while True:
             data = await self._transport.receive_later()
@@ -279,17 +281,17 @@ class Http1Connection:
                 if not data:
                     continue
             self.deadline = math.inf
-            self.phase = Cut.REQUEST
+            self.state = ConnectionState.REQUEST
             return data
 
-    async def _receive(self, phase: Cut, seconds: float) -> bytes:
-        self.phase = phase
+    async def _receive(self, state: ConnectionState, seconds: float) -> bytes:
+        self.state = state
         self.deadline = self._watchdog.now + seconds
         try:
             return await self._transport.receive()
         finally:
             self.deadline = math.inf
-            self.phase = Cut.REQUEST
+            self.state = ConnectionState.REQUEST
 
     async def _answer(self, exchange: Http1Exchange) -> None:
         wire, peer = self._wire, self._peer
@@ -311,7 +313,7 @@ class Http1Connection:
             _log.error(
                 "the application ended request %s without a whole answer", exchange.request_id
             )
-        if self._why is not None:
+        if self._close_reason is not None:
             # An application that made something else of its cancellation ends all the same.
             await trio.lowlevel.checkpoint_if_cancelled()
         self.request = None
@@ -335,7 +337,7 @@ class Http1Connection:
         if exchange.body.complete:
             return True
         body = exchange.body
-        self.phase = Cut.DRAIN
+        self.state = ConnectionState.DRAIN
         # One deadline for all of it: a client that drips would never meet one of each byte.
         self.deadline = self._watchdog.now + self.limits.body_idle_time
         while not body.complete:
@@ -346,7 +348,7 @@ class Http1Connection:
                 return False
             _, self._buffer = body.feed(data)
         self.deadline = math.inf
-        self.phase = Cut.REQUEST
+        self.state = ConnectionState.REQUEST
         return True
 
     async def _agrees(self, exchange: Http1Exchange) -> bool:
@@ -383,33 +385,33 @@ class Http1Connection:
         await self.send(answer)
         exchange.close = True
 
-    async def _farewell(self, why: Cut) -> None:
+    async def _farewell(self, reason: CloseReason) -> None:
         """Tell the client why its connection ends, where that is of use to it."""
         exchange = self.request
         try:
             if exchange is not None and exchange.refusal is not None:
                 await self._end(exchange, exchange.refusal)
                 await self._linger(expecting=not exchange.body.complete)
-            elif exchange is None and why is Cut.HEAD:
+            elif exchange is None and reason is CloseReason.HEAD_TIMEOUT:
                 await self._refuse(
                     RequestRejected("head_timeout", "The head of the request stopped arriving.")
                 )
-            elif exchange is None and why is Cut.DRAIN:
+            elif exchange is None and reason is CloseReason.DRAIN_TIMEOUT:
                 await self._linger(expecting=True)
         except ClientGone:
             return
 
     async def _linger(self, *, expecting: bool) -> None:
         """Wait until the client has seen the end, so that no reset takes the answer from it."""
-        self.phase = Cut.LINGER
+        self.state = ConnectionState.LINGER
         self.deadline = self._watchdog.now + self.limits.linger_time
         await self._transport.linger(expecting=expecting)
 
 
-def _refusal_of(why: Cut, *, waiting_for_body: bool) -> RequestRejected | None:
+def _refusal_of(reason: CloseReason, *, waiting_for_body: bool) -> RequestRejected | None:
     """Return what a client is told whose request is cut off, unless it is gone."""
-    if why is Cut.BODY:
+    if reason is CloseReason.BODY_TIMEOUT:
         return body_stopped()
-    if why is not Cut.REQUEST:
+    if reason is not CloseReason.REQUEST_TIMEOUT:
         return None
     return request_too_slow(waiting_for_body=waiting_for_body)

@@ -16,7 +16,7 @@ from octavo.http.server.http2.output import Http2Output
 from octavo.http.server.http2.protocol import GuardedProtocol
 from octavo.http.server.rejection import ClientGone
 from octavo.http.server.transport import Transport
-from octavo.http.server.watchdog import Cut
+from octavo.http.server.watchdog import CloseReason, ConnectionState
 
 if TYPE_CHECKING:
     from octavo.http.server.connection_handler import ConnectionHandler
@@ -39,7 +39,7 @@ class Http2Connection:
         self._peer = peer
         self.limits = wire.limits
         self.descriptor = transport.descriptor
-        self.phase = Cut.IDLE
+        self.state = ConnectionState.IDLE
         # One that comes while the service stops has its request on its way, or none.
         limits = wire.limits
         seconds = limits.linger_time if wire.stopping.is_set() else limits.head_time
@@ -51,7 +51,7 @@ class Http2Connection:
         self._config = config
         self._protocol: GuardedProtocol | None = None
         self._scope = trio.CancelScope()
-        self._why: Cut | None = None
+        self._close_reason: CloseReason | None = None
         self._budget = FrameBudget(trio.current_time())
         self._output = Http2Output(transport, limits.write_time, self._settle)
 
@@ -66,7 +66,7 @@ class Http2Connection:
                 async with trio.open_nursery() as nursery:
                     await self._serve(nursery, received)
                 writing.cancel_scope.cancel(reason="nobody sends any more")
-        if self._why in (Cut.IDLE, Cut.STOP):
+        if self._close_reason in (CloseReason.IDLE_TIMEOUT, CloseReason.SHUTDOWN):
             with trio.move_on_after(self.limits.linger_time):
                 await self._say_goodbye()
 
@@ -99,7 +99,7 @@ class Http2Connection:
         elif isinstance(event, Closed):
             raise ClientGone
         elif isinstance(event, Updated):
-            self.phase = Cut.IDLE if event.idle else Cut.REQUEST
+            self.state = ConnectionState.IDLE if event.idle else ConnectionState.REQUEST
             self.deadline = trio.current_time() + self.limits.idle_time if event.idle else math.inf
             if event.idle:
                 self._settle()
@@ -110,7 +110,7 @@ class Http2Connection:
 
     def _leave(self) -> None:
         if self._output.empty:
-            self.cut(Cut.STOP)
+            self.terminate(CloseReason.SHUTDOWN)
 
     async def _say_goodbye(self) -> None:
         if self._protocol is None or not self._output.empty:
@@ -131,20 +131,20 @@ class Http2Connection:
     @property
     def idle(self) -> bool:
         """True while no request is there."""
-        return self.phase is Cut.IDLE
+        return self.state is ConnectionState.IDLE
 
     def has_input(self) -> bool:
         """Return False: what arrives after the goodbye is for the client to send again."""
         return False
 
-    def hurry(self, deadline: float) -> None:
+    def shorten_deadline(self, deadline: float) -> None:
         """Do nothing: what is in flight is a request, and late ones are refused."""
 
-    def cut(self, why: Cut) -> None:
+    def terminate(self, reason: CloseReason) -> None:
         """End the connection, for this reason; more than once is once."""
-        if self._why is None:
-            self._why = why
-            self._scope.cancel(reason=why.name)
+        if self._close_reason is None:
+            self._close_reason = reason
+            self._scope.cancel(reason=reason.name)
 
     def client_left(self) -> bool:
         """Return False: the reading task notices by itself."""
