@@ -18,6 +18,8 @@ from octavo.cli.output import Failed, say, tell
 _COMMANDS = {
     "serve": "Run the service until it is told to stop.",
     "invite": "Make an invitation to register, and print its link.",
+    "backup": "Write a verified copy of the database.",
+    "restore": "Put a backup in place of the database.",
     "actors": "Show the actors of the running service.",
     "settings": "Show every setting: what it is, and where it comes from.",
     "openapi": "Print the API document.",

@@ -38,10 +38,15 @@ def say(text: str) -> None:
 
 def tell(*problems: str) -> None:
     """Write a line for each of ``problems`` to standard error."""
-    # Nobody may be there to read it; the exit code tells all the same.
+    draw("".join(f"octavo: {problem}\n" for problem in problems))
+
+
+def draw(text: str) -> None:
+    """Write ``text`` to standard error as it is; drop it when that fails."""
+    # The exit code reports a failure even when nobody can read the text.
     if sys.stderr is not None:
         try:
-            sys.stderr.writelines(f"octavo: {problem}\n" for problem in problems)
+            sys.stderr.write(text)
             sys.stderr.flush()
         except OSError:
             _discard_the_rest(sys.stderr)

@@ -15,6 +15,10 @@ class DataFolderError(Exception):
     """The data folder can't be used; the text says why, and what to do about it."""
 
 
+class DataFolderInUse(DataFolderError):
+    """A server runs with the data folder."""
+
+
 @contextmanager
 def holding(folder: Path) -> Iterator[bool]:
     """Hold ``folder`` for this server for the length of a block, made when it is missing.
@@ -44,7 +48,7 @@ def _lock(opened: int, where: Path) -> None:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            raise DataFolderError(
+            raise DataFolderInUse(
                 f"another server runs with the data folder {where}: "
                 "stop it, or choose another folder with --data-dir or OCTAVO_DATA_DIR"
             ) from None

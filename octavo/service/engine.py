@@ -74,7 +74,8 @@ async def open_engine(settings: Settings, *, serving: bool) -> AsyncIterator[Sto
             yield StoreEngine(postgres=postgres)
 
 
-async def _open_beside(stack: AsyncExitStack, folder: Path) -> SqliteStore:
+async def require_installation(folder: Path) -> None:
+    """Raise `StoreUnusable` unless ``folder`` has a database that this user can reach."""
     try:
         there = await trio.Path(folder / DATABASE).exists()
     except OSError as error:
@@ -87,6 +88,10 @@ async def _open_beside(stack: AsyncExitStack, folder: Path) -> SqliteStore:
             f"no installation is in {folder}: name its folder with --data-dir or"
             " OCTAVO_DATA_DIR, or start the server there first"
         )
+
+
+async def _open_beside(stack: AsyncExitStack, folder: Path) -> SqliteStore:
+    await require_installation(folder)
     beside = partial(open_sqlite, folder, check=False)
     try:
         return await stack.enter_async_context(beside(migrating=False))

@@ -141,6 +141,7 @@ def build_tree(
         commands = {
             "actors": lambda: render_tree(root.tree()),
             "public_url": lambda: settings.public_url,
+            "engine": lambda: "sqlite" if settings.database is None else "postgresql",
         }
         await serve_control(control_listener, commands)
 

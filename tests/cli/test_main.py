@@ -14,7 +14,7 @@ from octavo.settings import Settings
 from octavo.settings.description import describe, shown
 from tests.fakes.control_socket import answering
 
-COMMANDS = ["serve", "invite", "actors", "settings", "openapi"]
+COMMANDS = ["serve", "invite", "backup", "restore", "actors", "settings", "openapi"]
 SECRET = {"OCTAVO_DATABASE": "postgresql://octavo:hidden@db.example/notes"}
 
 

@@ -52,6 +52,11 @@ class Server:
         return self.process.returncode, "".join(lines)
 
 
+def command_line(command: str) -> list[str]:
+    """The beginning of the command line of a command, with warnings as errors."""
+    return [sys.executable, "-X", "dev", "-W", "error", "-m", "octavo", command]
+
+
 def start(
     *options: str, folder: Path, command: str = "serve", stdout: int = subprocess.DEVNULL
 ) -> "subprocess.Popen[str]":
@@ -61,7 +66,7 @@ def start(
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")}
     return subprocess.Popen(
-        [sys.executable, "-X", "dev", "-W", "error", "-m", "octavo", command, *options],
+        [*command_line(command), *options],
         env={**environment, "PYTHONPATH": str(ROOT)},
         cwd=folder,
         stdin=subprocess.DEVNULL,

@@ -155,8 +155,8 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _damaged(path: Path, detail: object) -> StoreUnusable:
     return StoreUnusable(
-        f"the database {path} is damaged ({detail}): restore it from a backup, or let the command"
-        " sqlite3 with .recover save what it can"
+        f"the database {path} is damaged ({detail}): restore a backup with `octavo restore`, or"
+        " save what can be saved with `sqlite3` and its command .recover"
     )
 
 

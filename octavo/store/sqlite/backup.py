@@ -1,0 +1,173 @@
+"""Consistent copies of a database file, and the check of such a copy.
+
+`Snapshot` runs ``VACUUM INTO`` on a connection of its own. In WAL mode that is one read
+transaction: it sees one commit, never restarts, and does not block writers. The log of the
+database can't be truncated while it runs, so it grows by what is written meanwhile
+(https://www.sqlite.org/lang_vacuum.html).
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from octavo.store.errors import StoreUnavailable, StoreUnusable
+from octavo.store.migrations import APPLIED, pending, shipped
+from octavo.store.sqlite.connection import BUSY_SECONDS
+from octavo.store.sqlite.failures import failure, primary_code
+
+COMPANIONS = ("-wal", "-shm")
+"""What SQLite appends to the name of a database for its log and the index of that."""
+
+_UNREADABLE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a database file holds.
+
+    Attributes:
+        schema: the version of its schema.
+    """
+
+    schema: int
+    accounts: int
+    workspaces: int
+    files: int
+
+
+class Snapshot:
+    """A copy of one commit of a database that others may use at the same time.
+
+    Args:
+        source: the database file.
+
+    Attributes:
+        size: estimated size of the copy in bytes.
+    """
+
+    def __init__(self, source: Path) -> None:
+        self._connection = _connect(source)
+        try:
+            [page_size] = self._connection.execute("PRAGMA page_size").fetchone()
+            [pages] = self._connection.execute("PRAGMA page_count").fetchone()
+            [free] = self._connection.execute("PRAGMA freelist_count").fetchone()
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise failure(error) from error
+        self.size: int = (pages - free) * page_size
+
+    def write(self, target: Path) -> None:
+        """Write the copy to ``target``, which is empty or missing; nothing is fsynced.
+
+        Blocks; `interrupt` ends it from another thread. Raises `StoreFull` when the disk of
+        ``target`` is full, and `StoreUnavailable` for any other failure; ``target`` is incomplete
+        then.
+        """
+        try:
+            self._connection.execute("VACUUM INTO ?", (str(target),))
+        except sqlite3.Error as error:
+            raise failure(error) from error
+
+    def interrupt(self) -> None:
+        """End the statement that runs now; from any thread."""
+        self._connection.interrupt()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+class Verification:
+    """The check of a database file that nobody else uses.
+
+    Args:
+        path: the file. A log next to it is folded into it; none is there afterwards.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection = _connect(path)
+
+    def run(self) -> Contents:
+        """Read the whole file and return what it holds.
+
+        Blocks; `interrupt` ends it from another thread. Raises `StoreUnusable` when the file is
+        damaged or is no database of Octavo, and `StoreUnavailable` when it can't be read.
+        """
+        try:
+            with self._readable():
+                self._connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+                [found] = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+                if found != "ok":
+                    raise StoreUnusable(f"it is damaged: {' '.join(found.split())}")
+                tables = self._connection.execute("SELECT name FROM sqlite_master").fetchall()
+                if ("migrations",) not in tables:
+                    raise StoreUnusable("it is a database of another program")
+                return Contents(
+                    schema=len(self._applied()),
+                    accounts=self._count("accounts"),
+                    workspaces=self._count("workspaces"),
+                    files=self._count("files"),
+                )
+        except sqlite3.Error as error:
+            raise failure(error) from error
+
+    def require_known_schema(self) -> None:
+        """Raise `StoreUnusable` unless this version of Octavo can serve the database."""
+        pending(shipped(), self._applied())
+
+    def _applied(self) -> dict[int, str]:
+        return dict(self._connection.execute(APPLIED).fetchall())
+
+    def _count(self, table: str) -> int:
+        [count] = self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+        return int(count)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if primary_code(error) in _UNREADABLE:
+                raise StoreUnusable(f"it is damaged, or no database: {error}") from error
+            raise
+
+    def interrupt(self) -> None:
+        """End the statement that runs now; from any thread."""
+        self._connection.interrupt()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def fold_log(path: Path) -> bool:
+    """Move the log of the database at ``path`` into its file, and remove the log.
+
+    Return False when the database is damaged or its disk is full; the log is left as it is then.
+    Raises `StoreUnavailable` when another process has the database open.
+    """
+    try:
+        with closing(_connect(path)) as connection:
+            [mode] = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+    except sqlite3.Error as error:
+        if primary_code(error) == sqlite3.SQLITE_BUSY:
+            raise StoreUnavailable(f"another program uses the database {path}") from error
+        return False
+    return bool(mode == "delete")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # A path that is not there must not become an empty database.
+    address = f"file:{quote(str(path))}?mode=rw"
+    try:
+        connection = sqlite3.connect(
+            address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error as error:
+        raise failure(error) from error
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection

@@ -1,0 +1,374 @@
+"""``octavo backup`` and ``octavo restore`` as their users meet them: real processes, real disks."""
+
+import random
+import re
+import signal
+import sqlite3
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+import trio
+
+from octavo.store.migrations import shipped
+from octavo.store.sqlite import open_sqlite
+from tests.e2e.databases import change, integrity
+from tests.e2e.disks import in_tiny_disk, limit_files, needs_mount
+from tests.e2e.octavo_process import Octavo, data_folder, running
+from tests.e2e.people import async_client, register
+from tests.e2e.plain_client import PlainClient
+from tests.e2e.saves import Desk, Save
+from tests.e2e.server import PATIENCE, command_line, start
+
+CLIENTS = 8
+SAVES = 50
+"""Saves of one workspace before the backup begins."""
+FILLING = 40_000_000
+"""Bytes that the database has before the clients begin."""
+
+
+def run(command: str, folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """The exit code of a command on a data folder, what it printed, and what it complained of."""
+    given = ("--data-dir", str(folder), *arguments)
+    with start(*given, folder=folder.parent, command=command, stdout=subprocess.PIPE) as process:
+        told, said = process.communicate(timeout=PATIENCE)
+    return process.returncode, told, said
+
+
+def installed(folder: Path) -> None:
+    """A data folder with a database that no server uses."""
+
+    async def make() -> None:
+        async with open_sqlite(folder):
+            pass
+
+    trio.run(make)
+
+
+def filled(folder: Path, size: int) -> None:
+    """As `installed`, with ``size`` bytes of incompressible content that nobody refers to."""
+    installed(folder)
+    change(folder, None, "CREATE TABLE ballast (bytes BLOB)")
+    change(folder, None, f"INSERT INTO ballast VALUES (randomblob({size}))")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with data_folder() as made:
+        yield made
+
+
+def left_over(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if "partial" in path.name)
+
+
+async def test_backup_under_load_has_every_save_acknowledged_before_it(folder: Path) -> None:
+    backup = folder.parent / "backup.sqlite3"
+    await trio.to_thread.run_sync(filled, folder, FILLING)
+    enough = trio.Event()
+    with running(folder) as octavo:
+        person = await trio.to_thread.run_sync(register, octavo.url, octavo.invitation())
+        async with async_client(octavo.url, person) as http:
+            desks = [await _desk(http, seed) for seed in range(2)]
+        before: list[tuple[Desk, Save]] = []
+        during = 0
+        async with trio.open_nursery() as nursery:
+            for number in range(CLIENTS):
+                desk = desks[number % len(desks)]
+                name = f"client {number}"
+                nursery.start_soon(_keep_saving, octavo, person.by_key, name, desk, enough)
+            await enough.wait()
+            before = acknowledged(desks)
+            work = partial(run, "backup", folder, str(backup))
+            code, told, said = await trio.to_thread.run_sync(work)
+            during = len(acknowledged(desks)) - len(before)
+            nursery.cancel_scope.cancel()
+        assert code == 0, said
+        assert during > CLIENTS
+        assert octavo.stop() == (0, [])
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    assert re.match(rf"{re.escape(str(backup))}: \d+ MB, 1 account, 2 workspaces, ", told)
+
+    code, told, said = run("restore", folder, str(backup))
+    assert code == 0, said
+    assert integrity(folder) == []
+    with running(folder) as octavo:
+        async with async_client(octavo.url, person) as http:
+            for desk, save in before:
+                assert await desk.told(save, http) == save.receipt
+        assert await trio.to_thread.run_sync(octavo.stop) == (0, [])
+
+
+async def _desk(http: httpx.AsyncClient, seed: int) -> Desk:
+    made = await http.post("/api/workspaces", json={"name": "Notes"})
+    return Desk(made.json()["id"], random.Random(seed))
+
+
+async def _keep_saving(
+    octavo: Octavo, headers: dict[str, str], name: str, desk: Desk, enough: trio.Event
+) -> None:
+    async with PlainClient(octavo.port, headers) as plain:
+        while (await desk.send(name, desk.next_save(), plain)) is not None:
+            if len(desk.saves) > SAVES:
+                enough.set()
+
+
+def acknowledged(desks: list[Desk]) -> list[tuple[Desk, Save]]:
+    return [(desk, save) for desk in desks for save in desk.saves if save.receipt is not None]
+
+
+def test_backup_of_a_stopped_installation_is_private_and_in_a_private_folder(folder: Path) -> None:
+    installed(folder)
+    backup = folder.parent / "backups" / "daily" / "monday.sqlite3"
+    code, told, said = run("backup", folder, str(backup))
+    newest = len(shipped())
+    size = f"{backup.stat().st_size / 1e6:.1f} MB"
+    held = f"0 accounts, 0 workspaces, 0 files, schema version {newest}"
+    assert (code, told) == (0, f"{backup}: {size}, {held}\n")
+    assert re.fullmatch(r"octavo: writing 0\.\d MB\noctavo: checking\n", said)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (backup, *list(backup.parents)[:2])]
+    assert modes == [0o600, 0o700, 0o700]
+    assert sorted(path.name for path in backup.parent.iterdir()) == [backup.name]
+
+
+def test_backup_that_exists_is_replaced_only_on_demand(folder: Path) -> None:
+    installed(folder)
+    backup = folder.parent / "backup"
+    backup.write_bytes(b"older")
+    code, _, said = run("backup", folder, str(backup))
+    assert (code, said) == (
+        1,
+        f"octavo: {backup} exists: name another file, or replace it with --replace\n",
+    )
+    assert backup.read_bytes() == b"older"
+    assert run("backup", folder, "--replace", str(backup))[0] == 0
+    assert backup.read_bytes()[:6] == b"SQLite"
+
+
+@pytest.mark.parametrize(
+    ("target", "complaint"),
+    [
+        ("data/octavo.sqlite3", "{} is the database itself: name another file"),
+        ("data/octavo.sqlite3-wal", "{} is the database itself: name another file"),
+        ("data", "{} is a folder: name a file"),
+        ("file/below", "{} can't be written: Not a directory"),
+    ],
+)
+def test_backup_to_an_unusable_target_fails_with_one_line(
+    target: str, complaint: str, folder: Path
+) -> None:
+    installed(folder)
+    (folder.parent / "file").touch()
+    path = folder.parent / target
+    code, told, said = run("backup", folder, "--replace", str(path))
+    assert (code, told, said) == (1, "", f"octavo: {complaint.format(path)}\n")
+    assert integrity(folder) == []
+
+
+@needs_mount
+def test_backup_to_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
+    filled(folder, 3_000_000)
+    disk = folder.parent / "disk"
+    disk.mkdir()
+    # The listing, from inside: nobody else sees the disk.
+    backup = [*command_line("backup"), "--data-dir", str(folder), str(disk / "new" / "backup")]
+    script = '"$@"; code=$?; ls -A "$0"; exit $code'
+    found = subprocess.run(
+        [*in_tiny_disk(str(disk), 1024), "sh", "-c", script, str(disk), *backup],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    line = f"octavo: the disk of {disk}/new/backup is full: the backup takes about 3.2 MB\n"
+    assert (found.returncode, found.stdout) == (1, "")
+    assert re.fullmatch(
+        re.escape(line).replace(r"3\.2", r"3\.\d"), found.stderr.splitlines(True)[-1]
+    )
+
+
+def test_backup_to_a_disk_that_fails_leaves_nothing_behind(folder: Path) -> None:
+    filled(folder, 3_000_000)
+    backup = folder.parent / "backup"
+    found = subprocess.run(
+        [*command_line("backup"), "--data-dir", str(folder), str(backup)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        preexec_fn=limit_files(1_000_000),
+        check=False,
+    )
+    assert found.returncode == 1
+    assert "can't be copied" in found.stderr.splitlines()[-1]
+    assert "Traceback" not in found.stderr
+    assert not backup.exists()
+    assert left_over(folder.parent) == []
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_backup_ended_by_a_signal_leaves_nothing_behind(signum: int, folder: Path) -> None:
+    filled(folder, 300_000_000)
+    backup = folder.parent / "backup"
+    given = ("--data-dir", str(folder), str(backup))
+    with start(*given, folder=folder.parent, command="backup", stdout=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("octavo: writing ")
+        process.send_signal(signum)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, said) == (1, "octavo: interrupted: nothing was written\n")
+    assert not backup.exists()
+    assert left_over(folder.parent) == []
+
+
+def test_restore_is_refused_while_a_server_runs(folder: Path) -> None:
+    with running(folder) as octavo:
+        octavo.invitation()
+        backup = folder.parent / "backup"
+        assert run("backup", folder, str(backup))[0] == 0
+        code, told, said = run("restore", folder, str(backup))
+        assert (code, told, said) == (
+            1,
+            "",
+            f"octavo: a server runs with the data folder {folder}: stop it, then restore\n",
+        )
+        assert octavo.stop() == (0, [])
+
+
+def test_restore_keeps_the_former_database_with_what_its_log_held(folder: Path) -> None:
+    installed(folder)
+    backup = folder.parent / "backup"
+    assert run("backup", folder, str(backup))[0] == 0
+    with running(folder) as octavo:
+        register(octavo.url, octavo.invitation())
+        octavo.kill()
+    assert (folder / "octavo.sqlite3-wal").stat().st_size > 0
+    code, told, _ = run("restore", folder, str(backup))
+    assert code == 0
+    [replaced] = re.findall(r"the former database is (\S+): delete it", told)
+    assert re.fullmatch(r"octavo-replaced-\d{8}T\d{6}Z\.sqlite3", Path(replaced).name)
+    assert "start the server now; devices that saw later changes" in told
+    assert accounts(folder / "octavo.sqlite3") == 0
+    assert accounts(Path(replaced)) == 1
+    kept = sorted(folder.glob("*octavo*"))
+    assert kept == [Path(replaced), folder / "octavo.sqlite3"]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
+
+
+def test_restore_into_an_empty_place_makes_the_installation(folder: Path) -> None:
+    installed(folder)
+    backup, elsewhere = folder.parent / "backup", folder.parent / "elsewhere"
+    assert run("backup", folder, str(backup))[0] == 0
+    code, told, said = run("restore", elsewhere, str(backup))
+    assert code == 0, said
+    assert "former database" not in told
+    assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o700
+    with running(elsewhere) as octavo:
+        octavo.invitation()
+        assert octavo.stop() == (0, [])
+
+
+def test_restore_takes_a_plain_copy_with_its_log(folder: Path) -> None:
+    with running(folder) as octavo:
+        register(octavo.url, octavo.invitation())
+        octavo.kill()
+    copies = folder.parent / "copies"
+    folder.rename(copies)
+    code, _, said = run("restore", folder, str(copies / "octavo.sqlite3"))
+    assert code == 0, said
+    assert accounts(folder / "octavo.sqlite3") == 1
+
+
+def test_restore_replaces_a_damaged_database_and_keeps_its_log_with_it(folder: Path) -> None:
+    installed(folder)
+    backup = folder.parent / "backup"
+    assert run("backup", folder, str(backup))[0] == 0
+    (folder / "octavo.sqlite3").write_bytes(b"not a database at all" * 1000)
+    (folder / "octavo.sqlite3-wal").write_bytes(b"log")
+    code, told, said = run("restore", folder, str(backup))
+    assert code == 0, said
+    [replaced] = re.findall(r"the former database is (\S+): delete it", told)
+    assert Path(f"{replaced}-wal").read_bytes() == b"log"
+    assert integrity(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        ("missing", "{} can't be read: No such file or directory"),
+        ("text", "{} can't be restored: it is damaged, or no database: file is not a database"),
+        ("torn", "{} can't be restored: it is damaged"),
+        ("foreign", "{} can't be restored: it is a database of another program"),
+        ("newer", "{} can't be restored: the database has version 1000 of the schema"),
+    ],
+)
+def test_restore_of_an_unusable_backup_changes_nothing(
+    damage: str, complaint: str, folder: Path
+) -> None:
+    installed(folder)
+    backup = folder.parent / "backup"
+    assert run("backup", folder, str(backup))[0] == 0
+    match damage:
+        case "missing":
+            backup.unlink()
+        case "text":
+            backup.write_bytes(b"x" * 10_000)
+        case "torn":
+            backup.write_bytes(backup.read_bytes()[:20_000])
+        case "foreign":
+            backup.unlink()
+            with closing(sqlite3.connect(backup)) as connection:
+                connection.execute("CREATE TABLE theirs (id)")
+        case "newer":
+            with closing(sqlite3.connect(backup)) as connection:
+                connection.execute("INSERT INTO migrations VALUES (1000, 'next', '')")
+                connection.commit()
+    before = (folder / "octavo.sqlite3").read_bytes()
+    code, told, said = run("restore", folder, str(backup))
+    assert (code, told) == (1, "")
+    last = said.splitlines()[-1]
+    assert last.startswith(f"octavo: {complaint.format(backup)}")
+    assert (folder / "octavo.sqlite3").read_bytes() == before
+    assert [path.name for path in folder.iterdir()] == ["octavo.sqlite3"]
+
+
+def test_restore_of_the_database_itself_is_refused(folder: Path) -> None:
+    installed(folder)
+    database = folder / "octavo.sqlite3"
+    code, _, said = run("restore", folder, str(database))
+    assert (code, said) == (1, f"octavo: {database} is the database itself: name a backup\n")
+
+
+@pytest.mark.parametrize(("command", "program"), [("backup", "pg_dump"), ("restore", "pg_restore")])
+def test_postgres_is_backed_up_by_its_own_programs(
+    command: str, program: str, folder: Path
+) -> None:
+    url = "postgresql://octavo:hidden@db.example/notes"
+    code, _, said = run(command, folder, "--database", url, "copy")
+    assert code == 1
+    [line] = said.splitlines()
+    assert line.startswith("octavo: the data is in PostgreSQL: ")
+    assert f"{program} --" in line
+    assert "hidden" not in line
+
+
+def test_backup_asks_the_server_whether_it_uses_postgres(
+    folder: Path, postgres_database: str
+) -> None:
+    installed(folder)
+    with running(folder, "--database", postgres_database) as octavo:
+        octavo.invitation()
+        code, _, said = run("backup", folder, "copy")
+        assert code == 1
+        assert "the server keeps its data in PostgreSQL: back it up with pg_dump" in said
+        assert octavo.stop() == (0, [])
+
+
+def accounts(database: Path) -> int:
+    with closing(sqlite3.connect(database)) as connection:
+        [count] = connection.execute("SELECT count(*) FROM accounts").fetchone()
+    return int(count)
