@@ -24,7 +24,17 @@ def help_option() -> click.Option:
 
 
 class Command(click.Command):
-    """A command with that help."""
+    """A command with that help, whose errors of usage name it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options. Raises `click.UsageError` with the context of this command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            # click's parser does not know the command of an option that lacks its value.
+            if error.ctx is None:
+                error.ctx = ctx
+            raise
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Answer the option that shows the help."""

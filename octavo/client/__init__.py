@@ -3,6 +3,13 @@
 It stands alone: of Octavo it takes pure rules and the documents, and nothing of the server.
 """
 
+try:
+    import httpx as httpx
+except ModuleNotFoundError as error:
+    if error.name != "httpx":
+        raise
+    raise ImportError("octavo.client needs httpx: pip install 'octavo[client]'") from None
+
 from octavo.client.changes import Create, Delete, Operation, Purge, Restore, Save, Update
 from octavo.client.client import Client
 from octavo.client.errors import (

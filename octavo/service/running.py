@@ -92,7 +92,7 @@ async def run(settings: Settings, log: Log) -> None:
 def _tell_started(settings: Settings, url: str, invitation: str | None) -> None:
     # Not before: whoever reads this may ask for the stop, and gets it in order.
     _log.info(
-        "Octavo listens on %s (reached at %s, version %s, data folder %s)",
+        "Octavo listens on %s: open %s in a browser (version %s, data folder %s)",
         url,
         settings.public_url,
         __version__,

@@ -1,4 +1,4 @@
-"""What pages look like: Jinja templates and the one style sheet. Nothing here runs."""
+"""What pages look like: Jinja templates, the one style sheet, and the icon. Nothing here runs."""
 
 from pathlib import Path
 
@@ -7,3 +7,6 @@ FOLDER = Path(__file__).parent
 
 STYLE_SHEET = FOLDER / "octavo.css"
 """The one style sheet of every page."""
+
+ICON = FOLDER / "octavo.svg"
+"""The icon of every page: one colour on a ground of its own, for light and dark tabs alike."""

@@ -57,8 +57,9 @@ def test_command_help_has_an_example_and_fits_the_terminal(
         (["serve", "--loud"], "octavo serve"),
         (["serve", "now"], "octavo serve"),
         (["actors", "--grace", "1"], "octavo actors"),
-        # click does not say whose option it is.
-        (["serve", "--bind"], "octavo"),
+        (["serve", "--bind"], "octavo serve"),
+        (["backup"], "octavo backup"),
+        (["restore", "--data-dir"], "octavo restore"),
     ],
 )
 def test_main_wrong_usage_ends_with_2_and_one_line(

@@ -217,8 +217,8 @@ def test_serve_says_once_where_it_listens_and_what_it_is(tmp_path: Path) -> None
         process.terminate()
         process.communicate(timeout=PATIENCE)
     assert re.fullmatch(
-        r"Octavo listens on http://127\.0\.0\.1:[0-9]+ \(reached at http://localhost:8080,"
-        rf" version {__version__}, data folder {tmp_path / 'kept'}\)",
+        r"Octavo listens on http://127\.0\.0\.1:[0-9]+: open http://localhost:8080 in a browser"
+        rf" \(version {__version__}, data folder {tmp_path / 'kept'}\)",
         told["event"],
     )
 

@@ -87,7 +87,10 @@ def require_origin(headers: Sequence[Header], origin: str) -> None:
     found = origin_of(headers)
     if found != origin.encode():
         came = "names no origin" if found is None else "comes from elsewhere"
-        raise WrongOrigin(f"This installation is reached at {origin}, and the request {came}.")
+        raise WrongOrigin(
+            f"This installation is used at {origin}, and the request {came}: open it there.",
+            members={"publicUrl": origin},
+        )
 
 
 def refuse_other_origin(headers: Sequence[Header], origin: str) -> None:

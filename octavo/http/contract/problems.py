@@ -121,12 +121,15 @@ class Forbidden(Problem):
 
 
 class WrongOrigin(Problem):
-    """A change that rests on the cookie came from another site."""
+    """A change that rests on the cookie came from another site.
+
+    The member ``publicUrl`` is the origin to use.
+    """
 
     status, code = 403, "wrong_origin"
     summary = "The request did not come from this installation's own pages."
     remedy = (
-        "Call from a page of this installation's public address, or with an API key in place "
+        "Open the pages at the address in the member publicUrl, or call with an API key instead "
         "of the cookie. If you run the installation, check that its setting public_url is the "
         "address that browsers show."
     )

@@ -1,10 +1,13 @@
 """The Quart application: its pages, and what holds for all of them."""
 
+import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from quart import Response, render_template, request
 from quart.typing import ResponseReturnValue
@@ -16,10 +19,13 @@ from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.pages.register import Registering, add_register_page
-from octavo.templates import FOLDER, STYLE_SHEET
+from octavo.templates import FOLDER, ICON, STYLE_SHEET
 
 API_REFERENCE = "/api/docs"
 """The path of the page that tells the contract to people."""
+
+FOREVER = "public, max-age=31536000, immutable"
+"""The ``cache-control`` of a file whose path has a digest of its content (RFC 8246)."""
 
 LARGEST_BODY = 64 * 1024
 """Bytes of a form that a page takes."""
@@ -44,6 +50,21 @@ class _Pages(QuartTrio):
                 raise error
             return await self.handle_user_exception(error.exceptions[0])
         return await super().handle_user_exception(error)
+
+
+class StaticFile(NamedTuple):
+    """A file that pages load, under a path that changes with its content."""
+
+    path: str
+    content: bytes
+    media_type: str
+
+
+def static_file(file: Path, media_type: str) -> StaticFile:
+    """Read ``file`` and return it with its path."""
+    content = file.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    return StaticFile(f"/static/{file.stem}-{digest}{file.suffix}", content, media_type)
 
 
 class Explained(Protocol):
@@ -94,7 +115,14 @@ def pages(
         PROPAGATE_EXCEPTIONS=False,
     )
     explained = {problem.code: problem for problem in problems}
-    style = STYLE_SHEET.read_bytes()
+    style = static_file(STYLE_SHEET, "text/css; charset=utf-8")
+    icon = static_file(ICON, "image/svg+xml")
+    app.jinja_env.globals.update(
+        style_sheet=style.path,
+        icon=icon.path,
+        public_url=public_url,
+        site=urlsplit(public_url).netloc,
+    )
     api_page = b""
 
     @app.before_serving
@@ -107,7 +135,7 @@ def pages(
         api_page = text.encode()
 
     if registering is not None:
-        add_register_page(app, registering)
+        add_register_page(app, registering, public_url)
 
     @app.get("/")
     async def index() -> str:
@@ -135,13 +163,20 @@ def pages(
         phrase = HTTPStatus(problem.status).phrase
         return await render_template("problem.html", problem=problem, phrase=phrase)
 
-    @app.get("/static/octavo.css")
-    async def style_sheet() -> Response:
-        response = Response(style, content_type="text/css; charset=utf-8")
-        response.headers["cache-control"] = "public, max-age=3600"
-        await response.add_etag()
-        await response.make_conditional(request)
-        return response
+    def serve_file(file: StaticFile, path: str, cache_control: str) -> None:
+        async def send() -> Response:
+            response = Response(file.content, content_type=file.media_type)
+            response.headers["cache-control"] = cache_control
+            await response.add_etag()
+            await response.make_conditional(request)
+            return response
+
+        app.add_url_rule(path, path, send)
+
+    serve_file(style, style.path, FOREVER)
+    serve_file(icon, icon.path, FOREVER)
+    # Browsers look here when what they show is no page, as the API document.
+    serve_file(icon, "/favicon.ico", "public, max-age=86400")
 
     @app.errorhandler(HTTPException)
     async def refuse(error: HTTPException) -> Response:

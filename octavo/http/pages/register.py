@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import quote, urlsplit
 
 from quart import Response, make_response, render_template, request
 from quart_trio import QuartTrio
 
 from octavo.http.api.store_problems import store_problem
-from octavo.http.contract.problems import Header, InvalidRequest, NotFound, Problem
-from octavo.model.accounts.refusal import InvitationUnusable
+from octavo.http.contract.problems import Header, InvalidRequest, NotFound, Problem, WrongOrigin
 from octavo.store import StoreUnavailable
 
 PATH = "/register"
@@ -17,14 +17,14 @@ _DONE = DONE.encode()
 FIELDS = ("invitation", "address", "displayName", "password")
 
 Register = Callable[[Mapping[str, str], Sequence[Header], str | None], Awaitable[Header]]
-"""Makes an account of the fields of a form, the headers and the client; answers the cookie.
+"""Makes an account of the fields of a form, the headers and the client; returns the cookie.
 
 Raises a `Problem`, whose ``errors`` point to fields.
 """
 
 
 Opens = Callable[[str], Awaitable[bool]]
-"""Answers whether an account may be made from an invitation."""
+"""Returns whether an account may be made from an invitation. Raises `StoreUnavailable`."""
 
 
 class Registering(NamedTuple):
@@ -34,19 +34,52 @@ class Registering(NamedTuple):
     register: Register
 
 
-def add_register_page(app: QuartTrio, registering: Registering) -> None:
-    """Serve the page at `PATH`, and what follows it at `DONE`."""
+class Dead(NamedTuple):
+    """A page without a form: why there is none, and what to do; ``link`` may be empty."""
+
+    heading: str
+    what: str
+    advice: str
+    link: str = ""
+    link_text: str = ""
+
+
+NO_INVITATION = Dead(
+    "You need an invitation",
+    "An account is made from the link of an invitation, and this address has none.",
+    "Open the whole link that you were given, or ask the people who run this installation for one.",
+)
+UNUSABLE = Dead(
+    "This invitation can't be used",
+    "An invitation works once and for a limited time. This one was used, has expired, or is not"
+    " complete.",
+    "If you made your account with it, sign in on your device with your address and password."
+    " Otherwise ask whoever invited you for a new link.",
+)
+OTHER_ADDRESS = (
+    "This invitation is not for this e-mail address. Give the one that was invited, or ask whoever"
+    " invited you for another link."
+)
+
+
+def add_register_page(app: QuartTrio, registering: Registering, public_url: str) -> None:
+    """Serve the page at `PATH`, and what follows it at `DONE`.
+
+    ``public_url`` is the origin at which the installation is used; a form that was opened at
+    another one is refused.
+    """
 
     @app.get(PATH)
     async def show_form() -> Response:
         given = {"invitation": request.args.get("invitation", "")}
+        if not given["invitation"]:
+            return await _dead(NO_INVITATION, 200)
         try:
-            if given["invitation"] and not await registering.opens(given["invitation"]):
-                return await _refusal(given, NotFound(str(InvitationUnusable())))
+            if not await registering.opens(given["invitation"]):
+                return await _dead(UNUSABLE, NotFound.status)
         except StoreUnavailable as error:
-            return await _refusal(given, store_problem(error))
-        page = await render_template("register.html", given=given, errors={}, refused="")
-        return _with_headers(await make_response(page), [])
+            return await _later(store_problem(error))
+        return await _form(given, elsewhere=_elsewhere(public_url, given["invitation"]))
 
     @app.get(DONE)
     async def show_welcome() -> str:
@@ -60,19 +93,73 @@ def add_register_page(app: QuartTrio, registering: Registering) -> None:
             name, cookie = await registering.register(
                 given, [*request.scope["headers"]], request.remote_addr
             )
+        except WrongOrigin as problem:
+            return await _dead(_at_the_public_url(public_url, given["invitation"]), problem.status)
+        except NotFound as problem:
+            try:
+                opens = await registering.opens(given["invitation"])
+            except StoreUnavailable as error:
+                return await _form(given, store_problem(error))
+            if opens:
+                return await _form(given, NotFound(OTHER_ADDRESS))
+            return await _dead(UNUSABLE, problem.status)
         except Problem as problem:
-            return await _refusal(given, problem)
+            if "invitation" in _by_field(problem):
+                return await _dead(UNUSABLE, problem.status)
+            return await _form(given, problem)
         except StoreUnavailable as error:
-            return await _refusal(given, store_problem(error))
+            return await _form(given, store_problem(error))
         # Elsewhere, so that a second look at the page does not send the form again.
         return _with_headers(await make_response("", 303), [(name, cookie), (b"location", _DONE)])
 
 
-async def _refusal(given: Mapping[str, str], problem: Problem) -> Response:
-    errors = _by_field(problem)
-    refused = "" if errors else problem.detail
-    page = await render_template("register.html", given=given, errors=errors, refused=refused)
-    return _with_headers(await make_response(page, problem.status), problem.headers)
+async def _form(
+    given: Mapping[str, str], problem: Problem | None = None, *, elsewhere: str = ""
+) -> Response:
+    errors = {} if problem is None else _by_field(problem)
+    page = await render_template(
+        "register.html",
+        given=given,
+        errors=errors,
+        refused="" if problem is None or errors else problem.detail,
+        elsewhere=elsewhere,
+    )
+    status, headers = (200, ()) if problem is None else (problem.status, problem.headers)
+    return _with_headers(await make_response(page, status), headers)
+
+
+async def _dead(dead: Dead, status: int, headers: Sequence[Header] = ()) -> Response:
+    page = await render_template("register_refused.html", **dead._asdict())
+    return _with_headers(await make_response(page, status), headers)
+
+
+async def _later(problem: Problem) -> Response:
+    again = Dead("Try again soon", problem.detail, "Your invitation stays valid.")
+    return await _dead(again, problem.status, problem.headers)
+
+
+def _elsewhere(public_url: str, invitation: str) -> str:
+    """Return the link to the page at ``public_url`` when the request names another host.
+
+    The page keeps its form all the same: a proxy may have changed the name of the host.
+    """
+    known = urlsplit(public_url).netloc
+    return "" if request.host.lower() == known else _link(public_url, invitation)
+
+
+def _at_the_public_url(public_url: str, invitation: str) -> Dead:
+    return Dead(
+        "Open this page at its own address",
+        f"This installation is used at {public_url}, and your browser opened the page at another"
+        " address, where it would not keep you signed in.",
+        "Open it there, and fill in the form again.",
+        _link(public_url, invitation),
+        f"Go to {public_url}",
+    )
+
+
+def _link(public_url: str, invitation: str) -> str:
+    return f"{public_url}{PATH}?invitation={quote(invitation, safe='')}"
 
 
 def _by_field(problem: Problem) -> dict[str, str]:

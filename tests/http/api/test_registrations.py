@@ -5,7 +5,7 @@ import trio
 
 from tests.fakes.asgi_client import Answer
 from tests.fakes.identity_fixture import PASSWORD, START, identity_fixture
-from tests.fakes.users_api import ADDRESS, FROM_ELSEWHERE, UsersApi, cookie_set_by
+from tests.fakes.users_api import ADDRESS, FROM_ELSEWHERE, ORIGIN, UsersApi, cookie_set_by
 
 REGISTRATIONS = "/api/registrations"
 
@@ -170,6 +170,8 @@ async def test_registration_from_elsewhere_is_refused(
 ) -> None:
     answer = await users.register(await users.house.invite(), headers=headers)
     assert (answer.status, answer.code) == (403, "wrong_origin")
+    assert answer.json()["publicUrl"] == ORIGIN
+    assert ORIGIN in answer.json()["detail"]
 
 
 async def test_registration_from_one_client_too_often_has_to_wait(

@@ -2,10 +2,13 @@
 
 import json
 import logging
+import re
 from collections.abc import AsyncIterator
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import NoReturn, cast
+from xml.etree import ElementTree
 
 import pytest
 import trio
@@ -18,12 +21,15 @@ from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotFound, Problem, RateLimited
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import pages
-from octavo.http.pages.application import LARGEST_BODY
+from octavo.http.pages.application import FOREVER, LARGEST_BODY, static_file
 from octavo.http.server.asgi import Application, Event, Scope
+from octavo.templates import FOLDER, ICON, STYLE_SHEET
 from tests.fakes.example_contract import ShelfOperations
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 PROBLEM = "application/problem+json"
+STYLE = static_file(STYLE_SHEET, "text/css; charset=utf-8").path
+ICON_PATH = static_file(ICON, "image/svg+xml").path
 ADDRESSES = ["/", "/api/docs", "/problems", "/problems/not_found", "/problems/unknown", "/nowhere"]
 
 
@@ -123,17 +129,17 @@ async def test_index_promises_no_more_than_there_is(running: Running) -> None:
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
-async def test_page_runs_nothing_and_loads_the_style_sheet_alone(
+async def test_page_runs_nothing_and_loads_the_style_sheet_and_the_icon_alone(
     running: Running, path: str
 ) -> None:
     _, _, text = await ask(running, path)
     resources = Resources(text)
     assert resources.scripts == []
-    assert resources.loaded == ["/static/octavo.css"]
+    assert resources.loaded == [ICON_PATH, STYLE]
 
 
 @pytest.mark.parametrize("accept", [BROWSER, PROBLEM])
-@pytest.mark.parametrize("path", [*ADDRESSES, "/static/octavo.css", "/test/failure"])
+@pytest.mark.parametrize("path", [*ADDRESSES, STYLE, ICON_PATH, "/favicon.ico", "/test/failure"])
 async def test_answer_has_the_headers_of_pages_once(
     running: Running, path: str, accept: str
 ) -> None:
@@ -149,14 +155,73 @@ async def test_page_is_not_stored_and_sets_no_cookie(running: Running, path: str
     assert "set-cookie" not in headers
 
 
-async def test_style_sheet_is_cached_and_revalidated(running: Running) -> None:
-    status, headers, text = await ask(running, "/static/octavo.css")
-    assert (status, headers["content-type"]) == (200, "text/css; charset=utf-8")
-    assert (headers["cache-control"], ":root" in text) == ("public, max-age=3600", True)
-    again = await running.test_client().get(
-        "/static/octavo.css", headers={"if-none-match": headers["etag"]}
-    )
+@pytest.mark.parametrize(
+    ("path", "media_type", "cache_control"),
+    [
+        (STYLE, "text/css; charset=utf-8", FOREVER),
+        (ICON_PATH, "image/svg+xml", FOREVER),
+        ("/favicon.ico", "image/svg+xml", "public, max-age=86400"),
+    ],
+)
+async def test_file_is_cached_and_revalidated(
+    running: Running, path: str, media_type: str, cache_control: str
+) -> None:
+    status, headers, _ = await ask(running, path)
+    assert (status, headers["content-type"]) == (200, media_type)
+    assert headers["cache-control"] == cache_control
+    again = await running.test_client().get(path, headers={"if-none-match": headers["etag"]})
     assert (again.status_code, await again.get_data()) == (304, b"")
+
+
+def test_path_of_a_file_changes_with_its_content(tmp_path: Path) -> None:
+    file = tmp_path / "octavo.css"
+    paths = set()
+    for content in ("a", "b", "a"):
+        file.write_text(content)
+        paths.add(static_file(file, "text/css").path)
+    assert len(paths) == 2
+
+
+def test_style_sheet_is_small_and_loads_nothing() -> None:
+    text = STYLE_SHEET.read_text()
+    assert len(text) < 20_000
+    assert not re.search(r"url\(|@import", text)
+
+
+def test_style_sheet_has_every_class_of_the_templates() -> None:
+    used = {
+        name
+        for template in FOLDER.glob("*.html")
+        for names in re.findall(r'class="([a-z -]+)"', template.read_text())
+        for name in names.split()
+    }
+    known = set(re.findall(r"\.([a-z-]+)", STYLE_SHEET.read_text()))
+    assert used - known == set()
+    assert {"card", "button", "message"} <= used
+
+
+def test_icon_is_small_and_runs_nothing() -> None:
+    root = ElementTree.fromstring(ICON.read_text())
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags <= {"svg", "rect", "path"}
+    assert len(ICON.read_bytes()) < 1000
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+async def test_page_has_a_title_one_heading_landmarks_and_a_way_back(
+    running: Running, path: str
+) -> None:
+    _, _, text = await ask(running, path)
+    assert re.findall(r"<title>(.*)</title>", text)[0].endswith("Octavo")
+    assert text.count("<h1>") == text.count("<main") == text.count("<header") == 1
+    assert '<a class="skip" href="#main">' in text
+    assert '<a class="mark" href="/">' in text
+
+
+@pytest.mark.parametrize(("path", "current"), [("/", 0), ("/problems", 1), ("/api/docs", 1)])
+async def test_page_marks_where_one_is(running: Running, path: str, current: int) -> None:
+    _, _, text = await ask(running, path)
+    assert text.count('aria-current="page"') == current
 
 
 async def test_problem_page_says_what_it_means_and_what_to_do(running: Running) -> None:

@@ -1,15 +1,17 @@
 """The page of an invitation, as a browser without script uses it."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import pytest
 from quart_trio import QuartTrio
 
-from octavo.http.contract.problems import Header, InvalidRequest, NotFound
+from octavo.http.contract.problems import Header, InvalidRequest, NotFound, RateLimited, WrongOrigin
 from octavo.http.pages import pages
 from octavo.http.pages.register import Registering
 from octavo.store import StoreUnavailable
 
+PUBLIC = "https://notes.example.org"
 GIVEN = {
     "invitation": "secret-token",
     "address": "ann@example.org",
@@ -44,6 +46,7 @@ def page(accounts: Accounts) -> QuartTrio:
     return pages(
         api_document="/api/openapi.json",
         contract={"openapi": "3.1.0", "paths": {}},
+        public_url=PUBLIC,
         registering=Registering(accounts.opens, accounts.register),
     )
 
@@ -57,9 +60,34 @@ async def test_form_holds_the_invitation_of_the_link() -> None:
     assert "<script" not in text
 
 
-async def test_form_without_an_invitation_says_so() -> None:
+async def test_page_without_an_invitation_has_no_form_and_says_what_to_do() -> None:
     answer = await page(Accounts()).test_client().get("/register")
-    assert "needs an invitation" in await answer.get_data(as_text=True)
+    text = await answer.get_data(as_text=True)
+    assert answer.status_code == 200
+    assert "You need an invitation" in text
+    assert "Open the whole link that you were given" in text
+    assert "<form" not in text
+
+
+@pytest.mark.parametrize(
+    ("host", "told"), [("notes.example.org", False), ("192.168.1.9:8080", True)]
+)
+async def test_form_at_another_host_links_to_the_public_address(host: str, told: bool) -> None:
+    client = page(Accounts()).test_client()
+    answer = await client.get("/register?invitation=a%2Fb", headers={"host": host})
+    text = await answer.get_data(as_text=True)
+    assert "<form" in text
+    assert (f'href="{PUBLIC}/register?invitation=a%2Fb">{PUBLIC}</a>' in text) is told
+
+
+async def test_form_sent_from_another_address_leads_to_the_public_one() -> None:
+    answer = await page(Accounts(WrongOrigin())).test_client().post("/register", form=GIVEN)
+    text = await answer.get_data(as_text=True)
+    assert answer.status_code == 403
+    assert f'href="{PUBLIC}/register?invitation=secret-token"' in text
+    assert f"This installation is used at {PUBLIC}" in text
+    assert "<form" not in text
+    assert GIVEN["password"] not in text
 
 
 async def test_sent_form_makes_the_account_and_signs_in() -> None:
@@ -72,12 +100,43 @@ async def test_sent_form_makes_the_account_and_signs_in() -> None:
     assert "Welcome." in await done.get_data(as_text=True)
 
 
-async def test_link_that_opens_nothing_says_so_before_anything_is_filled_in() -> None:
+async def test_link_that_opens_nothing_has_no_form_and_says_what_to_do() -> None:
     accounts = Accounts()
     accounts.open = False
     answer = await page(accounts).test_client().get("/register?invitation=used")
+    text = await answer.get_data(as_text=True)
     assert answer.status_code == 404
-    assert "This invitation opens nothing." in await answer.get_data(as_text=True)
+    assert "This invitation can&#39;t be used" in text
+    assert "ask whoever invited you for a new link" in text
+    assert "<form" not in text
+
+
+async def test_form_whose_invitation_was_used_meanwhile_says_what_to_do() -> None:
+    accounts = Accounts(NotFound("opens nothing"))
+    accounts.open = False
+    answer = await page(accounts).test_client().post("/register", form=GIVEN)
+    text = await answer.get_data(as_text=True)
+    assert answer.status_code == 404
+    assert "This invitation can&#39;t be used" in text
+    assert "<form" not in text
+
+
+async def test_form_with_an_invitation_that_is_none_has_no_form() -> None:
+    problem = InvalidRequest(errors=[("/invitation", "too long")])
+    answer = await page(Accounts(problem)).test_client().post("/register", form=GIVEN)
+    assert (answer.status_code, "<form" in await answer.get_data(as_text=True)) == (400, False)
+
+
+async def test_faults_are_summed_up_and_the_first_wrong_field_has_the_focus() -> None:
+    faults = InvalidRequest(errors=[("/displayName", "Too long."), ("/password", "Too short.")])
+    answer = await page(Accounts(faults)).test_client().post("/register", form=GIVEN)
+    text = await answer.get_data(as_text=True)
+    assert re.findall('<li><a href="#([a-zA-Z]+)">', text) == ["displayName", "password"]
+    assert re.findall('<input id="([a-zA-Z]+)".* autofocus>', text) == ["displayName"]
+    assert re.findall('<input id="([a-zA-Z]+)".* aria-invalid="true"', text) == [
+        "displayName",
+        "password",
+    ]
 
 
 async def test_link_that_can_not_be_looked_up_says_so() -> None:
@@ -85,12 +144,14 @@ async def test_link_that_can_not_be_looked_up_says_so() -> None:
     answer = await page(accounts).test_client().get("/register?invitation=any")
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) > 0
+    assert "Your invitation stays valid." in await answer.get_data(as_text=True)
 
 
 @pytest.mark.parametrize(
     ("problem", "status", "told"),
     [
-        (NotFound("That is no invitation."), 404, "That is no invitation."),
+        (NotFound("opens nothing"), 404, "This invitation is not for this e-mail address."),
+        (RateLimited("Wait.", retry_after=7), 429, "Wait."),
         (StoreUnavailable("locked"), 503, "can&#39;t be used now"),
         (InvalidRequest(errors=[("/password", "Too easily guessed.")]), 400, "Too easily guessed."),
     ],

@@ -1,0 +1,33 @@
+"""The client without its extra says what to install."""
+
+import subprocess
+import sys
+
+from tests.project.source import ROOT
+
+# The finder stands for an environment in which httpx was never installed.
+WITHOUT_HTTPX = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "httpx":
+            raise ModuleNotFoundError(f"No module named {name!r}", name="httpx")
+sys.meta_path.insert(0, Missing())
+import octavo.client
+"""
+
+
+def test_client_without_its_extra_says_what_to_install() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_HTTPX],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert run.stderr.count("Error: ") == 1
+    assert run.stderr.splitlines()[-1] == (
+        "ImportError: octavo.client needs httpx: pip install 'octavo[client]'"
+    )
