@@ -69,6 +69,7 @@ def server_options(
         ),
         trusted_proxies=settings.trusted_proxies,
         problem_base=settings.public_url,
+        http2=settings.http2,
         proxy_header="forwarded" if settings.proxy_header == "forwarded" else "x-forwarded",
         log_refused=log_refused,
     )

@@ -47,6 +47,8 @@ def shown(value: Plain) -> str:
     match value:
         case None:
             return ""
+        case bool():
+            return str(value).lower()
         case float():
             return f"{value:g}"
         case list():

@@ -18,6 +18,7 @@ from octavo.settings.values import (
     folder,
     networks,
     seconds,
+    switch,
     wait,
 )
 
@@ -28,10 +29,11 @@ LARGEST_UPDATE = 6_000_000
 
 
 def _read(parse: Callable[[str], T]) -> BeforeValidator:
-    """Read text, and numbers as their text; what is of the field's type stays what it is."""
+    """Parse text, and numbers by their text; a value of the field's type is left as it is."""
 
     def check(value: object) -> object:
-        return parse(str(value)) if isinstance(value, str | int | float) else value
+        parsed = isinstance(value, str | int | float) and not isinstance(value, bool)
+        return parse(str(value)) if parsed else value
 
     return BeforeValidator(check)
 
@@ -91,6 +93,11 @@ class Settings(BaseSettings):
         ),
         description="origin that people reach it at: scheme, host, and port if not the usual one; "
         "without one that of bind, or localhost",
+    )
+    http2: Annotated[bool, _read(switch)] = Field(
+        default=False,
+        description="true serves HTTP/2 besides HTTP/1.1; one client can slow down all others by "
+        "it, so turn it on for clients that you trust",
     )
     trusted_proxies: Annotated[tuple[Network, ...], _read(networks)] = Field(
         default=(),

@@ -63,6 +63,13 @@ def count(smallest: int) -> Callable[[str], int]:
     return parse
 
 
+def switch(text: str) -> bool:
+    """Read true or false."""
+    if text not in ("true", "false"):
+        raise ValueError("is neither on nor off: give true or false")
+    return text == "true"
+
+
 def networks(text: str) -> tuple[Network, ...]:
     """Read addresses and networks with commas between."""
     try:

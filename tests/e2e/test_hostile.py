@@ -66,7 +66,9 @@ def workspace_with_a_note(http: httpx.Client, name: str, path: str, text: str) -
 def scene() -> Iterator[Scene]:
     with ExitStack() as stack:
         folder = stack.enter_context(data_folder())
-        octavo = stack.enter_context(running(folder, "--connections-per-client", "1000"))
+        octavo = stack.enter_context(
+            running(folder, "--connections-per-client", "1000", "--http2", "true")
+        )
         victim = register(octavo.url, octavo.invitation())
         attacker = register(octavo.url, invite(folder))
         with client(octavo.url, victim) as http:

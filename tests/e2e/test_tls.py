@@ -67,17 +67,37 @@ def server(files: Files) -> Iterator[Server]:
         assert running.stop() == (0, "")
 
 
+@pytest.fixture(scope="module")
+def modern_server(files: Files) -> Iterator[Server]:
+    with serving(*files.options(), "--http2", "true") as running:
+        yield running
+        assert running.stop() == (0, "")
+
+
 @pytest.mark.parametrize(("modern", "version"), [(False, "HTTP/1.1"), (True, "HTTP/2")])
 def test_serve_with_a_certificate_answers_https_in_the_version_agreed_on(
-    server: Server, files: Files, modern: bool, version: str
+    modern_server: Server, files: Files, modern: bool, version: str
 ) -> None:
     with httpx.Client(
         http2=modern, verify=files.trust(), trust_env=False, timeout=PATIENCE
     ) as client:
         for _ in range(2):
-            answer = client.get(f"https://127.0.0.1:{server.port}/health")
+            answer = client.get(f"https://127.0.0.1:{modern_server.port}/health")
             assert (answer.status_code, answer.http_version) == (200, version)
             assert answer.json() == {"status": "alive"}
+
+
+def test_serve_without_the_setting_agrees_on_http_1_1_alone(server: Server, files: Files) -> None:
+    trust = files.trust()
+    trust.set_alpn_protocols(["h2", "http/1.1"])
+    with (
+        socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as plain,
+        trust.wrap_socket(plain, server_hostname="127.0.0.1") as stream,
+    ):
+        assert stream.selected_alpn_protocol() == "http/1.1"
+    with httpx.Client(http2=True, verify=files.trust(), trust_env=False, timeout=PATIENCE) as both:
+        answer = both.get(f"https://127.0.0.1:{server.port}/health")
+        assert (answer.status_code, answer.http_version) == (200, "HTTP/1.1")
 
 
 def test_serve_with_a_certificate_answers_no_plain_http(server: Server) -> None:

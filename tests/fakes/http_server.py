@@ -238,6 +238,8 @@ async def serving(
         "now": lambda: 784111777.0,
         "new_id": lambda: f"id-{next(numbers)}",
         "log_refused": server.refused.append,
+        # Off by default; most tests of it are about what it does when it is on.
+        "http2": True,
     }
     wire = ServerOptions(limits=limits, **(known | options))
 

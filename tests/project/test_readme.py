@@ -57,7 +57,7 @@ def test_readme_tells_every_setting() -> None:
 
 
 def test_readme_names_no_setting_that_there_is_not() -> None:
-    named = set(re.findall(r"`(OCTAVO_[A-Z_]+)`", read("README.md")))
+    named = set(re.findall(r"`(OCTAVO_[A-Z0-9_]+)`", read("README.md")))
     assert named == {each.variable for each in describe()} | {CONFIG_VARIABLE}
 
 

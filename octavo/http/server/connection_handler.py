@@ -35,7 +35,8 @@ class ServerOptions:
     ``now`` tells the wall clock in seconds since 1970, ``new_id`` makes request ids. The
     networks of ``trusted_proxies`` are believed what ``proxy_header`` says of their clients.
     ``problem_base`` is the public address that the types of problems begin with. ``log_refused``
-    is told of every request that the wire answers by itself.
+    receives every request that the wire refuses by itself. Without ``http2`` HTTP/1 alone is
+    served.
     """
 
     now: Callable[[], float]
@@ -44,6 +45,7 @@ class ServerOptions:
     trusted_proxies: Sequence[Network] = ()
     proxy_header: ForwardedHeader = "x-forwarded"
     problem_base: str = ""
+    http2: bool = False
     log_refused: Callable[[RejectedRequest], None] = field(default=lambda refused: None)
 
 
@@ -59,6 +61,7 @@ class ConnectionHandler:
         self.application = application
         self.limits = limits
         self.new_id = options.new_id
+        self.http2 = options.http2
         self.stopping = trio.Event()
         self.state: Mapping[str, Any] = {}
         self._options = options

@@ -73,8 +73,8 @@ SERVER_PROBLEMS = (
     ServerProblem(
         "http_version_not_supported",
         505,
-        "HTTP/1.1, 1.0 and 2 are served.",
-        "Use a client of HTTP/1.1 or HTTP/2.",
+        "HTTP/1.1 and 1.0 are served, and HTTP/2 where it is turned on.",
+        "Use HTTP/1.1, or turn HTTP/2 on with the setting http2.",
     ),
 )
 # These the application answers, too.

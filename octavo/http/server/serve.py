@@ -33,7 +33,7 @@ async def serve(
     """Serve ``application`` on ``listeners`` until ``shutdown()`` returns, then stop.
 
     Started with the addresses served, as URLs. The listeners listen already, and stay the
-    caller's: they are served by copies. With a ``certificate`` they speak TLS, HTTP/2 among it.
+    caller's: they are served by copies. With a ``certificate`` they speak TLS.
 
     The stop: nobody is accepted any more, idle connections end, requests in flight finish and
     their connections close, WebSockets are told; after ``grace`` seconds the rest is cut off,
@@ -50,6 +50,7 @@ async def serve(
     config.errorlog = _hypercorn_log
     config.include_server_header = False
     config.graceful_timeout = grace
+    config.alpn_protocols = ["h2", "http/1.1"] if options.http2 else ["http/1.1"]
     config.h2_max_header_list_size = options.limits.head_size
     # The wire counts itself, and ends an HTTP/2 connection in order.
     config.keep_alive_max_requests = sys.maxsize

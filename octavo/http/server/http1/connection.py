@@ -221,6 +221,10 @@ class Http1Connection:
                 return
             self.request_deadline = self._watchdog.now + self.limits.request_time
             if raw == _PREFACE and not self._requests:
+                if not self._wire.http2:
+                    raise RequestRejected(
+                        "http_version_not_supported", "Use HTTP/1.1: HTTP/2 is off."
+                    )
                 raise Http2Begins(raw + self._buffer)
             self._requests += 1
             self._raw = raw
