@@ -141,11 +141,11 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
     registration = Registration(store, passwords, parts.attempts, maker, now=now, new_id=new_id)
     own_keys = OwnKeys(store, credentials, now=now, new_id=new_id, new_entropy=new_entropy)
     own_sessions = OwnSessions(store, credentials, now=now, life=life)
-    registrations = RegistrationOperations(registration, now=now, life=life, origin=origin)
+    registrations = RegistrationOperations(registration, life=life, origin=origin)
     return registrations, [
         AuthOperations(signing_in, life=life, origin=origin),
         registrations,
-        AccountOperations(OwnAccount(store), now=now),
+        AccountOperations(OwnAccount(store)),
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
     ]

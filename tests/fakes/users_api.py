@@ -30,8 +30,8 @@ class UsersApi:
         self.application = Application(
             [
                 AuthOperations(house.signing_in, life=LIFE, origin=ORIGIN),
-                RegistrationOperations(house.registration, now=now, life=LIFE, origin=ORIGIN),
-                AccountOperations(house.own_account, now=now),
+                RegistrationOperations(house.registration, life=LIFE, origin=ORIGIN),
+                AccountOperations(house.own_account),
                 SessionOperations(house.own_sessions, life=LIFE),
                 KeyOperations(house.own_keys, now=now),
             ],

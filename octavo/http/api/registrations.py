@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field, ValidationError
 
-from octavo.accounts.ports import Clock
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.account import AccountSchema, account_schema
@@ -47,16 +46,12 @@ class RegistrationOperations:
 
     Args:
         registration: makes them.
-        now: the clock, in seconds of Unix time.
         life: how long their sessions last.
         origin: of the installation, such as ``https://notes.example.org``.
     """
 
-    def __init__(
-        self, registration: Registration, *, now: Clock, life: SessionLife, origin: str
-    ) -> None:
+    def __init__(self, registration: Registration, *, life: SessionLife, origin: str) -> None:
         self._registration = registration
-        self._now = now
         self._life = life
         self._origin = origin
 
@@ -80,7 +75,7 @@ class RegistrationOperations:
         """Make the account, and begin its first session."""
         made = await self._make(body, call.headers, call.client)
         cookie = session_cookie(made.token, int(self._life.absolute))
-        return Reply(account_schema(made.account, self._now()), (cookie,))
+        return Reply(account_schema(made.account), (cookie,))
 
     async def opens(self, invitation: str) -> bool:
         """Return whether an account may be made from ``invitation``; raises `StoreUnavailable`."""

@@ -1,6 +1,6 @@
 """Reading one's own account."""
 
-from tests.fakes.identity_fixture import START
+from octavo.http.api.registry import contract_document
 from tests.fakes.users_api import UsersApi
 
 
@@ -18,11 +18,17 @@ async def test_account_read_by_its_key_is_the_same(users: UsersApi) -> None:
     assert by_key.json() == (await users.get("/api/account", its_cookie)).json()
 
 
-async def test_account_read_in_another_month_names_it(users: UsersApi) -> None:
-    made, _ = await users.account()
-    key = await users.key(made)
-    users.house.chance.time = START + 20 * 86_400
-    assert (await users.get("/api/account", key)).json()["usage"]["month"] == "2027-02"
+def test_account_promises_no_member_whose_feature_is_not_there() -> None:
+    described = contract_document()["components"]
+    assert isinstance(described, dict)
+    assert set(described["schemas"]["Account"]["properties"]) == {
+        "id",
+        "address",
+        "displayName",
+        "role",
+        "state",
+        "createdAt",
+    }
 
 
 async def test_account_locked_reads_itself(users: UsersApi) -> None:
