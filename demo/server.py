@@ -26,7 +26,7 @@ def server() -> Iterator[tuple[str, str]]:
                 command, cwd=folder, stderr=error, stdout=output, start_new_session=True
             )
         try:
-            url = _told(process, log, r"listens on (http://[0-9.:]+)")
+            url = _told(process, log, r"listens on (http://[0-9.]+:[0-9]+)")
             yield url, _told(process, out, r"invitation=(\S+)")
         finally:
             process.terminate()

@@ -13,6 +13,7 @@ import trio
 
 from octavo.control.folder import DataFolderError, DataFolderInUse, holding
 from octavo.service.backup import BackupFailed, Progress, Report, growth, reason
+from octavo.service.entropy import now
 from octavo.service.interruption import in_thread
 from octavo.service.partial_file import partial_file, publish, sync
 from octavo.settings import Settings
@@ -145,7 +146,7 @@ def _replace(database: Path, path: Path) -> Path | None:
 
 
 def _aside(database: Path) -> Path:
-    day = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    day = f"{datetime.fromtimestamp(now(), UTC):%Y%m%dT%H%M%SZ}"
     for number in count(1):
         again = "" if number == 1 else f"-{number}"
         path = database.with_name(f"{database.stem}-replaced-{day}{again}{database.suffix}")
