@@ -1,10 +1,11 @@
-"""The pages keep what they promise: commands exist, links lead somewhere, settings are told."""
+"""The documentation is true: commands and settings exist, links lead somewhere."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+from docs.diagrams.draw import DRAWINGS
 from octavo.cli import main
 from octavo.settings import read_settings
 from octavo.settings.description import describe, shown
@@ -49,30 +50,67 @@ def test_page_make_targets_exist(page: Path) -> None:
     assert named <= set(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE))
 
 
-def test_readme_tells_every_setting() -> None:
+def test_readme_is_short() -> None:
+    assert len(read("README.md").splitlines()) <= 120
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "docs"], ids=str)
+def test_page_begins_with_its_readers(page: Path) -> None:
+    title, _, rest = read(page).partition("\n\n")
+    assert title.startswith("# ")
+    assert rest.startswith("For ")
+
+
+def test_readme_and_architecture_link_every_page() -> None:
+    linked = read("README.md")
+    assert [page for page in PAGES if page.name != "README.md" and str(page) not in linked] == []
+
+
+def test_configuration_has_every_setting_once() -> None:
+    page = read("docs/configuration.md")
+    rows = re.findall(r"^\| `OCTAVO_.*$", page, re.MULTILINE)
+    expected = []
     for each in describe():
-        told = f"`{shown(each.default)}`" if each.default is not None else "none"
-        row = f"| `{each.variable}` | `{each.option}` | {told} | {each.meaning} |"
-        assert row in read("README.md")
+        default = f"`{shown(each.default)}`" if each.default is not None else "none"
+        expected.append(f"| `{each.variable}` | `{each.option}` | {default} | {each.meaning} |")
+    assert sorted(rows) == sorted(expected)
 
 
-def test_readme_names_no_setting_that_there_is_not() -> None:
-    named = set(re.findall(r"`(OCTAVO_[A-Z0-9_]+)`", read("README.md")))
-    assert named == {each.variable for each in describe()} | {CONFIG_VARIABLE}
+def test_pages_name_no_setting_that_does_not_exist() -> None:
+    named = {name for page in PAGES for name in re.findall(r"`(OCTAVO_[A-Z0-9_]+)", read(page))}
+    tests = {"OCTAVO_TEST_POSTGRES"}
+    assert named <= {each.variable for each in describe()} | {CONFIG_VARIABLE} | tests
 
 
-def test_readme_example_of_a_file_is_accepted(
+def test_configuration_example_of_a_file_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [example] = re.findall(r"^```toml\n(.*?)^```", read("README.md"), re.MULTILINE | re.DOTALL)
+    page = read("docs/configuration.md")
+    [example] = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
     Path("octavo.toml").write_text(example)
     assert read_settings({}).settings.public_url == "https://notes.example.org"
 
 
-def test_readme_tells_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_operation_has_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([], {}) == 0
     commands = re.findall(r"^  ([a-z]+)  +", capsys.readouterr().out, re.MULTILINE)
-    assert set(re.findall(r"^\| `octavo ([a-z]+)` ", read("README.md"), re.MULTILINE)) == {
-        *commands
-    }
+    page = read("docs/operation.md")
+    assert set(re.findall(r"^\| `octavo ([a-z]+)` ", page, re.MULTILINE)) == {*commands}
+
+
+def test_architecture_names_files_that_exist() -> None:
+    named = re.findall(r"`(octavo/[a-z0-9_/]+(?:\.py)?)`", read("docs/architecture.md"))
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_architecture_explains_a_save_in_few_files() -> None:
+    page = read("docs/architecture.md")
+    table = page[page.index("The files to read") : page.index("## A notice")]
+    assert len(set(re.findall(r"`(octavo/[a-z0-9_/]+\.py)`", table))) <= 20
+
+
+def test_drawings_are_what_the_script_draws() -> None:
+    for name, svg in DRAWINGS.items():
+        assert read(f"docs/diagrams/{name}") == svg

@@ -1,0 +1,237 @@
+"""Draw the diagrams of the documentation: ``python docs/diagrams/draw.py`` rewrites the SVG files.
+
+Coordinates are in pixels. Each drawing has its own opaque ground, so that it is readable on a
+light and on a dark page; it follows the colour scheme of the reader's system.
+"""
+
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+
+STYLE = """
+  .ground { fill: #fffdf9; stroke: #e4ded2 }
+  .box { fill: #f7f5f0; stroke: #cfc6b5 }
+  .main { fill: #f6e7dc; stroke: #8a3b12 }
+  .frame { fill: none; stroke: #cfc6b5; stroke-dasharray: 4 4 }
+  text { fill: #23201b; font: 14px system-ui, sans-serif }
+  .name { font-weight: 600 }
+  .note { fill: #6a6358; font-size: 12px }
+  path { fill: none; stroke: #6a6358; stroke-width: 1.5 }
+  .head { fill: #6a6358; stroke: none }
+  @media (prefers-color-scheme: dark) {
+    .ground { fill: #211e1a; stroke: #37322b }
+    .box { fill: #191714; stroke: #4b443a }
+    .main { fill: #3a2a1f; stroke: #e39a6b }
+    .frame { stroke: #4b443a }
+    text { fill: #ece6da }
+    .note { fill: #a59c8c }
+    path { stroke: #a59c8c }
+    .head { fill: #a59c8c }
+  }
+"""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle with a name and lines of notes below it."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    name: str
+    notes: tuple[str, ...] = ()
+    style: str = "box"
+
+    def svg(self) -> str:
+        """Return the box as SVG."""
+        middle = self.x + self.width // 2
+        lines = 18 + 16 * len(self.notes)
+        top = self.y + (self.height - lines) // 2 + 14
+        if self.style == "frame":
+            top = self.y + 20
+        place = f'x="{self.x}" y="{self.y}" width="{self.width}" height="{self.height}"'
+        name = f'x="{middle}" y="{top}" text-anchor="middle"'
+        parts = [
+            f'<rect class="{self.style}" {place} rx="8"/>',
+            f'<text class="name" {name}>{escape(self.name)}</text>',
+        ]
+        parts += [
+            f'<text class="note" x="{middle}" y="{top + 17 + 16 * at}" text-anchor="middle">'
+            f"{escape(note)}</text>"
+            for at, note in enumerate(self.notes)
+        ]
+        return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A line through points, with a head at its end and a label at ``at``."""
+
+    points: tuple[tuple[int, int], ...]
+    label: str = ""
+    at: tuple[int, int] = (0, 0)
+    anchor: str = "middle"
+
+    def svg(self) -> str:
+        """Return the arrow as SVG."""
+        way = " L ".join(f"{x} {y}" for x, y in self.points)
+        text = (
+            f'\n<text class="note" x="{self.at[0]}" y="{self.at[1]}"'
+            f' text-anchor="{self.anchor}">{escape(self.label)}</text>'
+            if self.label
+            else ""
+        )
+        return f'<path d="M {way}" marker-end="url(#head)"/>{text}'
+
+
+def drawing(width: int, height: int, title: str, *parts: Box | Arrow) -> str:
+    """Return a whole SVG document."""
+    body = "\n".join(part.svg() for part in parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+        f' width="{width}" height="{height}" role="img">\n<title>{escape(title)}</title>\n'
+        f"<style>{STYLE}</style>\n"
+        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"'
+        ' markerHeight="7" orient="auto-start-reverse"><path class="head" d="M 0 0 L 8 4 L 0 8 z"/>'
+        "</marker></defs>\n"
+        f'<rect class="ground" x="1" y="1" width="{width - 2}" height="{height - 2}" rx="14"/>\n'
+        f"{body}\n</svg>\n"
+    )
+
+
+CONCEPTS = drawing(
+    760,
+    350,
+    "A workspace, its files, their revisions, and the changesets that order them",
+    Box(20, 20, 720, 310, "workspace", ("position 4: four changesets were accepted",), "frame"),
+    Box(40, 90, 130, 60, "tea.md", ("a file",)),
+    Box(210, 90, 100, 60, "revision", ("position 1",)),
+    Box(440, 90, 100, 60, "revision", ("position 3",)),
+    Box(560, 90, 140, 60, "revision = head", ("position 4",), "main"),
+    Arrow(((170, 120), (208, 120))),
+    Arrow(((310, 120), (438, 120))),
+    Arrow(((540, 120), (558, 120))),
+    Box(40, 180, 130, 60, "milk.md", ("a file",)),
+    Box(325, 180, 100, 60, "revision", ("position 2",)),
+    Box(560, 180, 140, 60, "revision = head", ("position 4",), "main"),
+    Arrow(((170, 210), (323, 210))),
+    Arrow(((425, 210), (558, 210))),
+    Box(40, 270, 130, 44, "changesets"),
+    Box(210, 270, 100, 44, "1"),
+    Box(325, 270, 100, 44, "2"),
+    Box(440, 270, 100, 44, "3"),
+    Box(560, 270, 140, 44, "4", (), "main"),
+    Arrow(((260, 270), (260, 152))),
+    Arrow(((375, 270), (375, 242))),
+    Arrow(((490, 270), (490, 152))),
+    Arrow(((630, 270), (630, 242))),
+    Arrow(((702, 292), (718, 292), (718, 120), (702, 120))),
+)
+
+ROOMS = drawing(
+    760,
+    420,
+    "The packages of Octavo; each imports only packages below it",
+    Box(30, 30, 200, 46, "cli", ("the command line",)),
+    Box(270, 30, 460, 46, "service", ("builds everything from the settings, runs and stops it",)),
+    Box(
+        30,
+        100,
+        430,
+        100,
+        "http",
+        ("server: HTTP on the socket", "contract: what an operation is", "api, pages: ours"),
+    ),
+    Box(480, 100, 120, 100, "ws", ("WebSockets,", "notice stream")),
+    Box(620, 100, 110, 100, "control", ("socket for", "commands")),
+    Box(30, 224, 170, 60, "accounts", ("who may sign in",)),
+    Box(
+        220,
+        224,
+        240,
+        60,
+        "actors",
+        ("workspace, jobs, group commit",),
+        "main",
+    ),
+    Box(480, 224, 250, 60, "actors/core", ("mailboxes, supervision; usable alone",), "main"),
+    Box(30, 306, 430, 50, "store", ("transaction scripts; SQLite, PostgreSQL",)),
+    Box(480, 306, 120, 50, "documents", ("Yjs",)),
+    Box(620, 306, 110, 50, "render", ("Markdown",)),
+    Box(30, 372, 700, 34, "model: rules as pure functions, no I/O"),
+)
+
+SAVE = drawing(
+    760,
+    470,
+    "The way of a save from the socket to the disk and back",
+    Box(30, 30, 150, 60, "client", ("PUT, if-match",)),
+    Box(230, 30, 200, 60, "http/server", ("head, body, deadlines",)),
+    Box(480, 30, 250, 60, "http/contract", ("route, authenticate, validate",)),
+    Arrow(((180, 60), (228, 60))),
+    Arrow(((430, 60), (478, 60))),
+    Box(480, 130, 250, 60, "http/api", ("role, operation, message",)),
+    Arrow(((605, 90), (605, 128))),
+    Box(
+        480,
+        240,
+        250,
+        70,
+        "workspace actor",
+        ("plans all waiting changesets", "against the heads, in order"),
+        "main",
+    ),
+    Arrow(((605, 190), (605, 238)), "ask: bounded mailbox", (615, 218), "start"),
+    Box(
+        230,
+        240,
+        200,
+        70,
+        "storage actor",
+        ("one transaction for all", "workspaces that wait"),
+        "main",
+    ),
+    Arrow(((478, 275), (432, 275)), "plans", (455, 266)),
+    Box(230, 370, 200, 70, "SQLite", ("position fence,", "one fsync for the batch")),
+    Arrow(((330, 310), (330, 368)), "write", (340, 343), "start"),
+    Box(480, 370, 250, 70, "notice hub", ("newest position to each", "listener of the workspace")),
+    Arrow(((605, 310), (605, 368)), "after the commit", (615, 343), "start"),
+    Arrow(((478, 160), (105, 160), (105, 92)), "receipt, only after the commit", (290, 152)),
+)
+
+NOTICE = drawing(
+    760,
+    250,
+    "The way of a notice from a commit to every listener",
+    Box(30, 40, 170, 70, "workspace actor", ("position 8 is durable",), "main"),
+    Box(285, 40, 180, 70, "notice hub", ("keeps one position", "per listener"), "main"),
+    Box(520, 40, 210, 70, "ws", ("one frame, encoded once,", "written to every socket")),
+    Arrow(((200, 75), (283, 75)), "announce", (242, 66)),
+    Arrow(((465, 75), (518, 75))),
+    Box(30, 160, 170, 60, "PostgreSQL", ("NOTIFY",)),
+    Arrow(((115, 110), (115, 158)), "in the transaction", (125, 138), "start"),
+    Box(285, 160, 180, 60, "other processes", ("LISTEN, their hubs",)),
+    Arrow(((200, 190), (283, 190))),
+    Box(520, 160, 210, 60, "device", ("reads the feed past its position",)),
+    Arrow(((625, 110), (625, 158)), "changed, position 8", (615, 140), "end"),
+)
+
+DRAWINGS = {
+    "concepts.svg": CONCEPTS,
+    "rooms.svg": ROOMS,
+    "save.svg": SAVE,
+    "notice.svg": NOTICE,
+}
+
+
+def main() -> None:
+    """Write every drawing next to this file."""
+    for name, svg in DRAWINGS.items():
+        (FOLDER / name).write_text(svg)
+
+
+if __name__ == "__main__":
+    main()
