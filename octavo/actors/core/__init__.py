@@ -22,8 +22,9 @@ from octavo.actors.core.errors import (
     Refusal,
     RestartIntensityExceeded,
     StartTimeout,
+    is_crash,
+    unwrap,
 )
-from octavo.actors.core.histogram import HistogramSnapshot
 from octavo.actors.core.mailbox import Mailbox
 from octavo.actors.core.message import Message, Reply
 from octavo.actors.core.monitor import Down, Monitor, StopReason
@@ -32,7 +33,7 @@ from octavo.actors.core.ref import ActorRef
 from octavo.actors.core.restart import Intensity, Restart, Strategy
 from octavo.actors.core.runtime import Faults, Observer, Runtime
 from octavo.actors.core.specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
-from octavo.actors.core.statistics import DirectoryStatistics, MailboxStatistics
+from octavo.actors.core.statistics import DirectoryStatistics, HistogramSnapshot, MailboxStatistics
 from octavo.actors.core.supervisor import Supervisor
 from octavo.actors.core.timers import Timer
 from octavo.actors.core.tree import TreeNode, render_tree
@@ -82,5 +83,7 @@ __all__ = [
     "TreeNode",
     "WorkerContext",
     "WorkerSpec",
+    "is_crash",
     "render_tree",
+    "unwrap",
 ]

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from octavo.actors.core.bounds import require_seconds
 from octavo.actors.core.envelope import Envelope
 from octavo.actors.core.message import Message
 from octavo.actors.core.monitor import Down, StopReason, Watchers
+from octavo.actors.core.options import require_seconds
 from octavo.actors.core.timers import Timer, Timers
 
 if TYPE_CHECKING:

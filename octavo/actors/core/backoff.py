@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from octavo.actors.core.bounds import require_seconds
+from octavo.actors.core.options import require_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

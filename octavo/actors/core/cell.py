@@ -16,9 +16,8 @@ from typing import Any, Literal
 import trio
 
 from octavo.actors.core.actor import Actor, ActorContext
-from octavo.actors.core.crash import is_crash, unwrap
 from octavo.actors.core.envelope import Envelope, EnvelopeState
-from octavo.actors.core.errors import NotExecuted, StartTimeout, stopped
+from octavo.actors.core.errors import NotExecuted, StartTimeout, is_crash, stopped, unwrap
 from octavo.actors.core.mailbox import Mailbox, ParkObserver
 from octavo.actors.core.monitor import Down, StopReason, Watchers
 from octavo.actors.core.options import ActorOptions

@@ -20,17 +20,16 @@ from typing import Any, Literal
 
 import trio
 
+from octavo.actors.core.activation_limit import ActivationLimit
 from octavo.actors.core.backoff import Backoff
 from octavo.actors.core.child import WatchedChild
-from octavo.actors.core.crash import is_crash
-from octavo.actors.core.errors import ActorQuarantined, NotExecuted, stopped
-from octavo.actors.core.places import Places
+from octavo.actors.core.errors import ActorQuarantined, NotExecuted, is_crash, stopped
 from octavo.actors.core.quarantine import CrashRecord
-from octavo.actors.core.resident import Resident
 from octavo.actors.core.runtime import Runtime
 from octavo.actors.core.specs import DirectorySpec
 from octavo.actors.core.statistics import ActorStatistics, DirectoryStatistics
 from octavo.actors.core.tree import TreeNode
+from octavo.actors.core.virtual_actor_cell import VirtualActorCell
 from octavo.actors.core.waiting import Group
 
 _TROUBLED = ("quarantined", "resting")
@@ -52,9 +51,9 @@ class DirectoryChild(WatchedChild):
         )
         self._spec = spec
         self.runtime = runtime
-        self._residents: dict[Hashable, Resident] = {}
-        self._places: Places[Resident] = Places(spec.max_awake)
-        self._dormant: dict[Resident, None] = {}  # asleep, and not forgotten yet
+        self._cells: dict[Hashable, VirtualActorCell] = {}
+        self._limit: ActivationLimit[VirtualActorCell] = ActivationLimit(spec.max_awake)
+        self._dormant: dict[VirtualActorCell, None] = {}  # asleep, and not forgotten yet
         self._forget_at = -math.inf
         self._group: Group | None = None
         self._statistics = ActorStatistics()
@@ -67,11 +66,11 @@ class DirectoryChild(WatchedChild):
 
     def statistics(self) -> DirectoryStatistics:
         """Counts for operators; reads all remembered keys."""
-        standing = [resident.residence for resident in self._residents.values()]
+        standing = [cell.key_state for cell in self._cells.values()]
         return DirectoryStatistics(
-            awake=self._places.awake,
-            idle=self._places.idle,
-            in_line=self._places.in_line,
+            awake=self._limit.awake,
+            idle=self._limit.idle,
+            in_line=self._limit.in_line,
             resting=standing.count("resting"),
             quarantined=standing.count("quarantined"),
             remembered=len(standing),
@@ -82,18 +81,18 @@ class DirectoryChild(WatchedChild):
 
     # Finding and waking
 
-    def remember(self, key: Hashable) -> Resident:
-        """The resident of ``key``, without waking it.
+    def remember(self, key: Hashable) -> VirtualActorCell:
+        """The cell of ``key``, without waking it.
 
         Raises:
             ActorStopped: the directory is not running.
         """
-        resident = self._residents.get(key)
-        if resident is None:
+        cell = self._cells.get(key)
+        if cell is None:
             if self._refusal is not None:
                 raise self._refusal()
             spec = self._spec
-            resident = self._residents[key] = Resident(
+            cell = self._cells[key] = VirtualActorCell(
                 self,
                 self._path,
                 key,
@@ -102,177 +101,177 @@ class DirectoryChild(WatchedChild):
                 self.runtime,
                 self._statistics,
             )
-            resident.restarts_with(self._group)
-            self._dormant[resident] = None
+            cell.restarts_with(self._group)
+            self._dormant[cell] = None
             if self._dozing:
                 self._changed.set()
-        return resident
+        return cell
 
-    def awaken(self, key: Hashable) -> Resident:
-        """The resident of ``key``, awake or on the way there.
+    def awaken(self, key: Hashable) -> VirtualActorCell:
+        """The cell of ``key``, awake or on the way there.
 
         The caller must put its message in without awaiting in between.
 
         Raises:
             ActorStopped: the directory is not running.
         """
-        resident = self._residents.get(key) or self.remember(key)
-        if resident.residence == "quarantined" and self._refusal is None:
-            record = resident.record
+        cell = self._cells.get(key) or self.remember(key)
+        if cell.key_state == "quarantined" and self._refusal is None:
+            record = cell.record
             if record is not None and not record.quarantined(trio.current_time()):
-                resident.open()
-                resident.residence = "asleep"
-        if resident.residence == "asleep" and self._refusal is None:
-            self._line_up(resident)
-        return resident
+                cell.open()
+                cell.key_state = "asleep"
+        if cell.key_state == "asleep" and self._refusal is None:
+            self._line_up(cell)
+        return cell
 
-    def _line_up(self, resident: Resident) -> None:
-        resident.residence = "in line"
-        self._dormant.pop(resident, None)
-        self._places.line_up(resident)
+    def _line_up(self, cell: VirtualActorCell) -> None:
+        cell.key_state = "in line"
+        self._dormant.pop(cell, None)
+        self._limit.line_up(cell)
         self._serve_line()
-        self.is_awaited(resident)
+        self.is_awaited(cell)
         if self._dozing:
             self._changed.set()
 
     def _serve_line(self) -> None:
         if self._nursery is None or self._ending == "retire":
             return
-        while (resident := self._places.admit()) is not None:
-            self._activate(resident, self._nursery)
-        while (resident := self._places.send_away()) is not None:
-            self._put_to_sleep(resident)
+        while (cell := self._limit.admit()) is not None:
+            self._activate(cell, self._nursery)
+        while (cell := self._limit.send_away()) is not None:
+            self._put_to_sleep(cell)
 
-    def _activate(self, resident: Resident, nursery: trio.Nursery) -> None:
-        resident.residence = "awake"
+    def _activate(self, cell: VirtualActorCell, nursery: trio.Nursery) -> None:
+        cell.key_state = "awake"
         self._activations += 1
         if self._ending == "drain":
-            resident.drain()
-        nursery.start_soon(self._live, resident, name=self._path)
+            cell.drain()
+        nursery.start_soon(self._live, cell, name=self._path)
 
-    def is_awaited(self, resident: Resident) -> None:
-        """Hear that an actor waits for ``resident`` (called by it).
+    def is_awaited(self, cell: VirtualActorCell) -> None:
+        """Hear that an actor waits for ``cell`` (called by it).
 
         If it stands in line behind one that, directly or not, waits for it, neither would ever
         go on: so it is woken beyond ``max_awake``.
         """
-        if resident.residence != "in line" or self._nursery is None or self._ending == "retire":
+        if cell.key_state != "in line" or self._nursery is None or self._ending == "retire":
             return
-        for waiter in resident.awaited_by():
-            if isinstance(waiter, Resident) and self._residents.get(waiter.key) is waiter:
-                self._places.admit_beyond(resident)
-                self._activate(resident, self._nursery)
+        for waiter in cell.awaited_by():
+            if isinstance(waiter, VirtualActorCell) and self._cells.get(waiter.key) is waiter:
+                self._limit.admit_beyond(cell)
+                self._activate(cell, self._nursery)
                 return
 
-    def _put_to_sleep(self, resident: Resident) -> None:
-        resident.residence = "leaving"
-        resident.retire("passivated")
+    def _put_to_sleep(self, cell: VirtualActorCell) -> None:
+        cell.key_state = "leaving"
+        cell.retire("passivated")
 
-    def fell_idle(self, resident: Resident) -> None:
-        """Hear that an actor waits for messages (called by the resident)."""
-        self._places.fell_idle(resident, trio.current_time())
-        if self._places.in_line:
+    def fell_idle(self, cell: VirtualActorCell) -> None:
+        """Hear that an actor waits for messages (called by the cell)."""
+        self._limit.fell_idle(cell, trio.current_time())
+        if self._limit.in_line:
             self._serve_line()
 
-    def proved_itself(self, resident: Resident) -> None:
-        """Hear that a new actor handled its first message (called by the resident)."""
-        record = resident.record
+    def proved_itself(self, cell: VirtualActorCell) -> None:
+        """Hear that a new actor handled its first message (called by the cell)."""
+        record = cell.record
         if record is not None and record.on_probation:
             record.recovered()
-            self.runtime.notify(self.runtime.observer.recovered, resident.path)
+            self.runtime.notify(self.runtime.observer.recovered, cell.path)
 
-    def lost_interest(self, resident: Resident) -> None:
-        """Hear that nothing waits any more in a mailbox (called by the resident)."""
-        if resident.residence == "in line":
-            self._places.leave_line(resident)
-            self._fall_asleep(resident)
+    def lost_interest(self, cell: VirtualActorCell) -> None:
+        """Hear that nothing waits any more in a mailbox (called by the cell)."""
+        if cell.key_state == "in line":
+            self._limit.leave_line(cell)
+            self._fall_asleep(cell)
 
-    def got_busy(self, resident: Resident) -> None:
-        """Hear that a message came for an actor (called by the resident)."""
-        self._places.got_busy(resident)
+    def got_busy(self, cell: VirtualActorCell) -> None:
+        """Hear that a message came for an actor (called by the cell)."""
+        self._limit.got_busy(cell)
 
     # One actor's life
 
-    async def _live(self, resident: Resident) -> None:
-        observer, path = self.runtime.observer, resident.path
+    async def _live(self, cell: VirtualActorCell) -> None:
+        observer, path = self.runtime.observer, cell.path
         error: BaseException | None = None
         try:
-            await resident.run(partial(self.runtime.notify, observer.started, path))
+            await cell.run(partial(self.runtime.notify, observer.started, path))
         except BaseException as caught:
             if not is_crash(caught):
                 raise
             error = caught
         finally:
-            self._places.gone(resident)
-            resident.residence = "asleep"
+            self._limit.gone(cell)
+            cell.key_state = "asleep"
         if error is None:
             self._passivations += 1
-            self.runtime.notify(observer.ended, path, resident.reason)
-            self._went_to_sleep(resident)
+            self.runtime.notify(observer.ended, path, cell.reason)
+            self._went_to_sleep(cell)
         else:
             self._crashes += 1
             self.runtime.notify(observer.crashed, path, error)
-            self._crashed(resident)
-        resident.down()
+            self._crashed(cell)
+        cell.down()
         self._serve_line()
         if self._ending is not None:
             self._changed.set()
 
-    def _went_to_sleep(self, resident: Resident) -> None:
+    def _went_to_sleep(self, cell: VirtualActorCell) -> None:
         if self._refusal is None:
-            resident.open()
-        if resident.mailbox.in_use:
-            self._line_up(resident)
+            cell.open()
+        if cell.mailbox.in_use:
+            self._line_up(cell)
         else:
-            self._fall_asleep(resident)
+            self._fall_asleep(cell)
 
-    def _fall_asleep(self, resident: Resident) -> None:
-        resident.residence = "asleep"
-        if resident.forgettable:
-            del self._residents[resident.key]
+    def _fall_asleep(self, cell: VirtualActorCell) -> None:
+        cell.key_state = "asleep"
+        if cell.forgettable:
+            del self._cells[cell.key]
         else:
-            self._dormant[resident] = None
+            self._dormant[cell] = None
 
-    def _crashed(self, resident: Resident) -> None:
+    def _crashed(self, cell: VirtualActorCell) -> None:
         if self._refusal is not None:
-            resident.mailbox.refuse_waiting(self._refusal)
+            cell.mailbox.refuse_waiting(self._refusal)
             return
-        record = resident.record = resident.record or CrashRecord()
+        record = cell.record = cell.record or CrashRecord()
         quarantine = record.crashed(trio.current_time(), self._spec.quarantine)
         observer = self.runtime.observer
         if quarantine is not None:
-            resident.residence = "quarantined"
-            refusal = partial(self._refuse_quarantined, resident)
-            resident.mailbox.close(refusal)
-            resident.mailbox.refuse_waiting(refusal)
-            self._dormant[resident] = None
-            self.runtime.notify(observer.quarantined, resident.path, quarantine)
-        elif resident.mailbox.in_use and self._nursery is not None and self._ending is None:
-            resident.residence = "resting"
+            cell.key_state = "quarantined"
+            refusal = partial(self._refuse_quarantined, cell)
+            cell.mailbox.close(refusal)
+            cell.mailbox.refuse_waiting(refusal)
+            self._dormant[cell] = None
+            self.runtime.notify(observer.quarantined, cell.path, quarantine)
+        elif cell.mailbox.in_use and self._nursery is not None and self._ending is None:
+            cell.key_state = "resting"
             delay = self._spec.backoff.delay(record.recent - 1, self.runtime.random)
-            self.runtime.notify(observer.restarting, resident.path, delay)
-            self._nursery.start_soon(self._rest, resident, delay, name=f"{self._path} backoff")
+            self.runtime.notify(observer.restarting, cell.path, delay)
+            self._nursery.start_soon(self._rest, cell, delay, name=f"{self._path} backoff")
         else:
-            self._fall_asleep(resident)
+            self._fall_asleep(cell)
 
-    def _refuse_quarantined(self, resident: Resident) -> ActorQuarantined:
-        record = resident.record
+    def _refuse_quarantined(self, cell: VirtualActorCell) -> ActorQuarantined:
+        record = cell.record
         until = record.until if record is not None and record.until is not None else 0.0
         left = max(until - trio.current_time(), 0.0)
         return ActorQuarantined(
-            f"{resident.path} crashed too often and rests for {left:.3g} s;"
+            f"{cell.path} crashed too often and rests for {left:.3g} s;"
             " the message was not executed",
             left,
         )
 
-    async def _rest(self, resident: Resident, delay: float) -> None:
+    async def _rest(self, cell: VirtualActorCell, delay: float) -> None:
         await trio.sleep(delay)
-        if resident.residence != "resting" or self._refusal is not None:
+        if cell.key_state != "resting" or self._refusal is not None:
             return
-        if resident.mailbox.in_use:
-            self._line_up(resident)
+        if cell.mailbox.in_use:
+            self._line_up(cell)
         else:
-            self._fall_asleep(resident)
+            self._fall_asleep(cell)
 
     # Under supervision
 
@@ -286,25 +285,25 @@ class DirectoryChild(WatchedChild):
         self._ending = None
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
-            for resident in list(self._residents.values()):
-                if resident.residence == "resting":  # its backoff ended with the last incarnation
-                    resident.residence = "asleep"
-                if resident.residence == "asleep" and resident.mailbox.in_use:
-                    self._line_up(resident)
+            for cell in list(self._cells.values()):
+                if cell.key_state == "resting":  # its backoff ended with the last incarnation
+                    cell.key_state = "asleep"
+                if cell.key_state == "asleep" and cell.mailbox.in_use:
+                    self._line_up(cell)
             self._serve_line()
             ready()
             try:
-                await self._keep_house()
+                await self._passivate_idle()
             finally:
                 self._nursery = None
             nursery.cancel_scope.cancel(reason=f"{self._path} ended")
 
-    async def _keep_house(self) -> None:
+    async def _passivate_idle(self) -> None:
         """Put idle actors to sleep until the directory has ended."""
         while not self._ended():
             now = trio.current_time()
-            while (resident := self._places.idle_for(self._spec.idle_timeout, now)) is not None:
-                self._put_to_sleep(resident)
+            while (cell := self._limit.idle_for(self._spec.idle_timeout, now)) is not None:
+                self._put_to_sleep(cell)
             self._forget(now)
             self._changed = trio.Event()
             chore = self._next_chore(now)
@@ -313,9 +312,9 @@ class DirectoryChild(WatchedChild):
                 await self._changed.wait()
 
     def _next_chore(self, now: float) -> float:
-        if not self._residents:
+        if not self._cells:
             return math.inf
-        since = self._places.idle_for_longest
+        since = self._limit.idle_for_longest
         return (now if since is None else since) + self._spec.idle_timeout
 
     def _forget(self, now: float) -> None:
@@ -323,31 +322,31 @@ class DirectoryChild(WatchedChild):
             return
         self._forget_at = now + self._spec.idle_timeout
         rule = self._spec.quarantine
-        for resident in list(self._dormant):
-            if resident.record is not None and resident.record.expires(rule) <= now:
-                resident.record = None
-                if resident.residence == "quarantined":
-                    resident.residence = "asleep"
-                    resident.open()
-            if resident.residence == "asleep" and resident.forgettable:
-                del self._dormant[resident]
-                del self._residents[resident.key]
+        for cell in list(self._dormant):
+            if cell.record is not None and cell.record.expires(rule) <= now:
+                cell.record = None
+                if cell.key_state == "quarantined":
+                    cell.key_state = "asleep"
+                    cell.open()
+            if cell.key_state == "asleep" and cell.forgettable:
+                del self._dormant[cell]
+                del self._cells[cell.key]
 
     def _ended(self) -> bool:
-        if self._ending is None or self._places.awake:
+        if self._ending is None or self._limit.awake:
             return False
-        return self._ending == "retire" or not self._places.in_line
+        return self._ending == "retire" or not self._limit.in_line
 
     def drain(self) -> None:
         """Refuse new messages; handle those that wait, in line too, then end."""
         self._ending = "drain"
         self.reason = "drained"
         self._refusal = stopped(self, "is stopping")
-        for resident in self._residents.values():
-            if resident.residence in ("awake", "leaving", "in line"):
-                resident.drain()
+        for cell in self._cells.values():
+            if cell.key_state in ("awake", "leaving", "in line"):
+                cell.drain()
             else:
-                resident.close(self._refusal)
+                cell.close(self._refusal)
         self._serve_line()
         self._changed.set()
 
@@ -356,33 +355,33 @@ class DirectoryChild(WatchedChild):
         if self._ending is None:
             self._ending = "retire"
             self.reason = "restarted"
-        for resident in self._places.staying():
-            self._places.leave(resident)
-            self._put_to_sleep(resident)
+        for cell in self._limit.staying():
+            self._limit.leave(cell)
+            self._put_to_sleep(cell)
         self._changed.set()
 
     def restarts_with(self, group: Group | None) -> None:
         """Learn which group is being restarted together, or that it is over."""
         self._group = group
-        for resident in self._residents.values():
-            resident.restarts_with(group)
+        for cell in self._cells.values():
+            cell.restarts_with(group)
 
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
         """Refuse all waiting messages and forget every key."""
         self._refusal = refusal or stopped(self)
-        for resident in self._residents.values():
-            resident.close(self._refusal)
-        self._residents.clear()
+        for cell in self._cells.values():
+            cell.close(self._refusal)
+        self._cells.clear()
         self._dormant.clear()
-        self._places = Places(self._spec.max_awake)
+        self._limit = ActivationLimit(self._spec.max_awake)
         super().close(refusal)
 
     def node(self, state: str) -> TreeNode:
         """A snapshot; shows the keys in trouble and those with the longest queues."""
         statistics = self.statistics()
         shown = sorted(
-            (r for r in self._residents.values() if r.residence in _TROUBLED or r.mailbox.depth),
-            key=lambda resident: (resident.residence not in _TROUBLED, -resident.mailbox.depth),
+            (r for r in self._cells.values() if r.key_state in _TROUBLED or r.mailbox.depth),
+            key=lambda cell: (cell.key_state not in _TROUBLED, -cell.mailbox.depth),
         )
         return TreeNode(
             name=self.name,
@@ -394,11 +393,11 @@ class DirectoryChild(WatchedChild):
             details=asdict(statistics) | {"refused": self._statistics.refused},
             children=tuple(
                 TreeNode(
-                    name=str(resident.key),
+                    name=str(cell.key),
                     kind="virtual actor",
-                    state=resident.residence,
-                    mailbox=resident.mailbox_statistics(),
+                    state=cell.key_state,
+                    mailbox=cell.mailbox_statistics(),
                 )
-                for resident in shown[:_SHOWN]
+                for cell in shown[:_SHOWN]
             ),
         )

@@ -24,6 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import trio
+
+# What must always travel on: it stops tasks and programs, it reports no bug.
+_TRAVELS_ON = (trio.Cancelled, KeyboardInterrupt, SystemExit, GeneratorExit)
+
 
 class Refusal(Exception):
     """Base of the negative answers a handler gives by raising.
@@ -107,3 +112,21 @@ class RestartIntensityExceeded(ActorError):
 def stopped(owner: object, detail: str = "is stopped") -> Callable[[], ActorStopped]:
     """A maker of `ActorStopped` errors about ``owner``."""
     return lambda: ActorStopped(f"{owner} {detail}; the message was not executed")
+
+
+def is_crash(error: BaseException) -> bool:
+    """Whether ``error`` is a failure, with no cancellation or interrupt in it.
+
+    A ``BaseException`` that is neither (some extension modules raise such) is
+    a crash: it concerns one actor and must not tear down its siblings.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_crash(inner) for inner in error.exceptions)
+    return not isinstance(error, _TRAVELS_ON)
+
+
+def unwrap(error: BaseException) -> BaseException:
+    """The one error inside nested groups of one; a group of several as it is."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

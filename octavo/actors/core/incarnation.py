@@ -8,8 +8,7 @@ from typing import Literal
 import trio
 
 from octavo.actors.core.child import Child
-from octavo.actors.core.crash import is_crash, unwrap
-from octavo.actors.core.errors import StartTimeout
+from octavo.actors.core.errors import StartTimeout, is_crash, unwrap
 
 
 class Incarnation:

@@ -24,9 +24,9 @@ from trio.lowlevel import (
     wait_task_rescheduled,
 )
 
-from octavo.actors.core.bounds import require_positive_count
 from octavo.actors.core.envelope import Envelope, EnvelopeState
 from octavo.actors.core.errors import MailboxFull, NotExecuted
+from octavo.actors.core.options import require_positive_count
 from octavo.actors.core.statistics import MailboxStatistics
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-
-from octavo.actors.core.bounds import require_positive_count, require_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,3 +61,20 @@ def require_instance(what: str, value: object, kind: type) -> None:
     """Raise TypeError unless ``value`` is of ``kind``."""
     if not isinstance(value, kind):
         raise TypeError(f"{what} must be a {kind.__name__}, not {value!r}")
+
+
+def require_positive_count(what: str, value: object) -> None:
+    """Raise ValueError unless ``value`` is a whole number of at least 1."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{what} must be a whole number of at least 1, not {value!r}")
+
+
+def require_seconds(what: str, value: float, *, zero: bool = False) -> None:
+    """Raise ValueError unless ``value`` is a positive number of seconds.
+
+    Infinity is allowed (no bound); with ``zero``, so is 0.
+    """
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or math.isnan(value) or value < 0 or (value == 0 and not zero):
+        least = "at least 0" if zero else "more than 0"
+        raise ValueError(f"{what} must be {least} seconds, not {value!r}")

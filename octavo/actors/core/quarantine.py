@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from octavo.actors.core.bounds import require_positive_count, require_seconds
+from octavo.actors.core.options import require_positive_count, require_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, assert_never, get_args
 
-from octavo.actors.core.bounds import require_positive_count, require_seconds
+from octavo.actors.core.options import require_positive_count, require_seconds
 
 Restart = Literal["permanent", "transient", "temporary"]
 """When a child that ended is started again.

@@ -13,9 +13,15 @@ import trio
 from trio import current_time
 
 from octavo.actors.core.actor import Actor, ActorContext, handles_batches
-from octavo.actors.core.crash import is_crash, unwrap
 from octavo.actors.core.envelope import Envelope
-from octavo.actors.core.errors import ActorCrashed, BadReply, OutcomeUnknown, Refusal
+from octavo.actors.core.errors import (
+    ActorCrashed,
+    BadReply,
+    OutcomeUnknown,
+    Refusal,
+    is_crash,
+    unwrap,
+)
 from octavo.actors.core.runtime import Observer
 from octavo.actors.core.timers import Timers
 

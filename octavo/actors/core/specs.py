@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from octavo.actors.core.actor import Actor
 from octavo.actors.core.backoff import Backoff
-from octavo.actors.core.bounds import require_positive_count, require_seconds
 from octavo.actors.core.options import (
     ActorOptions,
     require_callable,
     require_instance,
     require_name,
+    require_positive_count,
+    require_seconds,
 )
 from octavo.actors.core.quarantine import QuarantineRule
 from octavo.actors.core.restart import (

@@ -12,10 +12,10 @@ from typing import Any
 
 import trio
 
-from octavo.actors.core.bounds import require_seconds
 from octavo.actors.core.envelope import Envelope
 from octavo.actors.core.mailbox import Mailbox
 from octavo.actors.core.message import Message
+from octavo.actors.core.options import require_seconds
 
 
 class Timer:

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from octavo.actors.core.histogram import HistogramSnapshot
-from octavo.actors.core.statistics import MailboxStatistics
+from octavo.actors.core.statistics import HistogramSnapshot, MailboxStatistics
 
 Kind = Literal["supervisor", "actor", "worker", "directory", "virtual actor"]
 

@@ -9,7 +9,7 @@ from typing import Literal, cast
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer
 
-from octavo.actors.core.crash import unwrap
+from octavo.actors.core import unwrap
 from octavo.http.contract.bodies import ClientLeft, declared_size
 from octavo.http.contract.call import Authenticator, Call, RateLimiter
 from octavo.http.contract.declared_answers import DeclaredAnswers

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from octavo.actors.core.activation_limit import ActivationLimit
 from octavo.actors.core.backoff import Backoff
-from octavo.actors.core.crash import is_crash, unwrap
-from octavo.actors.core.histogram import BUCKETS, Histogram, upper_bound
-from octavo.actors.core.places import Places
+from octavo.actors.core.errors import is_crash, unwrap
 from octavo.actors.core.quarantine import CrashRecord, QuarantineRule
 from octavo.actors.core.restart import Intensity, RestartWindow, Strategy, affected
+from octavo.actors.core.statistics import BUCKETS, Histogram, upper_bound
 
 seconds = st.floats(min_value=0, max_value=1000)
 
@@ -112,7 +112,7 @@ def test_a_recovered_key_starts_afresh() -> None:
 def test_places_never_exceed_their_number_and_strand_nobody(
     number: int, steps: list[tuple[str, int]]
 ) -> None:
-    places: Places[int] = Places(number)
+    places: ActivationLimit[int] = ActivationLimit(number)
     awake: set[int] = set()
     leaving: set[int] = set()
     line: list[int] = []

@@ -16,7 +16,7 @@ from octavo.actors.core.cell import Cell
 from octavo.actors.core.directory_child import DirectoryChild
 from octavo.actors.core.envelope import Envelope, EnvelopeState
 from octavo.actors.core.mailbox import Mailbox
-from octavo.actors.core.resident import Resident
+from octavo.actors.core.virtual_actor_cell import VirtualActorCell
 from octavo.actors.testing import Deadlock, ScheduleFailure, explore
 from octavo.actors.testing.plugin import Explore
 from tests.actors.core.storms import (
@@ -79,8 +79,8 @@ def test_an_asker_that_trusts_its_deadline_is_caught(monkeypatch: pytest.MonkeyP
 
 
 def test_sleep_without_a_hand_over_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget(self: DirectoryChild, resident: Resident) -> None:
-        del self._residents[resident.key]
+    def forget(self: DirectoryChild, cell: VirtualActorCell) -> None:
+        del self._cells[cell.key]
 
     monkeypatch.setattr(DirectoryChild, "_went_to_sleep", forget)
     assert isinstance(caught(activation_storm).error, Deadlock)

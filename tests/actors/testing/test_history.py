@@ -2,10 +2,10 @@ import asyncio
 
 import pytest
 import trio
-
 from octavo.actors.testing.entry import Entry, Seen, Status, render_entries
-from octavo.actors.testing.history import History, HistoryError
 from octavo.actors.testing.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
+
+from octavo.actors.testing.history import History, HistoryError
 
 A = Register("w", "a")
 B = Register("w", "b")

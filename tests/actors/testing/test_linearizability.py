@@ -5,15 +5,15 @@ from typing import cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from octavo.actors.testing.entry import Entry, Seen, Status
-from octavo.actors.testing.history import History
-from octavo.actors.testing.linearizability import NotLinearizable, SearchLimit, check_linearizable
 from octavo.actors.testing.model import Model
 from octavo.actors.testing.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
 from octavo.actors.testing.register_model import RegisterModel, RegisterState
 from octavo.actors.testing.workspace_model import WorkspaceModel, WorkspaceState
 from tests.actors.testing.runs import Run, crowd, explainable, runs
+
+from octavo.actors.testing.history import History
+from octavo.actors.testing.linearizability import NotLinearizable, SearchLimit, check_linearizable
 
 A = Register("w", "a")
 B = Register("w", "b")

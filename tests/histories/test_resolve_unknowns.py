@@ -1,13 +1,13 @@
 import pytest
 from hypothesis import given
-
 from octavo.actors.testing.entry import Entry, Status
 from octavo.actors.testing.hindsight import settle_unknown
-from octavo.actors.testing.history import History
-from octavo.actors.testing.linearizability import NotLinearizable, check_linearizable
 from octavo.actors.testing.operations import Commit, Operation, Read, Register, Snapshot, View
 from octavo.actors.testing.order import FeedEntry
 from octavo.actors.testing.workspace_model import WorkspaceModel
+
+from octavo.actors.testing.history import History
+from octavo.actors.testing.linearizability import NotLinearizable, check_linearizable
 from tests.actors.testing.runs import Run, runs
 
 CREATE = Commit.of("w", "m", {"a": (None, 1)})

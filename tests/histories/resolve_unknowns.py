@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from octavo.actors.testing.entry import Entry, Status
-from octavo.actors.testing.history import History
 from octavo.actors.testing.operations import Commit, Operation
 from octavo.actors.testing.order import FeedEntry
+
+from octavo.actors.testing.history import History
 
 
 def settle_unknown(

@@ -4,9 +4,7 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
 from octavo.actors.testing.entry import Entry, Status
-from octavo.actors.testing.history import History
 from octavo.actors.testing.operations import (
     Commit,
     Operation,
@@ -17,6 +15,8 @@ from octavo.actors.testing.operations import (
     Value,
 )
 from octavo.actors.testing.order import FeedEntry, OrderViolated, Rule, check_order
+
+from octavo.actors.testing.history import History
 from tests.actors.testing.runs import WORKSPACE, Run, crowd, runs
 
 OK, REFUSED, NOT_EXECUTED, UNKNOWN = Status

@@ -12,7 +12,7 @@ from octavo.actors.core.quarantine import CrashRecord
 from octavo.actors.core.runtime import Runtime
 from octavo.actors.core.statistics import ActorStatistics
 
-Residence = Literal["asleep", "in line", "awake", "leaving", "resting", "quarantined"]
+KeyState = Literal["asleep", "in line", "awake", "leaving", "resting", "quarantined"]
 """Where a key stands.
 
 ``asleep``: no actor. ``in line``: waits for a place among the awake. ``awake``:
@@ -22,33 +22,33 @@ crashed too often; messages are refused.
 """
 
 
-class Household(Protocol):
-    """What a resident tells its directory."""
+class DirectoryCallbacks(Protocol):
+    """What a cell tells its directory."""
 
-    def fell_idle(self, resident: Resident) -> None:
+    def fell_idle(self, cell: VirtualActorCell) -> None:
         """Its actor waits for messages."""
 
-    def got_busy(self, resident: Resident) -> None:
+    def got_busy(self, cell: VirtualActorCell) -> None:
         """A message came for it."""
 
-    def is_awaited(self, resident: Resident) -> None:
+    def is_awaited(self, cell: VirtualActorCell) -> None:
         """Another actor is about to wait for it."""
 
-    def proved_itself(self, resident: Resident) -> None:
+    def proved_itself(self, cell: VirtualActorCell) -> None:
         """Its new actor handled a first message."""
 
-    def lost_interest(self, resident: Resident) -> None:
+    def lost_interest(self, cell: VirtualActorCell) -> None:
         """The last message that waited was withdrawn."""
 
 
-class Resident(Cell):
+class VirtualActorCell(Cell):
     """The cell of one key, with where it stands and what is remembered of it."""
 
-    __slots__ = ("_household", "key", "record", "residence")
+    __slots__ = ("_directory", "key", "key_state", "record")
 
     def __init__(
         self,
-        household: Household,
+        household: DirectoryCallbacks,
         parent: str,
         key: Hashable,
         factory: Callable[[], Actor[Any]],
@@ -56,33 +56,33 @@ class Resident(Cell):
         runtime: Runtime,
         statistics: ActorStatistics,
     ) -> None:
-        """Make a sleeping resident that accepts messages."""
+        """Make a sleeping cell that accepts messages."""
         super().__init__(parent, key, factory, options, runtime, statistics, park_observer=self)
-        self._household = household
+        self._directory = household
         self.key = key
         self.record: CrashRecord | None = None
-        self.residence: Residence = "asleep"
+        self.key_state: KeyState = "asleep"
         self.open()
 
     def parked(self) -> None:
         """Hear from the mailbox that the actor waits."""
-        self._household.fell_idle(self)
+        self._directory.fell_idle(self)
 
     def woken(self) -> None:
         """Hear from the mailbox that a message came."""
-        self._household.got_busy(self)
+        self._directory.got_busy(self)
 
     def emptied(self) -> None:
         """Hear from the mailbox that the last message was withdrawn."""
-        self._household.lost_interest(self)
+        self._directory.lost_interest(self)
 
     def first_served(self) -> None:
         """Hear that the present actor handled its first message."""
-        self._household.proved_itself(self)
+        self._directory.proved_itself(self)
 
     def is_awaited(self) -> None:
         """Hear that one more actor is about to wait for this one."""
-        self._household.is_awaited(self)
+        self._directory.is_awaited(self)
 
     def finish(self) -> None:
         """End after the present message; the key's others are for its next actor."""

@@ -11,11 +11,11 @@ from itertools import combinations, permutations
 from typing import TypeVar, assert_never
 
 from hypothesis import strategies as st
-
 from octavo.actors.testing.entry import Entry, Seen, Status
-from octavo.actors.testing.history import History, Invocation
 from octavo.actors.testing.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
 from octavo.actors.testing.order import FeedEntry
+
+from octavo.actors.testing.history import History, Invocation
 
 WORKSPACE = "w"
 KEYS = ("a", "b", "c")

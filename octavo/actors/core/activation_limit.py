@@ -1,6 +1,6 @@
 """Who is awake: at most so many, the one idle for longest leaves first.
 
-Pure bookkeeping over residents, without I/O or tasks: it says whom to wake and
+Pure bookkeeping over actors, without I/O or tasks: it says whom to wake and
 whom to send away; the directory does it. When every awake actor is busy, those
 who want to be woken stand in line, and the one awake for longest hands over its
 place after its present batch; what still waits for it waits in its mailbox,
@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 R = TypeVar("R")
 
 
-class Places(Generic[R]):
+class ActivationLimit(Generic[R]):
     """The places for awake actors, the line before them, and the order to leave.
 
     Args:
@@ -33,36 +33,36 @@ class Places(Generic[R]):
 
     # What changes
 
-    def admit_beyond(self, resident: R) -> None:
-        """Give ``resident``, who stands in line, a place even if none is free."""
-        del self._line[resident]
-        self._staying[resident] = None
+    def admit_beyond(self, actor: R) -> None:
+        """Give ``actor``, who stands in line, a place even if none is free."""
+        del self._line[actor]
+        self._staying[actor] = None
 
-    def line_up(self, resident: R) -> None:
-        """Let ``resident`` wait for a place."""
-        self._line[resident] = None
+    def line_up(self, actor: R) -> None:
+        """Let ``actor`` wait for a place."""
+        self._line[actor] = None
 
-    def leave_line(self, resident: R) -> None:
+    def leave_line(self, actor: R) -> None:
         """Let it wait no longer; no error if it did not."""
-        self._line.pop(resident, None)
+        self._line.pop(actor, None)
 
     def admit(self) -> R | None:
         """Give a free place to the first in line; None if there is none or nobody."""
         if not self._line or self.awake >= self._number:
             return None
-        resident, _ = self._line.popitem(last=False)
-        self._staying[resident] = None
-        return resident
+        actor, _ = self._line.popitem(last=False)
+        self._staying[actor] = None
+        return actor
 
-    def fell_idle(self, resident: R, now: float) -> None:
-        """Note that an awake resident has nothing to do since ``now``, if not noted before."""
-        if resident in self._staying and resident not in self._idle:
-            self._idle[resident] = now
+    def fell_idle(self, actor: R, now: float) -> None:
+        """Note that an awake actor has nothing to do since ``now``, if not noted before."""
+        if actor in self._staying and actor not in self._idle:
+            self._idle[actor] = now
 
-    def got_busy(self, resident: R) -> None:
+    def got_busy(self, actor: R) -> None:
         """Note that it has something to do again: it is the last to go now."""
-        if self._idle.pop(resident, None) is not None:
-            self._staying.move_to_end(resident)
+        if self._idle.pop(actor, None) is not None:
+            self._staying.move_to_end(actor)
 
     def send_away(self) -> R | None:
         """Choose one to leave for the sake of the line; None if nobody has to.
@@ -72,10 +72,10 @@ class Places(Generic[R]):
         an idle one from being sent.
         """
         if self._idle and len(self._leaving_idle) < len(self._line):
-            resident = next(iter(self._idle))
-            self.leave(resident)
-            self._leaving_idle.add(resident)
-            return resident
+            actor = next(iter(self._idle))
+            self.leave(actor)
+            self._leaving_idle.add(actor)
+            return actor
         if self._idle or len(self._leaving) >= len(self._line):
             return None
         busy = next(iter(self._staying), None)
@@ -92,18 +92,18 @@ class Places(Generic[R]):
         self.leave(first[0])
         return first[0]
 
-    def leave(self, resident: R) -> None:
-        """Note that an awake resident was told to go; its place is still taken."""
-        self._idle.pop(resident, None)
-        if self._staying.pop(resident, ...) is None:
-            self._leaving.add(resident)
+    def leave(self, actor: R) -> None:
+        """Note that an awake actor was told to go; its place is still taken."""
+        self._idle.pop(actor, None)
+        if self._staying.pop(actor, ...) is None:
+            self._leaving.add(actor)
 
-    def gone(self, resident: R) -> None:
+    def gone(self, actor: R) -> None:
         """Note that it is no longer awake: its place is free."""
-        self._idle.pop(resident, None)
-        self._staying.pop(resident, None)
-        self._leaving.discard(resident)
-        self._leaving_idle.discard(resident)
+        self._idle.pop(actor, None)
+        self._staying.pop(actor, None)
+        self._leaving.discard(actor)
+        self._leaving_idle.discard(actor)
 
     # What is
 
@@ -114,7 +114,7 @@ class Places(Generic[R]):
 
     @property
     def idle(self) -> int:
-        """How many awake residents have nothing to do."""
+        """How many awake actors have nothing to do."""
         return len(self._idle)
 
     @property

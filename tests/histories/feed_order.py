@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from octavo.actors.testing.entry import Entry, Status
-from octavo.actors.testing.history import History
 from octavo.actors.testing.operations import Commit, Operation, Swap, Value
+
+from octavo.actors.testing.history import History
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import time
 
 import pytest
 import trio
+from octavo.actors.testing.gate import ClockGate
 from trio.testing import MockClock
 
 from octavo.actors.testing.deterministic import run_deterministic
-from octavo.actors.testing.gate import ClockGate
 
 WORK = 0.05
 
