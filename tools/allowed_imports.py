@@ -12,7 +12,10 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class AllowedImportsContract(Contract):
-    """``package`` imports only ``allowed`` packages; both are settings in pyproject.toml."""
+    """``package`` imports only what ``allowed`` lists; both are settings in pyproject.toml.
+
+    ``allowed`` names distributions' packages, or packages below the root such as ``octavo.model``.
+    """
 
     type_name = "allowed_imports"
 

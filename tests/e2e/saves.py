@@ -9,8 +9,10 @@ from typing import Any
 
 import httpx
 
-from octavo.actors.testing import Commit, FeedEntry, History, Operation, Value, check_order
+from octavo.actors.testing import History, Value
 from tests.e2e.plain_client import Answer, ConnectionLost, PlainClient
+from tests.histories.feed_order import FeedEntry, check_order
+from tests.histories.operations import Commit, Operation
 
 Json = dict[str, Any]
 SYNC = {"sync-protocol": "1"}

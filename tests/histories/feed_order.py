@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from octavo.actors.testing.entry import Entry, Status
-from octavo.actors.testing.operations import Commit, Operation, Swap, Value
-
 from octavo.actors.testing.history import History
+from octavo.actors.testing.history_entry import HistoryEntry, Status
+from octavo.actors.testing.registers import Value
+from tests.histories.operations import Commit, Operation, Swap
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class OrderViolated(AssertionError):
 
 
 def check_order(
-    history: History[Operation] | Iterable[Entry[Operation]],
+    history: History[Operation] | Iterable[HistoryEntry[Operation]],
     feed: Mapping[str, Sequence[FeedEntry]],
 ) -> None:
     """Check that feeds are gapless total orders that agree with what clients were told.
@@ -98,12 +98,12 @@ def check_order(
         TypeError: the history holds a swap, which names no mutation; record a commit instead.
     """
     entries = history.entries if isinstance(history, History) else tuple(history)
-    attempts: dict[str, dict[str, list[_Attempt]]] = {name: {} for name in feed}
+    attempts: dict[str, dict[str, list[_CommitAttempt]]] = {name: {} for name in feed}
     for entry in entries:
         match entry.operation:
             case Commit() as commit:
                 mutations = attempts.setdefault(commit.workspace, {})
-                mutations.setdefault(commit.mutation, []).append(_Attempt(commit, entry))
+                mutations.setdefault(commit.mutation, []).append(_CommitAttempt(commit, entry))
             case Swap():
                 raise TypeError(f"{entry.operation} cannot be found in a feed: record a commit")
             case _:
@@ -118,9 +118,9 @@ def check_order(
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt:
+class _CommitAttempt:
     commit: Commit
-    entry: Entry[Operation]
+    entry: HistoryEntry[Operation]
 
     @property
     def acknowledged(self) -> bool:
@@ -137,7 +137,7 @@ class _Feed:
 
     workspace: str
     entries: Sequence[FeedEntry]
-    attempts: Mapping[str, Sequence[_Attempt]]
+    attempts: Mapping[str, Sequence[_CommitAttempt]]
 
     def violations(self) -> Iterator[Violation]:
         for rule, detail in (
@@ -249,7 +249,7 @@ def _named(entry: FeedEntry) -> str:
     return f"{entry.mutation} at {entry.position}"
 
 
-def _contents_of(attempts: Iterable[_Attempt]) -> list[dict[str, Value]]:
+def _contents_of(attempts: Iterable[_CommitAttempt]) -> list[dict[str, Value]]:
     contents: list[dict[str, Value]] = []
     for attempt in attempts:
         if attempt.commit.written not in contents:

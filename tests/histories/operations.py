@@ -13,12 +13,11 @@ checker can tell from its answer alone where in the order it may have stood.
 |            |                                                | every key that had moved        |
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Value: TypeAlias = Hashable
-"""What a register holds; `None` stands for absent."""
+from octavo.actors.testing.registers import ReadRegister, SwapRegister, Value
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,36 +37,17 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """Observe one register. The answer is its value, `None` when it is absent."""
+class Read(ReadRegister):
+    """Read one register. The result is its value, `None` if it is absent."""
 
     register: Register
-
-    def __str__(self) -> str:
-        return f"read {self.register}"
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
-    """Move one register from an expected value to a new one, or change nothing.
-
-    Args:
-        register: the register to move.
-        expected: the value that must stand there; `None` demands that it is absent.
-        new: the value to leave there; `None` removes it.
-    """
+class Swap(SwapRegister):
+    """Replace the expected value of one register, or change nothing."""
 
     register: Register
-    expected: Value
-    new: Value
-
-    def __str__(self) -> str:
-        return f"swap {self.register} {self.change}"
-
-    @property
-    def change(self) -> str:
-        """The two values as text, without the register."""
-        return f"{self.expected!r}→{self.new!r}"
 
 
 @dataclass(frozen=True, slots=True)

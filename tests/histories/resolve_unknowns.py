@@ -8,17 +8,16 @@ and what is in it has a position. The moment stays open: it may be any after the
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from octavo.actors.testing.entry import Entry, Status
-from octavo.actors.testing.operations import Commit, Operation
-from octavo.actors.testing.order import FeedEntry
-
 from octavo.actors.testing.history import History
+from octavo.actors.testing.history_entry import HistoryEntry, Status
+from tests.histories.feed_order import FeedEntry
+from tests.histories.operations import Commit, Operation
 
 
-def settle_unknown(
-    history: History[Operation] | Iterable[Entry[Operation]],
+def resolve_unknowns(
+    history: History[Operation] | Iterable[HistoryEntry[Operation]],
     feed: Mapping[str, Sequence[FeedEntry]],
-) -> tuple[Entry[Operation], ...]:
+) -> tuple[HistoryEntry[Operation], ...]:
     """Settle commits with unknown outcome by the feed, for a search that is short.
 
     It believes the feed; `check_order` is what holds the feed against the history.
@@ -37,7 +36,7 @@ def settle_unknown(
         for workspace, members in feed.items()
         for entry in members
     }
-    settled: list[Entry[Operation]] = []
+    settled: list[HistoryEntry[Operation]] = []
     for entry in entries:
         operation = entry.operation
         if entry.status is not Status.UNKNOWN or not isinstance(operation, Commit):

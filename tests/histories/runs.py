@@ -11,11 +11,11 @@ from itertools import combinations, permutations
 from typing import TypeVar, assert_never
 
 from hypothesis import strategies as st
-from octavo.actors.testing.entry import Entry, Seen, Status
-from octavo.actors.testing.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
-from octavo.actors.testing.order import FeedEntry
 
 from octavo.actors.testing.history import History, Invocation
+from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status
+from tests.histories.feed_order import FeedEntry
+from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
 
 WORKSPACE = "w"
 KEYS = ("a", "b", "c")
@@ -237,7 +237,7 @@ def _busy_operation(rng: random.Random, service: Service, step: int) -> Operatio
             )
 
 
-def explainable(entries: Sequence[Entry[Operation]]) -> bool:
+def explainable(entries: Sequence[HistoryEntry[Operation]]) -> bool:
     """Try every order of every selection: the definition of linearizability, for few entries."""
     certain = [e for e in entries if e.status in (Status.OK, Status.REFUSED)]
     supposed = [e for e in entries if e.status is Status.UNKNOWN]
@@ -249,14 +249,14 @@ def explainable(entries: Sequence[Entry[Operation]]) -> bool:
     )
 
 
-def _in_real_time(order: Sequence[Entry[Operation]]) -> bool:
+def _in_real_time(order: Sequence[HistoryEntry[Operation]]) -> bool:
     return not any(
         later.deadline is not None and later.deadline < earlier.invoked
         for earlier, later in combinations(order, 2)
     )
 
 
-def _answers_agree(order: Sequence[Entry[Operation]]) -> bool:
+def _answers_agree(order: Sequence[HistoryEntry[Operation]]) -> bool:
     service = Service()
     for entry in order:
         if entry.status is Status.REFUSED and entry.result is Seen.NOTHING:

@@ -4,24 +4,17 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from octavo.actors.testing.entry import Entry, Status
-from octavo.actors.testing.operations import (
-    Commit,
-    Operation,
-    Read,
-    Register,
-    Snapshot,
-    Swap,
-    Value,
-)
-from octavo.actors.testing.order import FeedEntry, OrderViolated, Rule, check_order
 
 from octavo.actors.testing.history import History
-from tests.actors.testing.runs import WORKSPACE, Run, crowd, runs
+from octavo.actors.testing.history_entry import HistoryEntry, Status
+from octavo.actors.testing.registers import Value
+from tests.histories.feed_order import FeedEntry, OrderViolated, Rule, check_order
+from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, Swap
+from tests.histories.runs import WORKSPACE, Run, crowd, runs
 
 OK, REFUSED, NOT_EXECUTED, UNKNOWN = Status
 
-Ops = list[Entry[Operation]]
+Ops = list[HistoryEntry[Operation]]
 Feed = list[FeedEntry]
 
 
@@ -29,12 +22,12 @@ def commit(mutation: str, **swaps: tuple[Value, Value]) -> Commit:
     return Commit.of("w", mutation, swaps)
 
 
-def ok(operation: Operation, begin: int, end: int, position: object) -> Entry[Operation]:
-    return Entry("p", operation, begin, OK, end, position)
+def ok(operation: Operation, begin: int, end: int, position: object) -> HistoryEntry[Operation]:
+    return HistoryEntry("p", operation, begin, OK, end, position)
 
 
-def unknown(operation: Operation, begin: int) -> Entry[Operation]:
-    return Entry("p", operation, begin, UNKNOWN)
+def unknown(operation: Operation, begin: int) -> HistoryEntry[Operation]:
+    return HistoryEntry("p", operation, begin, UNKNOWN)
 
 
 def feed(*entries: tuple[int, str, Mapping[str, Value]]) -> Feed:
@@ -131,12 +124,12 @@ WRONG: dict[str, Case] = {
         ["w: acknowledged at another position: m acknowledged to p at 2 stands at 1"],
     ),
     "told not executed, yet present": Case(
-        [Entry("p", M, 0, NOT_EXECUTED, 1)],
+        [HistoryEntry("p", M, 0, NOT_EXECUTED, 1)],
         feed((1, "m", {"a": 1})),
         ["w: told that it did nothing, yet present: m at 1, its client told: not-executed"],
     ),
     "refused every time, yet present": Case(
-        [Entry("p", M, 0, REFUSED, 1), Entry("p", M, 2, NOT_EXECUTED, 3)],
+        [HistoryEntry("p", M, 0, REFUSED, 1), HistoryEntry("p", M, 2, NOT_EXECUTED, 3)],
         feed((1, "m", {"a": 1})),
         [
             (
@@ -176,7 +169,11 @@ WRONG: dict[str, Case] = {
         ["w: lost update: n at 2 moves a from None to 2, but 1 stood there"],
     ),
     "lost update beside a refused attempt that would have fitted": Case(
-        [ok(M, 0, 1, 1), Entry("p", N, 2, REFUSED, 3), ok(commit("n", a=(None, 2)), 4, 5, 2)],
+        [
+            ok(M, 0, 1, 1),
+            HistoryEntry("p", N, 2, REFUSED, 3),
+            ok(commit("n", a=(None, 2)), 4, 5, 2),
+        ],
         feed((1, "m", {"a": 1}), (2, "n", {"a": 2})),
         ["w: lost update: n at 2 moves a from None to 2, but 1 stood there"],
     ),
@@ -256,7 +253,7 @@ RIGHT: dict[str, tuple[Ops, Feed]] = {
         feed((1, "m", {"a": 1}), (2, "o", {"b": 1})),
     ),
     "turned away, then accepted": (
-        [Entry("p", M, 0, NOT_EXECUTED, 1), ok(O, 2, 3, 1), ok(M, 4, 5, 2)],
+        [HistoryEntry("p", M, 0, NOT_EXECUTED, 1), ok(O, 2, 3, 1), ok(M, 4, 5, 2)],
         feed((1, "o", {"b": 1}), (2, "m", {"a": 1})),
     ),
     "removed and created again": (
@@ -320,7 +317,7 @@ def filled(draw: st.DrawFn) -> tuple[Run, Feed, int]:
     return run, list(run.service.feed), draw(st.integers(0, len(run.service.feed) - 1))
 
 
-def attempts(run: Run, entry: FeedEntry) -> list[Entry[Operation]]:
+def attempts(run: Run, entry: FeedEntry) -> list[HistoryEntry[Operation]]:
     return [
         attempt
         for attempt in run.history.entries

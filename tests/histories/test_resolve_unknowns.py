@@ -1,14 +1,14 @@
 import pytest
 from hypothesis import given
-from octavo.actors.testing.entry import Entry, Status
-from octavo.actors.testing.hindsight import settle_unknown
-from octavo.actors.testing.operations import Commit, Operation, Read, Register, Snapshot, View
-from octavo.actors.testing.order import FeedEntry
-from octavo.actors.testing.workspace_model import WorkspaceModel
 
 from octavo.actors.testing.history import History
+from octavo.actors.testing.history_entry import HistoryEntry, Status
 from octavo.actors.testing.linearizability import NotLinearizable, check_linearizable
-from tests.actors.testing.runs import Run, runs
+from tests.histories.feed_order import FeedEntry
+from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, View
+from tests.histories.resolve_unknowns import resolve_unknowns
+from tests.histories.runs import Run, runs
+from tests.histories.workspace_model import WorkspaceModel
 
 CREATE = Commit.of("w", "m", {"a": (None, 1)})
 READ = Read(Register("w", "a"))
@@ -17,15 +17,15 @@ READ = Read(Register("w", "a"))
 def test_unknown_commit_in_the_feed_gets_its_position_and_keeps_its_status() -> None:
     history: History[Operation] = History()
     history.invoke("p", CREATE).unknown()
-    settled = settle_unknown(history, {"w": [FeedEntry(1, "m", {"a": 1})]})
-    assert settled == (Entry("p", CREATE, 0, Status.UNKNOWN, 1, 1),)
+    settled = resolve_unknowns(history, {"w": [FeedEntry(1, "m", {"a": 1})]})
+    assert settled == (HistoryEntry("p", CREATE, 0, Status.UNKNOWN, 1, 1),)
     assert str(settled[0]) == "p unknown commit w m {a: None→1}, in hindsight 1"
 
 
 def test_unknown_commit_that_is_not_in_the_feed_is_left_out() -> None:
     history: History[Operation] = History()
     history.invoke("p", CREATE)
-    assert settle_unknown(history, {"v": [FeedEntry(1, "m", {"a": 1})]}) == ()
+    assert resolve_unknowns(history, {"v": [FeedEntry(1, "m", {"a": 1})]}) == ()
 
 
 def test_everything_else_stays_as_it_is() -> None:
@@ -33,12 +33,12 @@ def test_everything_else_stays_as_it_is() -> None:
     history.invoke("p", CREATE).not_executed()
     history.invoke("p", READ).unknown()
     history.invoke("p", CREATE).ok(1)
-    assert settle_unknown(history, {}) == history.entries
+    assert resolve_unknowns(history, {}) == history.entries
 
 
 def test_settled_outcome_holds_the_model_to_its_position() -> None:
-    unknown: Entry[Operation] = Entry("p", CREATE, 0, Status.UNKNOWN, None, 2)
-    look: Entry[Operation] = Entry(
+    unknown: HistoryEntry[Operation] = HistoryEntry("p", CREATE, 0, Status.UNKNOWN, None, 2)
+    look: HistoryEntry[Operation] = HistoryEntry(
         "q", Snapshot("w", ("a",)), 1, Status.OK, 2, View({"a": 1}, position=1)
     )
     with pytest.raises(NotLinearizable) as caught:
@@ -48,7 +48,7 @@ def test_settled_outcome_holds_the_model_to_its_position() -> None:
 
 @given(runs(processes=5, length=600))
 def test_settled_run_of_a_correct_service_is_accepted(run: Run) -> None:
-    check_linearizable(settle_unknown(run.history, run.feed), WorkspaceModel())
+    check_linearizable(resolve_unknowns(run.history, run.feed), WorkspaceModel())
 
 
 def test_lost_answers_over_registers_that_nobody_reads_until_the_end_need_few_states() -> None:
@@ -64,5 +64,5 @@ def test_lost_answers_over_registers_that_nobody_reads_until_the_end_need_few_st
             call.ok(position)
     look = Snapshot("w", tuple(f"k{number}" for number in range(200)))
     run.history.invoke("end", look).ok(run.service.execute(look))
-    settled = settle_unknown(run.history, run.feed)
+    settled = resolve_unknowns(run.history, run.feed)
     check_linearizable(settled, WorkspaceModel(), max_states=1_000)

@@ -4,18 +4,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, assert_never
 
-from octavo.actors.testing.entry import Entry, Seen, Status
-from octavo.actors.testing.operations import (
-    Commit,
-    Operation,
-    Read,
-    Register,
-    Snapshot,
-    Swap,
-    Value,
-    View,
-)
-from octavo.actors.testing.register_model import read_agrees, refusal_agrees
+from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status
+from octavo.actors.testing.registers import Value, read_agrees, refusal_agrees
+from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
 
 Receipt: TypeAlias = tuple[int, tuple[Swap, ...]]
 
@@ -66,7 +57,9 @@ class WorkspaceModel:
             case _:
                 raise TypeError(f"WorkspaceModel cannot judge {operation}")
 
-    def initial(self, partition: Hashable, entries: Sequence[Entry[Operation]]) -> WorkspaceState:
+    def initial(
+        self, partition: Hashable, entries: Sequence[HistoryEntry[Operation]]
+    ) -> WorkspaceState:
         """Give the workspace at the start; it will remember only mutations asked for repeatedly."""
         assert isinstance(partition, str)
         asked: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The border round the concurrency core holds: import-linter refuses each trespass."""
+"""The borders of the concurrency core and its testing kit: import-linter finds each trespass."""
 
 import pytest
 from grimp import ImportGraph
@@ -8,23 +8,27 @@ from tests.project.source import ROOT
 from tools.allowed_imports import AllowedImportsContract
 
 CORE = "octavo.actors.core"
+KIT = "octavo.actors.testing"
+SERVER = "octavo.http.server"
+CONTRACT = "octavo.http.contract"
 
 
-def check(imported: str) -> ContractCheck:
+def check(imported: str, package: str = CORE) -> ContractCheck:
     graph = ImportGraph()
     graph.add_module("octavo")
-    for module in (CORE, f"{CORE}.mailbox", f"{CORE}.cell"):
+    for module in (CORE, f"{CORE}.mailbox", f"{CORE}.cell", KIT, f"{KIT}.mailbox"):
         graph.add_module(module)
     if imported not in graph.modules:
         graph.add_module(imported, is_squashed=not imported.startswith("octavo"))
-    graph.add_import(importer=f"{CORE}.mailbox", imported=imported)
-    options = {"package": CORE, "allowed": ["outcome", "trio"]}
-    return AllowedImportsContract("core", {}, options).check(graph, verbose=False)
+    graph.add_import(importer=f"{package}.mailbox", imported=imported)
+    allowed = ["outcome", "trio"] if package == CORE else [CORE, "pytest", "trio"]
+    options = {"package": package, "allowed": allowed}
+    return AllowedImportsContract("alone", {}, options).check(graph, verbose=False)
 
 
 @pytest.mark.parametrize(
     "imported",
-    ["hypercorn", "octavo", "octavo.settings", "octavo.actors", "octavo.actors.core_extras"],
+    ["hypercorn", "octavo", "octavo.settings", "octavo.actors", "octavo.actors.core_extras", KIT],
 )
 def test_a_trespass_is_refused_and_named(imported: str) -> None:
     result = check(imported)
@@ -37,6 +41,18 @@ def test_what_is_allowed_passes(imported: str) -> None:
     assert check(imported).kept
 
 
-def test_the_contract_is_in_force() -> None:
+@pytest.mark.parametrize("imported", ["octavo.model", "octavo.actors", "octavo.actors.core_extras"])
+def test_a_package_below_the_root_allows_no_other_one(imported: str) -> None:
+    result = check(imported, KIT)
+    assert result.metadata["trespasses"] == [f"{KIT}.mailbox imports {imported}"]
+
+
+@pytest.mark.parametrize("imported", ["pytest", "random", CORE, f"{CORE}.cell"])
+def test_a_package_below_the_root_can_be_allowed(imported: str) -> None:
+    assert check(imported, KIT).kept
+
+
+@pytest.mark.parametrize("package", [CORE, KIT, SERVER, CONTRACT])
+def test_the_contract_is_in_force(package: str) -> None:
     settings = (ROOT / "pyproject.toml").read_text()
-    assert f'type = "allowed_imports"\npackage = "{CORE}"' in settings
+    assert f'type = "allowed_imports"\npackage = "{package}"' in settings

@@ -5,12 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from octavo.actors.testing import FeedEntry
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts.rows import COLUMNS, revision_of
+from tests.histories.feed_order import FeedEntry
 
 
 @dataclass(frozen=True, slots=True)

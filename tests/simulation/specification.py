@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from octavo.actors.testing import Entry, Status
+from octavo.actors.testing import HistoryEntry, Status
 from octavo.model.files.changeset import Outcome
 
 Kind = Literal["create", "update", "delete", "restore", "purge"]
@@ -132,7 +132,7 @@ class Specification:
     def partition(self, operation: Asked) -> str:
         return operation.workspace
 
-    def initial(self, partition: Hashable, entries: Sequence[Entry[Asked]]) -> _State:
+    def initial(self, partition: Hashable, entries: Sequence[HistoryEntry[Asked]]) -> _State:
         sent = [e.operation.mutation for e in entries if isinstance(e.operation, Sent)]
         again = sorted(mutation for mutation in set(sent) if sent.count(mutation) > 1)
         return _State(View(0, ()), tuple((mutation, None) for mutation in again))

@@ -3,19 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from octavo.actors.testing import (
-    Commit,
-    Entry,
-    History,
-    Operation,
-    Status,
-    check_linearizable,
-    check_order,
-)
+from octavo.actors.testing import History, HistoryEntry, Status, check_linearizable
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import RevisionId, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts.sweeping import sweep
+from tests.histories.feed_order import check_order
+from tests.histories.operations import Commit, Operation
 from tests.simulation.device import WORKSPACES, Device
 from tests.simulation.document_faults import faults_of_documents
 from tests.simulation.index_faults import faults_of_indexes
@@ -76,8 +70,8 @@ async def judge(
 
 
 def commits(
-    entries: Sequence[Entry[Asked]], workspaces: Sequence[Kept]
-) -> Iterator[Entry[Operation]]:
+    entries: Sequence[HistoryEntry[Asked]], workspaces: Sequence[Kept]
+) -> Iterator[HistoryEntry[Operation]]:
     """Answer what devices sent as commits of registers: a file holds the mutation of its head.
 
     Left out is what changes nothing, since it takes no position. A purge takes whatever stands.
@@ -106,7 +100,7 @@ def commits(
             swaps[intent.file] = (expected, sent.mutation)
         if swaps:
             result = entry.result
-            yield Entry(
+            yield HistoryEntry(
                 entry.process,
                 Commit.of(sent.workspace, sent.mutation, swaps),
                 entry.invoked,
@@ -116,7 +110,9 @@ def commits(
             )
 
 
-def settled(entries: Sequence[Entry[Asked]], workspaces: Sequence[Kept]) -> Iterator[Entry[Asked]]:
+def settled(
+    entries: Sequence[HistoryEntry[Asked]], workspaces: Sequence[Kept]
+) -> Iterator[HistoryEntry[Asked]]:
     """Answer the entries with what is known in the end.
 
     Outcomes that nobody learnt are as the receipts tell them; the heads that a refusal names are

@@ -26,8 +26,7 @@ import trio
 from trio.testing import MockClock
 
 from octavo.actors.testing.blocked import BlockedTask, blocked_tasks, short_name, waits_for_outside
-from octavo.actors.testing.scenario import enter_schedule
-from octavo.actors.testing.schedules import Schedule
+from octavo.actors.testing.schedules import Schedule, enter_schedule
 from octavo.actors.testing.trio_scheduler import controlled_scheduler, lift_shields
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
-from octavo.actors.testing.entry import Entry, Seen, Status, render_entries
+from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status, render_entries
 
 OperationT = TypeVar("OperationT")
 
@@ -30,13 +30,13 @@ class HistoryError(Exception):
 class Invocation(Generic[OperationT]):
     """An operation under way; made by `History.invoke`, completed exactly once."""
 
-    def __init__(self, entry: Entry[OperationT], close: Callable[[], int]) -> None:
+    def __init__(self, entry: HistoryEntry[OperationT], close: Callable[[], int]) -> None:
         self._entry = entry
         self._close = close
         self._open = True
 
     @property
-    def entry(self) -> Entry[OperationT]:
+    def entry(self) -> HistoryEntry[OperationT]:
         """The operation with what is known of it by now; an open one counts as unknown."""
         return self._entry
 
@@ -120,7 +120,8 @@ class History(Generic[OperationT]):
             )
         self._open[process] = operation
         invocation = Invocation(
-            Entry(process, operation, self._tick(), Status.UNKNOWN), partial(self._close, process)
+            HistoryEntry(process, operation, self._tick(), Status.UNKNOWN),
+            partial(self._close, process),
         )
         self._invocations.append(invocation)
         return invocation
@@ -181,7 +182,7 @@ class History(Generic[OperationT]):
                 invocation.unknown()
 
     @property
-    def entries(self) -> tuple[Entry[OperationT], ...]:
+    def entries(self) -> tuple[HistoryEntry[OperationT], ...]:
         """All operations so far by the order of their invocation; open ones count as unknown."""
         return tuple(invocation.entry for invocation in self._invocations)
 

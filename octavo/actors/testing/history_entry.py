@@ -40,7 +40,7 @@ class Seen(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Generic[OperationT_co]):
+class HistoryEntry(Generic[OperationT_co]):
     """One operation of a history with its outcome.
 
     Args:
@@ -79,7 +79,7 @@ class Entry(Generic[OperationT_co]):
         return f"{self.process} {self.status.value} {describe(self)}"
 
 
-def describe(entry: Entry[object]) -> str:
+def describe(entry: HistoryEntry[object]) -> str:
     """Render an operation with its result, without who asked and when."""
     if entry.status is Status.OK:
         return f"{entry.operation} = {_result(entry)}"
@@ -90,7 +90,7 @@ def describe(entry: Entry[object]) -> str:
     return f"{entry.operation}"
 
 
-def render_entries(entries: Iterable[Entry[object]]) -> str:
+def render_entries(entries: Iterable[HistoryEntry[object]]) -> str:
     """Render entries as text, one event a line, in the order of the events.
 
     Args:
@@ -114,5 +114,5 @@ def render_entries(entries: Iterable[Entry[object]]) -> str:
     )
 
 
-def _result(entry: Entry[object]) -> str:
+def _result(entry: HistoryEntry[object]) -> str:
     return repr(entry.result) if isinstance(entry.result, str) else str(entry.result)

@@ -19,14 +19,61 @@ and never enter the same twice. Three things are added:
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from octavo.actors.testing.entry import Entry, Status, render_entries
 from octavo.actors.testing.history import History
-from octavo.actors.testing.model import Model
+from octavo.actors.testing.history_entry import HistoryEntry, Status, render_entries
 
 OperationT = TypeVar("OperationT")
+OperationT_contra = TypeVar("OperationT_contra", contravariant=True)
 StateT = TypeVar("StateT", bound=Hashable)
+
+
+class Model(Protocol[OperationT_contra, StateT]):
+    """What a system without concurrency would do. Its states are immutable and hashable."""
+
+    def partition(self, operation: OperationT_contra) -> Hashable:
+        """Name the independent part of the system that an operation concerns.
+
+        Raises:
+            TypeError: the model does not know this kind of operation.
+        """
+        ...
+
+    def initial(
+        self, partition: Hashable, entries: Sequence[HistoryEntry[OperationT_contra]]
+    ) -> StateT:
+        """Give the state of a partition before any of its entries.
+
+        Args:
+            partition: the name of the part.
+            entries: all its entries that may have been carried out. A model may look ahead in
+                them to leave out of its states what none of them can tell.
+        """
+        ...
+
+    def step(
+        self, state: StateT, operation: OperationT_contra, status: Status, result: object
+    ) -> StateT | None:
+        """Carry out one operation.
+
+        Args:
+            state: the state before it.
+            operation: what was asked.
+            status: `OK`, `REFUSED` or `UNKNOWN`; the latter asks for the effect if it happened.
+            result: what the client was told.
+
+        Returns:
+            The state after it, or `None` when the answer cannot be given in this state.
+        """
+        ...
+
+    def may_change(self, operation: OperationT_contra, status: Status) -> bool:
+        """Whether there is a state that `step` would change; when in doubt, true.
+
+        Where this is false, `step` answers the same state or `None`, in every state.
+        """
+        ...
 
 
 class NotLinearizable(AssertionError):
@@ -43,10 +90,10 @@ class NotLinearizable(AssertionError):
     def __init__(
         self,
         partition: Hashable,
-        prefix: Sequence[Entry[object]],
+        prefix: Sequence[HistoryEntry[object]],
         state: Hashable,
-        stuck: Entry[object],
-        entries: Sequence[Entry[object]],
+        stuck: HistoryEntry[object],
+        entries: Sequence[HistoryEntry[object]],
     ) -> None:
         self.partition = partition
         self.prefix = tuple(prefix)
@@ -93,7 +140,7 @@ class SearchLimit(Exception):
 
 
 def check_linearizable(
-    history: History[OperationT] | Iterable[Entry[OperationT]],
+    history: History[OperationT] | Iterable[HistoryEntry[OperationT]],
     model: Model[OperationT, StateT],
     *,
     max_states: int = 100_000,
@@ -112,7 +159,7 @@ def check_linearizable(
         TypeError: the history holds an operation that the model does not know.
     """
     entries = history.entries if isinstance(history, History) else tuple(history)
-    partitions: dict[Hashable, list[Entry[OperationT]]] = {}
+    partitions: dict[Hashable, list[HistoryEntry[OperationT]]] = {}
     for entry in sorted(entries, key=lambda entry: entry.invoked):
         partitions.setdefault(model.partition(entry.operation), []).append(entry)
     for partition, members in partitions.items():
@@ -120,18 +167,18 @@ def check_linearizable(
 
 
 @dataclass(frozen=True, slots=True)
-class _Node(Generic[OperationT, StateT]):
+class _SearchNode(Generic[OperationT, StateT]):
     """A point of the search: a bit for each placed entry, the state, and the way there."""
 
     placed: int
     supposed: int
     state: StateT
-    parent: "_Node[OperationT, StateT] | None" = None
-    entry: Entry[OperationT] | None = None
+    parent: "_SearchNode[OperationT, StateT] | None" = None
+    entry: HistoryEntry[OperationT] | None = None
 
-    def order(self) -> list[Entry[OperationT]]:
-        order: list[Entry[OperationT]] = []
-        node: _Node[OperationT, StateT] | None = self
+    def order(self) -> list[HistoryEntry[OperationT]]:
+        order: list[HistoryEntry[OperationT]] = []
+        node: _SearchNode[OperationT, StateT] | None = self
         while node is not None:
             if node.entry is not None:
                 order.append(node.entry)
@@ -149,16 +196,16 @@ class _Search(Generic[OperationT, StateT]):
     def __init__(
         self,
         partition: Hashable,
-        entries: Sequence[Entry[OperationT]],
+        entries: Sequence[HistoryEntry[OperationT]],
         model: Model[OperationT, StateT],
     ) -> None:
         self.partition = partition
         self.entries = entries
         self.model = model
-        self.certain: list[Entry[OperationT]] = []
+        self.certain: list[HistoryEntry[OperationT]] = []
         self.deadlines: list[int] = []
         self.observes: list[bool] = []
-        self.supposed: list[Entry[OperationT]] = []
+        self.supposed: list[HistoryEntry[OperationT]] = []
         for entry in entries:
             changes = model.may_change(entry.operation, entry.status)
             if entry.deadline is None:
@@ -172,7 +219,9 @@ class _Search(Generic[OperationT, StateT]):
     def run(self, max_states: int) -> None:
         possible = [entry for entry in self.entries if entry.status is not Status.NOT_EXECUTED]
         everything = (1 << len(self.certain)) - 1
-        root = self._place_observations(_Node(0, 0, self.model.initial(self.partition, possible)))
+        root = self._place_observations(
+            _SearchNode(0, 0, self.model.initial(self.partition, possible))
+        )
         furthest = root
         visited: set[tuple[int, int, StateT]] = set()
         stack = [root]
@@ -209,7 +258,9 @@ class _Search(Generic[OperationT, StateT]):
             index += 1
         return window
 
-    def _place_observations(self, node: _Node[OperationT, StateT]) -> _Node[OperationT, StateT]:
+    def _place_observations(
+        self, node: _SearchNode[OperationT, StateT]
+    ) -> _SearchNode[OperationT, StateT]:
         again = True
         while again:
             again = False
@@ -217,11 +268,13 @@ class _Search(Generic[OperationT, StateT]):
                 entry = self.certain[index]
                 if self.observes[index] and self._step(node.state, entry) is not None:
                     placed = node.placed | 1 << index
-                    node = _Node(placed, node.supposed, node.state, node, entry)
+                    node = _SearchNode(placed, node.supposed, node.state, node, entry)
                     again = True
         return node
 
-    def _successors(self, node: _Node[OperationT, StateT]) -> Iterator[_Node[OperationT, StateT]]:
+    def _successors(
+        self, node: _SearchNode[OperationT, StateT]
+    ) -> Iterator[_SearchNode[OperationT, StateT]]:
         """Place one entry that may change the state; what is most promising comes last.
 
         Certain entries promise more than supposed ones, and the sooner their deadline the more.
@@ -232,19 +285,19 @@ class _Search(Generic[OperationT, StateT]):
             if entry.invoked <= horizon and not node.supposed >> index & 1:
                 state = self._step(node.state, entry)
                 if state is not None and state != node.state:
-                    yield _Node(node.placed, node.supposed | 1 << index, state, node, entry)
+                    yield _SearchNode(node.placed, node.supposed | 1 << index, state, node, entry)
         for index in sorted(window, key=self.deadlines.__getitem__, reverse=True):
             entry = self.certain[index]
             if not self.observes[index]:
                 state = self._step(node.state, entry)
                 if state is not None:
-                    yield _Node(node.placed | 1 << index, node.supposed, state, node, entry)
+                    yield _SearchNode(node.placed | 1 << index, node.supposed, state, node, entry)
 
-    def _step(self, state: StateT, entry: Entry[OperationT]) -> StateT | None:
+    def _step(self, state: StateT, entry: HistoryEntry[OperationT]) -> StateT | None:
         return self.model.step(state, entry.operation, entry.status, entry.result)
 
 
-def _overlap(left: Entry[object], right: Entry[object]) -> bool:
+def _overlap(left: HistoryEntry[object], right: HistoryEntry[object]) -> bool:
     before = left.completed is not None and left.completed < right.invoked
     after = right.completed is not None and right.completed < left.invoked
     return not before and not after

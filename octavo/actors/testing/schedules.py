@@ -9,12 +9,19 @@ thousands that shows it::
     pct+time:3:450:8812
 """
 
+import random
 import re
+from contextvars import ContextVar
 from dataclasses import dataclass
 from random import Random
 from typing import Literal, Self
 
-from octavo.actors.testing.strategies import EarlyTime, PriorityChanges, RandomWalk, Strategy
+from octavo.actors.testing.strategies import (
+    EarlyTime,
+    PriorityChanges,
+    RandomWalk,
+    SchedulingStrategy,
+)
 
 _TOKEN = re.compile(
     r"(?P<kind>random|pct)(?P<time>\+time)?:((?P<depth>\d+):(?P<steps>\d+):)?(?P<seed>\d+)",
@@ -106,7 +113,7 @@ class Schedule:
     def __repr__(self) -> str:
         return f"Schedule.parse({str(self)!r})"
 
-    def strategy(self) -> Strategy:
+    def strategy(self) -> SchedulingStrategy:
         """The schedule at its first step; each run takes a new one."""
         rng = Random(self.seed)
         if self.kind == "random":
@@ -117,3 +124,36 @@ class Schedule:
         """When time passes early, or None if it does not."""
         # A stream of its own: with and without early time, tasks take the same choices at first.
         return EarlyTime(Random(~self.seed)) if self.early_time else None
+
+
+_running: ContextVar[Schedule] = ContextVar("octavo_schedule")
+"""A constant key; its value lives in the context of a run's tasks."""
+
+
+def enter_schedule(schedule: Schedule) -> None:
+    """Declare, at the start of a run's main task, which schedule runs it."""
+    _running.set(schedule)
+
+
+def current_schedule() -> Schedule:
+    """The schedule of the present deterministic run.
+
+    Raises:
+        RuntimeError: called outside of one.
+    """
+    schedule = _running.get(None)
+    if schedule is None:
+        raise RuntimeError("no schedule runs here: call this within run_deterministic or explore")
+    return schedule
+
+
+def scenario_random() -> random.Random:
+    """A new random generator that the present schedule seeds.
+
+    The same for the same schedule, so that what a scenario draws from it is replayed too. Every
+    call gives the same sequence; draw from one generator in one scenario.
+
+    Raises:
+        RuntimeError: called outside of a deterministic run.
+    """
+    return random.Random(f"scenario of {current_schedule()}")

@@ -15,7 +15,7 @@ and at most two lie between the wait's begin and its end.
 """
 
 
-class Strategy(Protocol):
+class SchedulingStrategy(Protocol):
     """Chooses which of the runnable tasks step in a turn, and in which order."""
 
     def choose(self, runnable: list[int]) -> list[int]:

@@ -6,9 +6,9 @@ import time
 
 import pytest
 import trio
-from octavo.actors.testing.gate import ClockGate
 from trio.testing import MockClock
 
+from octavo.actors.testing.clock_gate import ClockGate
 from octavo.actors.testing.deterministic import run_deterministic
 
 WORK = 0.05

@@ -2,10 +2,10 @@ import asyncio
 
 import pytest
 import trio
-from octavo.actors.testing.entry import Entry, Seen, Status, render_entries
-from octavo.actors.testing.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
 
 from octavo.actors.testing.history import History, HistoryError
+from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status, render_entries
+from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
 
 A = Register("w", "a")
 B = Register("w", "b")
@@ -53,14 +53,14 @@ def test_events_are_counted_across_processes(history: History[Operation]) -> Non
     second.ok(1)
     first.ok(2)
     assert history.entries == (
-        Entry("p", Read(A), 0, Status.OK, 3, 2),
-        Entry("q", Read(A), 1, Status.OK, 2, 1),
+        HistoryEntry("p", Read(A), 0, Status.OK, 3, 2),
+        HistoryEntry("q", Read(A), 1, Status.OK, 2, 1),
     )
 
 
 def test_open_operation_counts_as_unknown(history: History[Operation]) -> None:
     history.invoke("p", Read(A))
-    assert history.entries == (Entry("p", Read(A), 0, Status.UNKNOWN),)
+    assert history.entries == (HistoryEntry("p", Read(A), 0, Status.UNKNOWN),)
 
 
 def test_second_operation_of_a_busy_process_is_an_error(history: History[Operation]) -> None:
@@ -204,12 +204,12 @@ def test_nothing_renders_as_nothing() -> None:
 
 def test_definite_entry_needs_a_completion() -> None:
     with pytest.raises(ValueError, match="ok without a completion: read w/a"):
-        Entry("p", Read(A), 0, Status.OK)
+        HistoryEntry("p", Read(A), 0, Status.OK)
 
 
 def test_entry_cannot_end_before_it_begins() -> None:
     with pytest.raises(ValueError, match="completed before it was invoked: read w/a"):
-        Entry("p", Read(A), 5, Status.OK, 4)
+        HistoryEntry("p", Read(A), 5, Status.OK, 4)
 
 
 @pytest.mark.parametrize(

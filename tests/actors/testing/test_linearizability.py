@@ -5,37 +5,43 @@ from typing import cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from octavo.actors.testing.entry import Entry, Seen, Status
-from octavo.actors.testing.model import Model
-from octavo.actors.testing.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
-from octavo.actors.testing.register_model import RegisterModel, RegisterState
-from octavo.actors.testing.workspace_model import WorkspaceModel, WorkspaceState
-from tests.actors.testing.runs import Run, crowd, explainable, runs
 
 from octavo.actors.testing.history import History
-from octavo.actors.testing.linearizability import NotLinearizable, SearchLimit, check_linearizable
+from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status
+from octavo.actors.testing.linearizability import (
+    Model,
+    NotLinearizable,
+    SearchLimit,
+    check_linearizable,
+)
+from octavo.actors.testing.registers import RegisterModel, RegisterState
+from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
+from tests.histories.runs import Run, crowd, explainable, runs
+from tests.histories.workspace_model import WorkspaceModel, WorkspaceState
 
 A = Register("w", "a")
 B = Register("w", "b")
 OK, REFUSED, NOT_EXECUTED, UNKNOWN = Status
 
-Ops = list[Entry[Operation]]
+Ops = list[HistoryEntry[Operation]]
 
 
-def ok(operation: Operation, begin: int, end: int, result: object = None) -> Entry[Operation]:
-    return Entry("p", operation, begin, OK, end, result)
+def ok(
+    operation: Operation, begin: int, end: int, result: object = None
+) -> HistoryEntry[Operation]:
+    return HistoryEntry("p", operation, begin, OK, end, result)
 
 
-def refused(operation: Operation, begin: int, end: int, seen: object) -> Entry[Operation]:
-    return Entry("p", operation, begin, REFUSED, end, seen)
+def refused(operation: Operation, begin: int, end: int, seen: object) -> HistoryEntry[Operation]:
+    return HistoryEntry("p", operation, begin, REFUSED, end, seen)
 
 
-def not_executed(operation: Operation, begin: int, end: int) -> Entry[Operation]:
-    return Entry("p", operation, begin, NOT_EXECUTED, end)
+def not_executed(operation: Operation, begin: int, end: int) -> HistoryEntry[Operation]:
+    return HistoryEntry("p", operation, begin, NOT_EXECUTED, end)
 
 
-def unknown(operation: Operation, begin: int) -> Entry[Operation]:
-    return Entry("p", operation, begin, UNKNOWN)
+def unknown(operation: Operation, begin: int) -> HistoryEntry[Operation]:
+    return HistoryEntry("p", operation, begin, UNKNOWN)
 
 
 def both(mutation: str, old: Hashable, new: Hashable) -> Commit:
@@ -46,8 +52,8 @@ def one(mutation: str, old: Hashable, new: Hashable, key: str = "a") -> Commit:
     return Commit.of("w", mutation, {key: (old, new)})
 
 
-def on_registers(entries: Iterable[Entry[Operation]]) -> list[Entry[Read | Swap]]:
-    return [cast("Entry[Read | Swap]", entry) for entry in entries]
+def on_registers(entries: Iterable[HistoryEntry[Operation]]) -> list[HistoryEntry[Read | Swap]]:
+    return [cast("HistoryEntry[Read | Swap]", entry) for entry in entries]
 
 
 def linearizable(entries: Ops) -> bool:
@@ -276,7 +282,7 @@ def test_register_model_rejects_what_reads_and_swaps_prove_wrong(name: str) -> N
 
 
 def test_models_start_from_the_values_given() -> None:
-    read: Entry[Read | Swap] = Entry("p", Read(A), 0, OK, 1, 5)
+    read: HistoryEntry[Read | Swap] = HistoryEntry("p", Read(A), 0, OK, 1, 5)
     check_linearizable([read], RegisterModel({A: 5}))
     check_linearizable(
         [ok(Read(A), 0, 1, 5), ok(one("m", 5, 6), 2, 3, 8)],
@@ -288,7 +294,7 @@ def test_models_start_from_the_values_given() -> None:
 def test_model_names_an_operation_that_it_does_not_know(
     model: Model[object, RegisterState | WorkspaceState],
 ) -> None:
-    entry: Entry[object] = Entry("p", "juggle", 0, OK, 1)
+    entry: HistoryEntry[object] = HistoryEntry("p", "juggle", 0, OK, 1)
     with pytest.raises(TypeError, match="Model cannot judge juggle"):
         check_linearizable([entry], model)
 
@@ -378,7 +384,7 @@ def test_corrupted_run_is_judged_as_trying_every_order_judges_it(
     assert linearizable(entries) == explainable(entries)
 
 
-def tidy(entry: Entry[Operation]) -> Entry[Operation]:
+def tidy(entry: HistoryEntry[Operation]) -> HistoryEntry[Operation]:
     """Keep to answers of which the plain service and the model mean the same."""
     if entry.status is REFUSED and isinstance(entry.operation, Read | Snapshot):
         return replace(entry, result=Seen.NOTHING)

@@ -13,7 +13,7 @@ from octavo.actors.testing.strategies import (
     EarlyTime,
     PriorityChanges,
     RandomWalk,
-    Strategy,
+    SchedulingStrategy,
 )
 
 turns = st.lists(
@@ -21,11 +21,11 @@ turns = st.lists(
 )
 
 
-def random_walk(seed: int) -> Strategy:
+def random_walk(seed: int) -> SchedulingStrategy:
     return RandomWalk(Random(seed))
 
 
-def priority_changes(seed: int) -> Strategy:
+def priority_changes(seed: int) -> SchedulingStrategy:
     return PriorityChanges(Random(seed), depth=3, estimated_steps=20)
 
 
@@ -35,7 +35,7 @@ both = pytest.mark.parametrize("make", [random_walk, priority_changes])
 @both
 @given(seed=st.integers(0, 1000), turns=turns)
 def test_choice_is_some_of_the_runnable_tasks_each_once(
-    make: Callable[[int], Strategy], seed: int, turns: list[list[int]]
+    make: Callable[[int], SchedulingStrategy], seed: int, turns: list[list[int]]
 ) -> None:
     strategy = make(seed)
     for runnable in turns:
@@ -50,7 +50,7 @@ def test_choice_is_some_of_the_runnable_tasks_each_once(
 @both
 @given(seed=st.integers(0, 1000), turns=turns)
 def test_equal_seeds_choose_equally(
-    make: Callable[[int], Strategy], seed: int, turns: list[list[int]]
+    make: Callable[[int], SchedulingStrategy], seed: int, turns: list[list[int]]
 ) -> None:
     one, other = make(seed), make(seed)
     assert [one.choose(turn) for turn in turns] == [other.choose(turn) for turn in turns]
