@@ -1,6 +1,6 @@
 """Supervised actors on trio: typed asks, bounded mailboxes, restarts, virtual actors.
 
-It depends on trio alone and knows nothing of the service round it.
+The package depends only on trio and can be used without the rest of Octavo.
 """
 
 from octavo.actors.core.actor import Actor, ActorContext
@@ -12,11 +12,14 @@ from octavo.actors.core.envelope import Envelope, EnvelopeState
 from octavo.actors.core.errors import (
     ActorCrashed,
     ActorError,
+    ActorNotFound,
     ActorQuarantined,
     ActorStopped,
     AskCycle,
     BadReply,
+    InvalidActor,
     MailboxFull,
+    MessageTypeError,
     NotExecuted,
     OutcomeUnknown,
     Refusal,
@@ -43,6 +46,7 @@ __all__ = [
     "ActorContext",
     "ActorCrashed",
     "ActorError",
+    "ActorNotFound",
     "ActorQuarantined",
     "ActorRef",
     "ActorSpec",
@@ -60,10 +64,12 @@ __all__ = [
     "Faults",
     "HistogramSnapshot",
     "Intensity",
+    "InvalidActor",
     "Mailbox",
     "MailboxFull",
     "MailboxStatistics",
     "Message",
+    "MessageTypeError",
     "Monitor",
     "NotExecuted",
     "Observer",

@@ -1,10 +1,9 @@
-"""Who is awake: at most so many, the one idle for longest leaves first.
+"""The limit on active virtual actors: who is activated next, and who is passivated for it.
 
-Pure bookkeeping over actors, without I/O or tasks: it says whom to wake and
-whom to send away; the directory does it. When every awake actor is busy, those
-who want to be woken stand in line, and the one awake for longest hands over its
-place after its present batch; what still waits for it waits in its mailbox,
-and it goes to the end of the line.
+Pure bookkeeping without I/O or tasks: it decides, and the directory acts. At most a fixed number of
+actors are active. The one that has been idle longest is passivated first. While every active actor
+is busy, keys wait in a queue, and the actor that has been active longest is passivated after its
+current batch. Messages that still wait for it stay in its mailbox, and its key joins the queue.
 """
 
 from __future__ import annotations
@@ -12,121 +11,121 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Generic, TypeVar
 
-R = TypeVar("R")
+T = TypeVar("T")
 
 
-class ActivationLimit(Generic[R]):
-    """The places for awake actors, the line before them, and the order to leave.
+class ActivationLimit(Generic[T]):
+    """The active actors, the queue of those to activate, and the order of passivation.
 
     Args:
-        number: how many may be awake at once.
+        number: how many actors may be active at the same time.
     """
 
     def __init__(self, number: int) -> None:
-        """Start with everybody asleep."""
+        """Start without active actors."""
         self._number = number
-        self._line: OrderedDict[R, None] = OrderedDict()
-        self._staying: OrderedDict[R, None] = OrderedDict()
-        self._leaving: set[R] = set()
-        self._leaving_idle: set[R] = set()  # of these, those that had nothing to do: soon gone
-        self._idle: OrderedDict[R, float] = OrderedDict()
+        self._queue: OrderedDict[T, None] = OrderedDict()
+        self._staying: OrderedDict[T, None] = OrderedDict()
+        self._leaving: set[T] = set()
+        self._leaving_idle: set[T] = set()  # those of them that were idle and so end soon
+        self._idle: OrderedDict[T, float] = OrderedDict()
 
-    # What changes
+    # Transitions
 
-    def admit_beyond(self, actor: R) -> None:
-        """Give ``actor``, who stands in line, a place even if none is free."""
-        del self._line[actor]
+    def activate_over_limit(self, actor: T) -> None:
+        """Activate ``actor``, which is in the queue, even if the limit is reached."""
+        del self._queue[actor]
         self._staying[actor] = None
 
-    def line_up(self, actor: R) -> None:
-        """Let ``actor`` wait for a place."""
-        self._line[actor] = None
+    def enqueue(self, actor: T) -> None:
+        """Add ``actor`` to the queue."""
+        self._queue[actor] = None
 
-    def leave_line(self, actor: R) -> None:
-        """Let it wait no longer; no error if it did not."""
-        self._line.pop(actor, None)
+    def dequeue(self, actor: T) -> None:
+        """Remove ``actor`` from the queue, if it is there."""
+        self._queue.pop(actor, None)
 
-    def admit(self) -> R | None:
-        """Give a free place to the first in line; None if there is none or nobody."""
-        if not self._line or self.awake >= self._number:
+    def activate_next(self) -> T | None:
+        """Activate and return the first of the queue; None if there is none or the limit is hit."""
+        if not self._queue or self.active >= self._number:
             return None
-        actor, _ = self._line.popitem(last=False)
+        actor, _ = self._queue.popitem(last=False)
         self._staying[actor] = None
         return actor
 
-    def fell_idle(self, actor: R, now: float) -> None:
-        """Note that an awake actor has nothing to do since ``now``, if not noted before."""
+    def became_idle(self, actor: T, now: float) -> None:
+        """Record that an active actor is idle since ``now``, unless that is recorded already."""
         if actor in self._staying and actor not in self._idle:
             self._idle[actor] = now
 
-    def got_busy(self, actor: R) -> None:
-        """Note that it has something to do again: it is the last to go now."""
+    def became_busy(self, actor: T) -> None:
+        """Record that an actor is no longer idle; it moves to the end of the passivation order."""
         if self._idle.pop(actor, None) is not None:
             self._staying.move_to_end(actor)
 
-    def send_away(self) -> R | None:
-        """Choose one to leave for the sake of the line; None if nobody has to.
+    def passivate_for_queue(self) -> T | None:
+        """Choose an actor to passivate in favor of the queue; None if that is not needed.
 
-        As many idle ones leave as stand in line, the longest idle first. Without them busy ones
-        are told to go after what they do; since one of them may take for ever, they don't keep
-        an idle one from being sent.
+        As many idle actors are passivated as keys are queued, the longest idle first. Without idle
+        actors, busy ones are told to end after their current batch. Since a busy one may never
+        end, those do not count when an idle one is available.
         """
-        if self._idle and len(self._leaving_idle) < len(self._line):
+        if self._idle and len(self._leaving_idle) < len(self._queue):
             actor = next(iter(self._idle))
             self.leave(actor)
             self._leaving_idle.add(actor)
             return actor
-        if self._idle or len(self._leaving) >= len(self._line):
+        if self._idle or len(self._leaving) >= len(self._queue):
             return None
         busy = next(iter(self._staying), None)
         if busy is not None:
             self.leave(busy)
         return busy
 
-    def idle_for(self, seconds: float, now: float) -> R | None:
-        """Choose one that has been idle for ``seconds`` at ``now`` to leave."""
+    def passivate_idle(self, seconds: float, now: float) -> T | None:
+        """Choose an actor to passivate that has been idle for ``seconds`` at ``now``."""
         first = next(iter(self._idle.items()), None)
-        # The same sum as whoever waits for that moment makes: no other rounding.
+        # The directory computes the moment by the same sum, so rounding can't differ.
         if first is None or first[1] + seconds > now:
             return None
         self.leave(first[0])
         return first[0]
 
-    def leave(self, actor: R) -> None:
-        """Note that an awake actor was told to go; its place is still taken."""
+    def leave(self, actor: T) -> None:
+        """Record that an active actor was told to end; it still counts as active."""
         self._idle.pop(actor, None)
         if self._staying.pop(actor, ...) is None:
             self._leaving.add(actor)
 
-    def gone(self, actor: R) -> None:
-        """Note that it is no longer awake: its place is free."""
+    def ended(self, actor: T) -> None:
+        """Record that an actor is no longer active."""
         self._idle.pop(actor, None)
         self._staying.pop(actor, None)
         self._leaving.discard(actor)
         self._leaving_idle.discard(actor)
 
-    # What is
+    # State
 
     @property
-    def awake(self) -> int:
-        """How many places are taken."""
+    def active(self) -> int:
+        """The number of active actors, including those told to end."""
         return len(self._staying) + len(self._leaving)
 
     @property
     def idle(self) -> int:
-        """How many awake actors have nothing to do."""
+        """The number of active actors that are idle."""
         return len(self._idle)
 
     @property
-    def in_line(self) -> int:
-        """How many wait for a place."""
-        return len(self._line)
+    def queued(self) -> int:
+        """The number of keys in the queue."""
+        return len(self._queue)
 
     @property
-    def idle_for_longest(self) -> float | None:
-        """Since when the next one to leave has been idle."""
+    def idle_since(self) -> float | None:
+        """Since when the actor that is idle longest has been idle."""
         return next(iter(self._idle.values()), None)
 
-    def staying(self) -> list[R]:
-        """Those awake and not told to leave."""
+    def staying(self) -> list[T]:
+        """Return the active actors that were not told to end."""
         return list(self._staying)

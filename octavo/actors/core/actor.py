@@ -1,37 +1,47 @@
-"""What a developer writes: an actor class.
+"""The base class of actors, and the context through which an actor uses the core.
 
-An actor handles one message (or one batch) at a time, owns its state alone,
-and is made anew from durable state after every crash.
+An actor handles one message (or one batch) at a time, owns its state exclusively, and is recreated
+from durable state after every crash.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, TypeVarTuple
+
+import trio
 
 from octavo.actors.core.envelope import Envelope
 from octavo.actors.core.message import Message
 from octavo.actors.core.monitor import Down, StopReason, Watchers
 from octavo.actors.core.options import require_seconds
+from octavo.actors.core.owned_tasks import OwnedTasks
 from octavo.actors.core.timers import Timer, Timers
 
 if TYPE_CHECKING:
     from octavo.actors.core.cell import Cell
+    from octavo.actors.core.message_types import MessageTypes
     from octavo.actors.core.ref import ActorRef
 
 M = TypeVar("M")
 A = TypeVar("A", bound="Actor[Any]")
+Ts = TypeVarTuple("Ts")
 
 
 class Actor(Generic[M]):
-    """Base of actors that handle messages of type ``M``.
+    """Base class of actors that handle messages of type ``M``.
 
-    Define exactly one of `handle` and `handle_batch`. The actor's `context`
-    is there from `started` on, not yet in ``__init__``.
+    Define exactly one of `handle` and `handle_batch`. The attribute `context` is set before
+    `started` is called, and not yet in ``__init__``.
+
+    ``M`` is checked at run time too: sending a message of another class raises `MessageTypeError`.
+    A derived class may handle further messages that name it as their receiver. ``Actor[Any]``
+    turns the check off.
     """
 
     context: ActorContext
+    _message_types: ClassVar[MessageTypes | None] = None
 
     async def started(self) -> None:
         """Load state before the first message; raising is a crash.
@@ -40,78 +50,116 @@ class Actor(Generic[M]):
         """
 
     async def handle(self, message: M) -> object:
-        """Handle one message and return the answer (None for a tell).
+        """Handle one message and return the reply (None for a tell).
 
-        Raise a `Refusal` to answer "no". Any other exception is a crash: the
-        asker gets `ActorCrashed`, this object is dropped, and a new one takes
-        the messages that still wait. The asker leaving never cancels it; only
-        a shutdown whose drain deadline passed does.
+        Raise a `Refusal` to refuse the message. Any other exception is a crash: the asker gets
+        `ActorCrashed`, this object is dropped, and a new one takes the messages that still wait.
+        An asker that gives up does not cancel the handler. Only a shutdown whose drain timeout has
+        passed does, or the crash of a task that the actor started.
         """
         raise NotImplementedError
 
     async def handle_batch(self, batch: Sequence[Envelope[M]]) -> None:
         """Handle all messages that waited, in order.
 
-        Answer each ask with ``envelope.reply(envelope.message.reply(value))`` or
-        ``envelope.refuse(refusal)``, at any moment before returning. Any
-        exception that escapes, a refusal too, is a crash, and fails every
-        message of the batch that has no answer yet.
+        Reply to each ask with ``envelope.reply(envelope.message.reply(value))`` or
+        ``envelope.refuse(refusal)``, at any moment before returning. Any exception that escapes,
+        a refusal included, is a crash, and fails every message of the batch that has no reply yet.
         """
         raise NotImplementedError
 
     async def stopping(self, reason: StopReason) -> None:
-        """Release what `started` took; called once if `started` returned.
+        """Release what `started` acquired; called once if `started` returned.
 
-        Runs after the last message, also after a crash, within the child's
-        ``stopping_timeout``; then it is cancelled. Not called when the process
+        Runs after the last message, also after a crash, and after the actor's own tasks have
+        ended. It is cancelled after the child's ``stopping_timeout``. Not called when the process
         dies, so nothing durable may depend on it.
         """
 
 
-def handles_batches(actor: Actor[Any]) -> bool:
-    """Whether ``actor`` defines `Actor.handle_batch`.
+def handles_batches(actor_class: type[Actor[Any]]) -> bool:
+    """Return whether ``actor_class`` defines `Actor.handle_batch`.
 
     Raises:
-        TypeError: it defines both of the handlers, or neither.
+        TypeError: it defines both handlers, or neither.
     """
-    single = type(actor).handle is not Actor.handle
-    batch = type(actor).handle_batch is not Actor.handle_batch
+    single = actor_class.handle is not Actor.handle
+    batch = actor_class.handle_batch is not Actor.handle_batch
     if single == batch:
         found = "both handle and handle_batch" if single else "neither handle nor handle_batch"
-        raise TypeError(f"{type(actor).__name__} defines {found}; define exactly one of them")
+        raise TypeError(f"{actor_class.__name__} defines {found}; define exactly one of them")
     return batch
 
 
 class ActorContext:
-    """What an actor may ask of the core; one for each incarnation."""
+    """The services of the core for one incarnation of an actor."""
 
-    __slots__ = ("_cell", "_ended", "_watched", "timers")
+    __slots__ = ("_cell", "_ended", "_stopping", "_watched", "scope", "tasks", "timers")
 
     def __init__(self, cell: Cell) -> None:
-        """Belong to ``cell``."""
+        """Serve the present incarnation of ``cell``."""
         self._cell = cell
+        self._stopping = False
         self._ended = False
         self._watched: list[tuple[Watchers, Callable[[Down], None]]] | None = None
         self.timers: Timers | None = None
+        self.scope = trio.CancelScope()
+        self.tasks: OwnedTasks | None = None
 
     @property
     def path(self) -> str:
-        """Where the actor stands in the tree, such as ``"root/storage"``."""
+        """The actor's path in the tree, such as ``"root/storage"``."""
         return self._cell.path
 
     def ref(self, actor: A) -> ActorRef[A]:
-        """A reference to this actor: ``self.context.ref(self)``, to give to others."""
-        from octavo.actors.core.ref import ActorRef  # noqa: PLC0415 - a reference needs this module
+        """Return a reference to this actor, to pass to others: ``self.context.ref(self)``."""
+        from octavo.actors.core.ref import ActorRef  # noqa: PLC0415 - that module needs this one
 
         return ActorRef(self._cell)
 
-    def schedule_once(self, delay: float, message: Message[Any, None]) -> Timer:
-        """Tell this actor ``message`` in ``delay`` seconds.
+    def start_task(
+        self,
+        function: Callable[[*Ts], Awaitable[object]],
+        *arguments: *Ts,
+        name: object = None,
+    ) -> trio.CancelScope:
+        """Run ``function(*arguments)`` as a task that this incarnation of the actor owns.
 
-        It arrives behind what waits then. It is cancelled with this
-        incarnation; it does not keep a virtual actor awake.
+        If the task raises, the actor crashes: a handler in progress is cancelled, the message it
+        handles fails with `ActorCrashed`, and the restart policy applies. A task that returns is
+        finished. When the incarnation ends, for whatever reason, its tasks are cancelled after the
+        last message and have ended before `Actor.stopping` is called.
+
+        A task runs concurrently with the handlers; the two see each other's changes at every
+        checkpoint. A task may ask its own actor. Like a timer, a task does not keep a virtual
+        actor awake.
+
+        Args:
+            function: an async function.
+            *arguments: its arguments.
+            name: the task's name for debuggers; by default that of the function.
+
+        Returns:
+            A scope around the task; cancel it to end this task alone.
 
         Raises:
+            RuntimeError: the incarnation of this context is stopping or has ended.
+        """
+        self._require_alive()
+        if self._stopping:
+            raise RuntimeError(f"this incarnation of {self.path} is stopping; it starts no task")
+        if self.tasks is None:
+            self.tasks = OwnedTasks(self._cell.nursery, self.scope, self.path)
+        return self.tasks.start(function, *arguments, name=name)
+
+    def schedule_once(self, delay: float, message: Message[Any, None]) -> Timer:
+        """Send ``message`` to this actor in ``delay`` seconds.
+
+        It is added at the end of the mailbox. The timer is cancelled when this incarnation ends;
+        it does not keep a virtual actor awake.
+
+        Raises:
+            MessageTypeError: the actor does not handle this type of message.
             ValueError: ``delay`` is negative.
             RuntimeError: the incarnation of this context has ended.
         """
@@ -120,64 +168,76 @@ class ActorContext:
     def schedule_every(
         self, period: float, message: Message[Any, None], *, delay: float | None = None
     ) -> Timer:
-        """Tell this actor ``message`` every ``period`` seconds, first after ``delay``.
+        """Send ``message`` to this actor every ``period`` seconds, first after ``delay``.
 
-        ``delay`` is one period by default. Periods in which the actor was busy
-        are not made up for.
+        ``delay`` is one period by default. Periods during which the actor was busy are skipped.
 
         Raises:
+            MessageTypeError: the actor does not handle this type of message.
             ValueError: ``period`` is not positive, or ``delay`` is negative.
+            RuntimeError: the incarnation of this context has ended.
         """
         require_seconds("a timer's period", period)
         return self._schedule(message, period if delay is None else delay, period)
 
     def _schedule(self, message: Message[Any, None], delay: float, period: float | None) -> Timer:
         self._require_alive()
+        self._cell.require_accepted(message)
         if self.timers is None:
             self.timers = Timers()
         timer = self.timers.add(message, delay, period)
-        self._cell.mailbox.nudge()  # a task beside the actor may have called while it waits
+        self._cell.mailbox.nudge()  # the caller may be another task, while the actor waits
         return timer
 
     def _require_alive(self) -> None:
         if self._ended:
             raise RuntimeError(
-                f"this incarnation of {self.path} has ended; its context is of no use"
+                f"this incarnation of {self.path} has ended; its context can't be used any more"
             )
 
     def monitor(self, ref: ActorRef[Any], notice: Callable[[Down], Message[Any, None]]) -> None:
-        """Tell this actor ``notice(down)`` whenever the actor behind ``ref`` goes down.
+        """Send ``notice(down)`` to this actor whenever the actor of ``ref`` goes down.
 
-        Ends with this incarnation, or after the final notice. Notices pass the
-        bound of the mailbox.
+        Ends with this incarnation, or after the final notice. Notices may exceed the capacity of
+        the mailbox. An exception of ``notice`` is logged and the notice dropped.
         """
         self._require_alive()
-        mailbox = self._cell.mailbox
+        cell = self._cell
 
         def put(down: Down) -> None:
-            mailbox.put_beyond_capacity(Envelope(notice(down), is_ask=False))
+            message = notice(down)
+            cell.require_accepted(message)
+            cell.mailbox.put_over_capacity(Envelope(message, is_ask=False))
 
-        # The supervisor of the watched actor calls this: what `notice` raises is no crash of its.
-        tell = partial(self._cell.runtime.notify, put)
+        # The watched actor's supervisor calls this; an error of `notice` must not crash it.
+        send = partial(cell.runtime.notify, put)
 
         if self._watched is None:
             self._watched = []
         watchers = ref.watchers()
-        self._watched.append((watchers, tell))
-        watchers.add(tell)
+        self._watched.append((watchers, send))
+        watchers.add(send)
 
     def stop(self) -> None:
         """End this actor after the present message and those that wait.
 
-        New messages are refused from now on. Whether it is started again is
-        for its restart policy to say. A virtual actor ends after the present
-        message; those that wait, or come, wake its key's next one.
+        New messages are refused from now on. The restart policy decides whether the actor is
+        started again. A virtual actor ends after the present message; messages that wait or arrive
+        later activate it again.
         """
         self._require_alive()
         self._cell.finish()
 
+    async def end_tasks(self) -> BaseException | None:
+        """Cancel the actor's tasks and wait for their end; return the error of a crashed one."""
+        self._stopping = True
+        if self.tasks is None:
+            return None
+        await self.tasks.end(f"{self.path} has handled its last message")
+        return self.tasks.error
+
     def close(self) -> None:
-        """Drop timers and watches; the core calls it when the incarnation ends."""
+        """Drop timers and watches; called by the core when the incarnation ends."""
         self._ended = True
         self.timers = None
         for watchers, callback in self._watched or ():
@@ -187,7 +247,7 @@ class ActorContext:
     async def fault_point(self, name: str) -> None:
         """Pass a named point at which a test may inject a fault.
 
-        Outside tests it does nothing, and is no checkpoint.
+        Outside tests it does nothing, and is not a checkpoint.
         """
         faults = self._cell.runtime.faults
         if faults is not None:

@@ -1,4 +1,4 @@
-"""Supervisors as callers hold them: add children, start and stop them, watch them."""
+"""Supervisors as callers hold them: add, start, stop, watch and find children."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Hashable
 from typing import Any, TypeVar, overload
 
 from octavo.actors.core.actor import Actor
+from octavo.actors.core.cell import Cell
 from octavo.actors.core.child import ActorChild, Child, WorkerChild
-from octavo.actors.core.directory import Directory
+from octavo.actors.core.directory import Directory, KeyRef
 from octavo.actors.core.directory_child import DirectoryChild
+from octavo.actors.core.errors import ActorNotFound
 from octavo.actors.core.monitor import Monitor
 from octavo.actors.core.ref import ActorRef
 from octavo.actors.core.specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
@@ -21,19 +23,19 @@ _Spec = ActorSpec[Any] | DirectorySpec[Any, Any] | SupervisorSpec | WorkerSpec
 
 
 class Branch:
-    """A supervisor below a supervisor; made by ``supervisor.add(SupervisorSpec(...))``."""
+    """A supervisor below a supervisor; created by ``supervisor.add(SupervisorSpec(...))``."""
 
     def __init__(self, supervision: Supervision) -> None:
-        """Refer to the supervisor under supervision; `add` makes it."""
+        """Refer to the supervisor under supervision; `add` creates it."""
         self._supervision = supervision
 
     def __str__(self) -> str:
-        """The path."""
+        """Return the path."""
         return self.path
 
     @property
     def path(self) -> str:
-        """Where it stands in the tree."""
+        """Its path in the tree."""
         return self._supervision.path
 
     @overload
@@ -45,15 +47,16 @@ class Branch:
     @overload
     def add(self, spec: WorkerSpec) -> None: ...
     def add(self, spec: _Spec) -> object:
-        """Add a child, to be started after those added before.
+        """Add a child, which starts after those added before.
 
-        Returns what one talks to: a reference to the actor, the directory, or
-        the supervisor; None for a worker. The reference refuses messages until
-        the child is started, and stays valid over restarts.
+        Returns:
+            A reference to the actor, the directory, or the supervisor; None for a worker. The
+            reference refuses messages until the child is started, and stays valid across restarts.
 
         Raises:
             ValueError: another child has this name.
-            RuntimeError: already running: use `start_child`.
+            TypeError: ``spec`` is not a child specification.
+            RuntimeError: the supervisor is running; use `start_child`.
         """
         if self._supervision.is_running:
             raise RuntimeError(f"{self.path} is running: use start_child() to add {spec.name!r}")
@@ -70,14 +73,15 @@ class Branch:
     async def start_child(self, spec: _Spec) -> object:
         """Add a child while running, and wait until it is ready.
 
-        If its first start fails it is not kept. If cancelled, it is: it goes
-        on starting under supervision.
+        If its first start fails, the child is removed. If cancelled, the child stays and continues
+        to start under supervision.
 
         Raises:
             ValueError: another child has this name.
-            ActorStopped: the supervisor is not running, or is stopping; or the
-                child ended before it was ready.
-            Exception: what made the child's first start fail.
+            TypeError: ``spec`` is not a child specification.
+            ActorStopped: the supervisor is not running, or is stopping; or the child ended before
+                it was ready.
+            Exception: the error that made the child's first start fail.
         """
         self._supervision.require_running(spec.name)
         child, handle = self._adopt(spec)
@@ -85,9 +89,9 @@ class Branch:
         return handle
 
     async def stop_child(self, name: str) -> None:
-        """Drain the child, cancel it after its ``drain_timeout``, and forget it.
+        """Drain the child, cancel it after its ``drain_timeout``, and remove it.
 
-        If cancelled, the child is cancelled at once.
+        If cancelled, the child is cancelled immediately.
 
         Raises:
             KeyError: no child has this name.
@@ -95,12 +99,40 @@ class Branch:
         await self._supervision.stop_one(self._supervision.child(name))
 
     def monitor(self, name: str) -> Monitor:
-        """Watch the ends of a child of any kind; use the result as a context manager.
+        """Return a monitor of a child of any kind, to be used as a context manager.
 
         Raises:
             KeyError: no child has this name.
         """
         return Monitor(self._supervision.child(name).watchers)
+
+    def find(self, path: str, actor_class: type[A]) -> ActorRef[A]:
+        """Return a reference to the actor at ``path``, such as ``"root/a/b"``.
+
+        The path is written as `ActorRef.path` gives it: absolute, and with the text of the key for
+        a virtual actor. Only keys that the directory tracks are found, that is those that are
+        active or have waiting messages, recent crashes or watchers; a directory's ``ref`` gives a
+        reference to any key.
+
+        Args:
+            path: the path of an actor below this supervisor.
+            actor_class: the class of the actor, or a base class of it.
+
+        Raises:
+            ActorNotFound: there is no actor at this path; the text lists what is there.
+            TypeError: the actor is of another class, or its class is not known yet because its
+                factory is not a class and has not been called.
+        """
+        child, rest = self._supervision, path.removeprefix(f"{self.path}/")
+        if rest == path:
+            raise ActorNotFound(f"there is no {path!r} below {self}; its paths begin with {self}/")
+        cell, ref = _find(child, rest)
+        types = cell.message_types
+        found = types.actor_class if types is not None else None
+        if found is None or not issubclass(found, actor_class):
+            kind = "not known before it is started" if found is None else found.__name__
+            raise TypeError(f"the class of {path} is {kind}, not {actor_class.__name__}")
+        return ref
 
     def _adopt(self, spec: _Spec) -> tuple[Child, object]:
         child, handle = _make(spec, self._supervision)
@@ -109,7 +141,7 @@ class Branch:
 
 
 def _make(spec: _Spec, parent: Supervision) -> tuple[Child, object]:
-    """The child for ``spec``, and what callers hold of it."""
+    """Return the child for ``spec``, and what callers hold of it."""
     path, runtime = parent.path, parent.runtime
     match spec:
         case ActorSpec():
@@ -124,4 +156,25 @@ def _make(spec: _Spec, parent: Supervision) -> tuple[Child, object]:
         case WorkerSpec():
             return WorkerChild(spec, path), None
         case _:
-            raise TypeError(f"{path} can't supervise {spec!r}: no child specification")
+            raise TypeError(f"{path} can't supervise {spec!r}: it is not a child specification")
+
+
+def _find(supervision: Supervision, path: str) -> tuple[Cell, ActorRef[Any]]:
+    """Return the cell at ``path``, relative to ``supervision``, and a reference to it."""
+    name, slash, rest = path.partition("/")
+    try:
+        child = supervision.child(name)
+    except KeyError as error:
+        raise ActorNotFound(error.args[0]) from None
+    match child:
+        case ActorChild() if not slash:
+            return child.cell, ActorRef(child.cell)
+        case Supervision() if slash:
+            return _find(child, rest)
+        case DirectoryChild() if slash:
+            cell = child.tracked(rest)
+            return cell, KeyRef(child, cell.key)
+        case ActorChild() | WorkerChild() if slash:
+            raise ActorNotFound(f"{child.path} has no children, so there is no {rest!r} below it")
+        case _:
+            raise ActorNotFound(f"{child.path} is not an actor")

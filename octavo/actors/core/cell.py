@@ -1,9 +1,8 @@
-"""The lasting part of an actor: its mailbox, its place in the tree, its counters.
+"""The part of an actor that survives restarts: its mailbox, its path, its counters.
 
-An actor object lives from one start to the next crash; the cell lives on. It
-runs one incarnation at a time: make the actor, ``started``, messages in order,
-``stopping``. Who starts it again, and when, is its supervisor's or its
-directory's to decide.
+An actor object lives from a start to the next crash; the cell survives. It runs one incarnation at
+a time: create the actor, ``started``, messages in order, ``stopping``. Its supervisor or directory
+decides whether and when it is started again.
 """
 
 from __future__ import annotations
@@ -17,8 +16,17 @@ import trio
 
 from octavo.actors.core.actor import Actor, ActorContext
 from octavo.actors.core.envelope import Envelope, EnvelopeState
-from octavo.actors.core.errors import NotExecuted, StartTimeout, is_crash, stopped, unwrap
+from octavo.actors.core.errors import (
+    MessageTypeError,
+    NotExecuted,
+    StartTimeout,
+    is_crash,
+    stopped,
+    unwrap,
+)
+from octavo.actors.core.factories import require_actor
 from octavo.actors.core.mailbox import Mailbox, ParkObserver
+from octavo.actors.core.message_types import MessageTypes
 from octavo.actors.core.monitor import Down, StopReason, Watchers
 from octavo.actors.core.options import ActorOptions
 from octavo.actors.core.runtime import Runtime
@@ -31,24 +39,28 @@ CellState = Literal["new", "starting", "running", "stopping", "down", "closed"]
 
 class _Mode(enum.Enum):
     SERVE = "serve"
-    RETIRE = "retire"  # end after the present message; the others stay in the mailbox
+    RETIRE = "retire"  # end after the current message; the others stay in the mailbox
     DRAIN = "drain"  # end when the closed mailbox is empty
 
 
 class Cell(Waiter):
-    """Runs the incarnations of one actor, one after the other.
-
-    ``served`` tells whether the present incarnation has handled a message, ``batch`` holds what
-    it received last.
+    """Runs the incarnations of one actor sequentially.
 
     Args:
-        parent: path of the supervisor or directory.
-        name: name or key below it.
-        factory: makes an actor object for each incarnation.
-        options: its bounds.
+        parent: the path of the supervisor or directory.
+        name: the name or key below it.
+        factory: creates an actor object for each incarnation.
+        options: the limits of the actor.
         runtime: what the whole tree shares.
-        statistics: where to count.
-        park_observer: hears when the actor goes idle and when it is woken.
+        statistics: the counters to update.
+        message_types: the messages that the actor accepts, if its class is known.
+        park_observer: receives the transitions between idle and busy.
+
+    Attributes:
+        served: whether the current incarnation has handled a message.
+        batch: the messages that the current incarnation received last.
+        message_types: the messages that the actor accepts; None until its class is known, that is
+            until the first incarnation if the factory is not a class.
     """
 
     __slots__ = (
@@ -61,6 +73,7 @@ class Cell(Waiter):
         "batch",
         "last_error",
         "mailbox",
+        "message_types",
         "options",
         "runtime",
         "served",
@@ -76,9 +89,10 @@ class Cell(Waiter):
         options: ActorOptions,
         runtime: Runtime,
         statistics: ActorStatistics,
+        message_types: MessageTypes | None = None,
         park_observer: ParkObserver | None = None,
     ) -> None:
-        """Make a cell that has not been started: its mailbox refuses."""
+        """Create a cell that has not been started: its mailbox refuses messages."""
         super().__init__()
         self._parent = parent
         self._name = name
@@ -95,17 +109,28 @@ class Cell(Waiter):
         self._mode = _Mode.SERVE
         self._reason: StopReason = "drained"
         self._watchers: Watchers | None = None
+        self.message_types = message_types
 
     def __str__(self) -> str:
-        """The path."""
+        """Return the path."""
         return self.path
 
     @property
     def path(self) -> str:
-        """Where the actor stands in the tree."""
+        """The actor's path in the tree."""
         return f"{self._parent}/{self._name}"
 
-    # What the owner tells it
+    def require_accepted(self, message: object) -> None:
+        """Raise unless the actor handles messages of this type, as far as that is known.
+
+        Raises:
+            MessageTypeError: it does not.
+        """
+        types = self.message_types
+        if types is not None and type(message) not in types.known:
+            types.require(message, self.path)
+
+    # Control by the supervisor or directory
 
     def open(self) -> None:
         """Accept messages, whether or not an incarnation runs yet."""
@@ -117,7 +142,7 @@ class Cell(Waiter):
         self._end_when_empty("drained")
 
     def finish(self) -> None:
-        """As `drain`, at the actor's own wish."""
+        """Do the same as `drain`, at the actor's own request."""
         self._end_when_empty("finished")
 
     def _end_when_empty(self, reason: StopReason) -> None:
@@ -128,14 +153,14 @@ class Cell(Waiter):
         self.mailbox.interrupt()
 
     def retire(self, reason: StopReason) -> None:
-        """End after the present message; new ones and those that wait are kept."""
+        """End after the current message; the mailbox stays open and keeps its messages."""
         if self._mode is _Mode.SERVE:
             self._mode = _Mode.RETIRE
             self._reason = reason
         self.mailbox.interrupt()
 
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
-        """The end: refuse every waiting and every later message.
+        """Refuse every waiting and every later message, for good.
 
         Must not be called while an incarnation runs.
         """
@@ -144,13 +169,13 @@ class Cell(Waiter):
         self.mailbox.close(refusal)
         self.mailbox.refuse_waiting(refusal)
         self.state = "closed"
-        self._tell_watchers(final=True)
+        self._notify_watchers(final=True)
 
-    def first_served(self) -> None:
-        """Hear that the present incarnation handled its first message."""
+    def handled_first_message(self) -> None:
+        """Handle that the current incarnation has handled its first message."""
 
     def mailbox_statistics(self) -> MailboxStatistics:
-        """The mailbox as seen from outside, with what its actor received and did not take yet."""
+        """Return the statistics of the mailbox, including messages received but not yet taken."""
         statistics = self.mailbox.statistics()
         received = [e for e in self.batch if e.state is EnvelopeState.QUEUED]
         if not received:
@@ -160,31 +185,31 @@ class Cell(Waiter):
         return replace(statistics, depth=depth, oldest_age=oldest)
 
     def down(self) -> None:
-        """Tell watchers that an incarnation ended and another one will come."""
-        self._tell_watchers(final=False)
+        """Notify the watchers that an incarnation ended and another one will follow."""
+        self._notify_watchers(final=False)
 
-    def _tell_watchers(self, *, final: bool) -> None:
+    def _notify_watchers(self, *, final: bool) -> None:
         if self._watchers is not None:
-            self._watchers.tell(Down(self.path, self._reason, self.last_error, final))
+            self._watchers.notify(Down(self.path, self._reason, self.last_error, final))
 
     @property
     def retiring(self) -> bool:
-        """Whether the actor was asked to end and to keep what waits."""
+        """Whether the actor was asked to end and to keep the waiting messages."""
         return self._mode is _Mode.RETIRE
 
     @property
     def makes_room(self) -> bool:
-        """Whether it is to end so that another one may be awake."""
+        """Whether the actor was asked to end so that another one can be activated."""
         return self._mode is _Mode.RETIRE and self._reason == "passivated"
 
     @property
     def is_done(self) -> bool:
-        """Whether the actor was asked to end and has nothing to do before."""
+        """Whether the actor was asked to end and has nothing left to do."""
         if self._mode is _Mode.SERVE:
             return False
         if not self.mailbox.depth:
             return True
-        # One who must make room for others has been of use first: no rotation without progress.
+        # An actor that makes room handles a message first: no rotation without progress.
         return self.retiring and (self.served or not self.makes_room)
 
     @property
@@ -194,27 +219,29 @@ class Cell(Waiter):
 
     @property
     def watched(self) -> bool:
-        """Whether somebody wants to hear of this actor's end."""
+        """Whether this actor has watchers."""
         return self._watchers is not None and self._watchers.any
 
     @property
     def watchers(self) -> Watchers:
-        """Those who want to hear of this actor's end."""
+        """The watchers of this actor's ends."""
         if self._watchers is None:
             self._watchers = Watchers()
             if self.state == "closed":
-                self._tell_watchers(final=True)
+                self._notify_watchers(final=True)
         return self._watchers
 
     # One incarnation
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Run one incarnation: from a new actor object to its end.
+        """Run one incarnation, from a new actor object to its end.
 
-        Returns when the actor was retired, drained or finished; raises the
-        error of a crash, taken out of its group if it is alone. If cancelled,
-        the message in hand gets `OutcomeUnknown`; those that were not taken
-        are back in the mailbox, whatever way this ends.
+        Returns when the actor was retired, drained or finished; raises the error of a crash,
+        unwrapped if its group contains no other. If cancelled, the message being handled fails
+        with `OutcomeUnknown`. However it ends, the messages not taken are back in the mailbox.
+
+        Raises:
+            InvalidActor: the factory returned no usable actor.
         """
         self.enter()
         self.served = False
@@ -236,23 +263,54 @@ class Cell(Waiter):
             self.leave()
 
     async def _live(self, ready: Callable[[], None]) -> None:
-        actor = self._factory()
-        if not isinstance(actor, Actor):
-            raise TypeError(f"the factory of {self} made {actor!r}, which is no Actor")
+        actor = require_actor(self._factory(), self.path)
+        self._learn_message_types(MessageTypes.of(type(actor)))
         context = actor.context = ActorContext(self)
         serving = Serving(self, actor, context)
         try:
-            await self._start(actor, context)
-            self.state = "running"
-            ready()
             try:
-                await serving.run()
+                await self._serve(actor, context, serving, ready)
             except BaseException as error:
-                await self._stop(actor, "crashed" if is_crash(error) else "cancelled", error)
+                if self.state == "running":
+                    await self._stop(actor, "crashed" if is_crash(error) else "cancelled", error)
                 raise
             await self._stop(actor, self._reason, None)
         finally:
             context.close()
+
+    async def _serve(
+        self, actor: Actor[Any], context: ActorContext, serving: Serving, ready: Callable[[], None]
+    ) -> None:
+        """Run the actor from `Actor.started` to its last message, and end its tasks."""
+        try:
+            with context.scope:
+                await self._start(actor, context)
+                self.state = "running"
+                ready()
+                await serving.run()
+        except BaseException as error:
+            task_error = await context.end_tasks()
+            if task_error is not None and is_crash(error):
+                group = "the actor crashed, and one of its tasks did"
+                raise BaseExceptionGroup(group, [unwrap(error), task_error]) from None
+            raise
+        task_error = await context.end_tasks()
+        if task_error is not None:
+            raise task_error
+
+    def _learn_message_types(self, types: MessageTypes) -> None:
+        """Note what the actor accepts; refuse what was sent while that was not known."""
+        if self.message_types is types:
+            return
+        self.message_types = types
+        for envelope in self.mailbox.waiting:
+            try:
+                types.require(envelope.message, self.path)
+            except MessageTypeError as error:
+                if not envelope.is_ask:
+                    observer = self.runtime.observer
+                    self.runtime.notify(observer.tell_refused, self.path, envelope.message, error)
+                self.mailbox.refuse(envelope, error)
 
     async def _start(self, actor: Actor[Any], context: ActorContext) -> None:
         await context.fault_point("actor.starting")
@@ -262,7 +320,7 @@ class Cell(Waiter):
         with trio.move_on_after(limit) as scope:
             await actor.started()
         if scope.cancelled_caught:
-            raise StartTimeout(f"{self} was not started within {limit:g} s")
+            raise StartTimeout(f"{self} did not start within {limit:g} s")
 
     async def _stop(
         self, actor: Actor[Any], reason: StopReason, error: BaseException | None

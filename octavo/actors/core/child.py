@@ -1,4 +1,4 @@
-"""What a supervisor supervises: one interface for actors, workers, subtrees."""
+"""The children of a supervisor: one interface for actors, workers and subtrees."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import trio
 from octavo.actors.core.backoff import Backoff
 from octavo.actors.core.cell import Cell
 from octavo.actors.core.errors import NotExecuted
+from octavo.actors.core.message_types import MessageTypes
 from octavo.actors.core.monitor import Down, StopReason, Watchers
 from octavo.actors.core.restart import Restart
 from octavo.actors.core.runtime import Runtime
@@ -22,20 +23,20 @@ from octavo.actors.core.waiting import Group
 
 
 class Child(ABC):
-    """Something that a supervisor starts, stops, and starts again.
+    """Something that a supervisor starts, stops, and restarts.
 
-    It lives over all its incarnations; `run_once` is one of them.
+    It exists across all its incarnations; `run_once` runs one of them.
 
     Attributes:
         name: unique below its supervisor.
-        restart: when it is started again.
-        backoff: how long to wait before that.
+        restart: when it is restarted.
+        backoff: how long to wait before a restart.
         start_timeout: seconds from start to readiness.
         drain_timeout: seconds between being asked to stop and being cancelled.
-        launches: how many incarnations there were.
-        attempts: restarts in the present row, for the backoff.
-        drains_while_starting: whether it can be drained before it is ready;
-            otherwise it is cancelled then.
+        launches: the number of incarnations so far.
+        attempts: the number of consecutive restarts, for the backoff.
+        drains_while_starting: whether it can be drained before it is ready; otherwise it is
+            cancelled then.
     """
 
     drains_while_starting = False
@@ -60,22 +61,22 @@ class Child(ABC):
 
     @property
     def restarts(self) -> int:
-        """How often it was started again."""
+        """The number of restarts."""
         return max(0, self.launches - 1)
 
     @property
     @abstractmethod
     def path(self) -> str:
-        """Where it stands in the tree."""
+        """Its path in the tree."""
 
     @property
     @abstractmethod
     def watchers(self) -> Watchers:
-        """Those who want to hear of its end."""
+        """The watchers of its ends."""
 
     @abstractmethod
     async def run_once(self, ready: Callable[[], None]) -> None:
-        """Run one incarnation; call ``ready`` when it is of use to others."""
+        """Run one incarnation; call ``ready`` when others can use it."""
 
     @abstractmethod
     def open(self) -> None:
@@ -83,36 +84,36 @@ class Child(ABC):
 
     @abstractmethod
     def drain(self) -> None:
-        """Refuse new work, finish what waits, end. Step one of a shutdown."""
+        """Refuse new work, finish waiting work, and end: the first step of a shutdown."""
 
     @abstractmethod
     def retire(self) -> None:
-        """End soon, keeping what waits for the next incarnation."""
+        """End soon, and keep waiting work for the next incarnation."""
 
-    def restarts_with(self, group: Group) -> None:  # noqa: B027 - nobody waits for a worker
-        """Learn that this child is down until all of ``group`` have ended.
+    def restarts_with(self, group: Group) -> None:  # noqa: B027 - no actor waits for a worker
+        """Record that this child is down until all of ``group`` have ended.
 
-        What one of them waits for from it is refused; others go on waiting.
+        Asks from members of the group are refused; other askers continue to wait.
         """
 
     @abstractmethod
     def down(self) -> None:
-        """Learn that an incarnation ended and another one will come."""
+        """Handle that an incarnation ended and another one will follow."""
 
     @abstractmethod
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
-        """Learn that there will be no more incarnation: refuse all that waits."""
+        """Handle that no incarnation will follow: refuse all waiting messages."""
 
     @abstractmethod
     def node(self, state: str) -> TreeNode:
-        """A snapshot; ``state`` is the supervisor's view of it."""
+        """Return a snapshot; ``state`` is the supervisor's view of it."""
 
 
 class ActorChild(Child):
     """An actor in its cell."""
 
     def __init__(self, spec: ActorSpec[Any], parent: str, runtime: Runtime) -> None:
-        """Make the cell; nothing runs yet."""
+        """Create the cell; nothing runs yet."""
         super().__init__(
             spec.name,
             restart=spec.restart,
@@ -120,16 +121,17 @@ class ActorChild(Child):
             start_timeout=math.inf,  # the cell applies it itself
             drain_timeout=spec.drain_timeout,
         )
-        self.cell = Cell(parent, spec.name, spec.factory, spec, runtime, ActorStatistics())
+        types = MessageTypes.of_factory(spec.factory)
+        self.cell = Cell(parent, spec.name, spec.factory, spec, runtime, ActorStatistics(), types)
 
     @property
     def path(self) -> str:
-        """Where it stands in the tree."""
+        """Its path in the tree."""
         return self.cell.path
 
     @property
     def watchers(self) -> Watchers:
-        """Those who want to hear of its end."""
+        """The watchers of its ends."""
         return self.cell.watchers
 
     async def run_once(self, ready: Callable[[], None]) -> None:
@@ -141,27 +143,27 @@ class ActorChild(Child):
         self.cell.open()
 
     def drain(self) -> None:
-        """Refuse new messages and end when none waits."""
+        """Refuse new messages and end when the mailbox is empty."""
         self.cell.drain()
 
     def retire(self) -> None:
-        """End after the present message."""
+        """End after the current message."""
         self.cell.retire("restarted")
 
     def restarts_with(self, group: Group) -> None:
-        """Refuse what the group waits for."""
+        """Refuse the asks of the group."""
         self.cell.restarts_with(group)
 
     def down(self) -> None:
-        """Tell the watchers."""
+        """Notify the watchers."""
         self.cell.down()
 
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
-        """Refuse the waiting messages and tell the watchers."""
+        """Refuse the waiting messages and notify the watchers."""
         self.cell.close(refusal)
 
     def node(self, state: str) -> TreeNode:
-        """A snapshot."""
+        """Return a snapshot."""
         statistics = self.cell.statistics
         return TreeNode(
             name=self.name,
@@ -176,13 +178,13 @@ class ActorChild(Child):
 
 
 class WatchedChild(Child):
-    """A child that keeps its own watchers; an actor's are its cell's.
+    """A child that has its own watchers; those of an actor belong to its cell.
 
     Attributes:
-        path: where it stands in the tree.
-        watchers: those who want to hear of its end.
+        path: its path in the tree.
+        watchers: the watchers of its ends.
         reason: why its last incarnation ended.
-        error: the crash, if it was one.
+        error: the error of a crash.
     """
 
     def __init__(
@@ -195,7 +197,7 @@ class WatchedChild(Child):
         start_timeout: float,
         drain_timeout: float,
     ) -> None:
-        """Take the place in the tree and the rules of supervision."""
+        """Take the path and the rules of supervision."""
         super().__init__(
             name,
             restart=restart,
@@ -209,38 +211,37 @@ class WatchedChild(Child):
         self.error: BaseException | None = None
 
     def __str__(self) -> str:
-        """The path."""
+        """Return the path."""
         return self._path
 
     @property
     def path(self) -> str:
-        """Where it stands in the tree."""
+        """Its path in the tree."""
         return self._path
 
     @property
     def watchers(self) -> Watchers:
-        """Those who want to hear of its end."""
+        """The watchers of its ends."""
         return self._watchers
 
     def down(self) -> None:
-        """Tell the watchers."""
-        self._watchers.tell(Down(self._path, self.reason, self.error, final=False))
+        """Notify the watchers."""
+        self._watchers.notify(Down(self._path, self.reason, self.error, final=False))
 
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
-        """Tell the watchers."""
-        self._watchers.tell(Down(self._path, self.reason, self.error, final=True))
+        """Notify the watchers."""
+        self._watchers.notify(Down(self._path, self.reason, self.error, final=True))
 
 
 class WorkerContext:
-    """What a worker is given: a way to say it is ready, and to hear it should stop.
+    """The argument of a worker: it reports readiness and receives the request to stop.
 
-    It can be passed on as the ``task_status`` of a function written for
-    ``nursery.start``.
+    It can be passed as the ``task_status`` of a function written for ``nursery.start``.
 
     Attributes:
-        path: where the worker stands in the tree.
-        stopping: set when the worker should finish what it has in hand. It is
-            cancelled ``drain_timeout`` seconds later.
+        path: the worker's path in the tree.
+        stopping: set when the worker should finish its current work. It is cancelled
+            ``drain_timeout`` seconds later.
     """
 
     def __init__(self, path: str, ready: Callable[[], None]) -> None:
@@ -250,15 +251,15 @@ class WorkerContext:
         self._ready = ready
 
     def started(self, value: object = None) -> None:
-        """Report readiness: the supervisor goes on to the next child."""
+        """Report readiness: the supervisor starts the next child."""
         self._ready()
 
 
 class WorkerChild(WatchedChild):
-    """A task that is no actor: a server, a ticker."""
+    """A task that is not an actor, such as a server or a ticker."""
 
     def __init__(self, spec: WorkerSpec, parent: str) -> None:
-        """Take the function; nothing runs yet."""
+        """Take the specification; nothing runs yet."""
         super().__init__(
             spec.name,
             parent,
@@ -300,5 +301,5 @@ class WorkerChild(WatchedChild):
         self.drain()
 
     def node(self, state: str) -> TreeNode:
-        """A snapshot."""
+        """Return a snapshot."""
         return TreeNode(name=self.name, kind="worker", state=state, restarts=self.restarts)

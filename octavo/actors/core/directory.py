@@ -20,47 +20,47 @@ Result = TypeVar("Result")
 
 
 class KeyRef(ActorRef[A]):
-    """A reference to the actor of one key; each message finds or wakes it."""
+    """A reference to the actor of one key; each message activates it if need be."""
 
     __slots__ = ("_directory", "_key")
 
     def __init__(self, directory: DirectoryChild, key: Hashable) -> None:
-        """Refer to ``key``; nothing is activated by this."""
+        """Refer to ``key`` without activating it."""
         self._directory = directory
         self._key = key
 
     @property
     def path(self) -> str:
-        """Where the actor stands in the tree."""
+        """The actor's path in the tree."""
         return f"{self._directory.path}/{self._key}"
 
-    def resolve(self) -> Cell:
-        """The key's cell, activated if it sleeps."""
-        return self._directory.awaken(self._key)
+    def resolve(self, message: object) -> Cell:
+        """Return the key's cell, and activate it if it is asleep; see `ActorRef.resolve`."""
+        return self._directory.activate(self._key, message)
 
     def watchers(self) -> Watchers:
-        """Those who want to hear of this key's ends."""
-        return self._directory.remember(self._key).watchers
+        """Return the watchers of this key's ends."""
+        return self._directory.cell(self._key).watchers
 
 
 class Directory(Generic[K, A]):
-    """The virtual actors of one kind, by key; made by ``supervisor.add(DirectorySpec(...))``."""
+    """Virtual actors of one kind, by key; created by ``supervisor.add(DirectorySpec(...))``."""
 
     def __init__(self, child: DirectoryChild) -> None:
-        """Refer to the directory under supervision; `Branch` makes it."""
+        """Refer to the directory under supervision; `Branch` creates it."""
         self._child = child
 
     def __str__(self) -> str:
-        """The path."""
+        """Return the path."""
         return self._child.path
 
     @property
     def path(self) -> str:
-        """Where the directory stands in the tree."""
+        """The directory's path in the tree."""
         return self._child.path
 
     def ref(self, key: K) -> ActorRef[A]:
-        """A reference to the actor of ``key``. Nothing is activated by it."""
+        """Return a reference to the actor of ``key`` without activating it."""
         return KeyRef(self._child, key)
 
     async def ask(
@@ -73,10 +73,10 @@ class Directory(Generic[K, A]):
     ) -> Result:
         """Ask the actor of ``key``; see `ActorRef.ask`.
 
-        The time that an activation or a place among the awake takes counts.
+        ``timeout`` includes the time until the actor is activated.
 
         Raises:
-            ActorQuarantined: the key crashed too often; nothing happened.
+            ActorQuarantined: the key crashed too often; the message was not executed.
         """
         return await KeyRef(self._child, key).ask(message, timeout=timeout, admission=admission)
 
@@ -87,9 +87,9 @@ class Directory(Generic[K, A]):
         await KeyRef(self._child, key).tell(message, admission=admission)
 
     def tell_nowait(self, key: K, message: Message[A, None]) -> None:
-        """As `tell`, without waiting for a place: a full mailbox raises `MailboxFull`."""
+        """Do the same as `tell` without waiting: a full mailbox raises `MailboxFull`."""
         self.ref(key).tell_nowait(message)
 
     def statistics(self) -> DirectoryStatistics:
-        """Counts for operators; reads all remembered keys."""
+        """Return counts for operators; takes time linear in the number of tracked keys."""
         return self._child.statistics()

@@ -1,13 +1,12 @@
-"""Virtual actors: addressed by key, activated on demand, put to sleep when idle.
+"""Virtual actors: addressed by key, activated on demand, passivated when idle.
 
-A key always has at most one actor object. Everything that decides is
-synchronous between a look-up and the message's arrival in the mailbox, so a
-thousand first asks make one activation, and a message can't fall between two
-incarnations: the mailbox belongs to the key, not to the actor. While an actor
-is put to sleep messages collect there, and bring about the next activation.
+A key has at most one actor object at any time. Everything between a look-up and the message's
+arrival in the mailbox is synchronous, so a thousand concurrent first asks cause one activation.
+The mailbox belongs to the key, not to the actor object, so no message is lost between two
+incarnations: one that arrives during a passivation waits there and causes the next activation.
 
-A key that is asleep, with nothing waiting, no recent crash and no watcher, is
-forgotten: it costs nothing.
+A key that is asleep, without waiting messages, recent crashes or watchers, is dropped: it costs
+nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +22,16 @@ import trio
 from octavo.actors.core.activation_limit import ActivationLimit
 from octavo.actors.core.backoff import Backoff
 from octavo.actors.core.child import WatchedChild
-from octavo.actors.core.errors import ActorQuarantined, NotExecuted, is_crash, stopped
+from octavo.actors.core.errors import (
+    ActorNotFound,
+    ActorQuarantined,
+    InvalidActor,
+    NotExecuted,
+    is_crash,
+    stopped,
+    unwrap,
+)
+from octavo.actors.core.message_types import MessageTypes
 from octavo.actors.core.quarantine import CrashRecord
 from octavo.actors.core.runtime import Runtime
 from octavo.actors.core.specs import DirectorySpec
@@ -32,12 +40,12 @@ from octavo.actors.core.tree import TreeNode
 from octavo.actors.core.virtual_actor_cell import VirtualActorCell
 from octavo.actors.core.waiting import Group
 
-_TROUBLED = ("quarantined", "resting")
+_IN_TROUBLE = ("quarantined", "backing off")
 _SHOWN = 20  # keys in the tree, at most
 
 
 class DirectoryChild(WatchedChild):
-    """The virtual actors of one directory, under supervision; `Directory` is what callers hold."""
+    """The virtual actors of one directory, under supervision; callers hold a `Directory`."""
 
     def __init__(self, spec: DirectorySpec[Any, Any], parent: str, runtime: Runtime) -> None:
         """Take the specification; nothing runs yet."""
@@ -53,7 +61,7 @@ class DirectoryChild(WatchedChild):
         self.runtime = runtime
         self._cells: dict[Hashable, VirtualActorCell] = {}
         self._limit: ActivationLimit[VirtualActorCell] = ActivationLimit(spec.max_awake)
-        self._dormant: dict[VirtualActorCell, None] = {}  # asleep, and not forgotten yet
+        self._dormant: dict[VirtualActorCell, None] = {}  # asleep or quarantined, not dropped yet
         self._forget_at = -math.inf
         self._group: Group | None = None
         self._statistics = ActorStatistics()
@@ -63,26 +71,27 @@ class DirectoryChild(WatchedChild):
         self._changed = trio.Event()
         self._dozing = False
         self._activations = self._passivations = self._crashes = 0
+        self._message_types = MessageTypes.of_factory(spec.factory)
 
     def statistics(self) -> DirectoryStatistics:
-        """Counts for operators; reads all remembered keys."""
-        standing = [cell.key_state for cell in self._cells.values()]
+        """Return counts for operators; takes time linear in the number of tracked keys."""
+        states = [cell.key_state for cell in self._cells.values()]
         return DirectoryStatistics(
-            awake=self._limit.awake,
+            awake=self._limit.active,
             idle=self._limit.idle,
-            in_line=self._limit.in_line,
-            resting=standing.count("resting"),
-            quarantined=standing.count("quarantined"),
-            remembered=len(standing),
+            waiting=self._limit.queued,
+            backing_off=states.count("backing off"),
+            quarantined=states.count("quarantined"),
+            tracked=len(states),
             activations=self._activations,
             passivations=self._passivations,
             crashes=self._crashes,
         )
 
-    # Finding and waking
+    # Look-up and activation
 
-    def remember(self, key: Hashable) -> VirtualActorCell:
-        """The cell of ``key``, without waking it.
+    def cell(self, key: Hashable) -> VirtualActorCell:
+        """Return the cell of ``key`` without activating it.
 
         Raises:
             ActorStopped: the directory is not running.
@@ -100,6 +109,7 @@ class DirectoryChild(WatchedChild):
                 spec,
                 self.runtime,
                 self._statistics,
+                self._message_types,
             )
             cell.restarts_with(self._group)
             self._dormant[cell] = None
@@ -107,92 +117,110 @@ class DirectoryChild(WatchedChild):
                 self._changed.set()
         return cell
 
-    def awaken(self, key: Hashable) -> VirtualActorCell:
-        """The cell of ``key``, awake or on the way there.
+    def tracked(self, text: str) -> VirtualActorCell:
+        """Return the cell of the tracked key whose text in a path is ``text``.
 
-        The caller must put its message in without awaiting in between.
+        Raises:
+            ActorNotFound: no tracked key has this text, or several have.
+        """
+        found = [cell for key, cell in self._cells.items() if str(key) == text]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            keys = ", ".join(repr(cell.key) for cell in found)
+            raise ActorNotFound(f"{len(found)} keys of {self._path} are written {text!r}: {keys}")
+        raise ActorNotFound(
+            f"{self._path} has no active key {text!r}; a directory's ref() takes any key"
+        )
+
+    def activate(self, key: Hashable, message: object) -> VirtualActorCell:
+        """Return the cell of ``key``, active or about to be activated, to send it ``message``.
+
+        The caller must send the message without awaiting in between.
 
         Raises:
             ActorStopped: the directory is not running.
+            MessageTypeError: the actor does not handle this type of message.
         """
-        cell = self._cells.get(key) or self.remember(key)
+        cell = self._cells.get(key) or self.cell(key)
+        cell.require_accepted(message)
         if cell.key_state == "quarantined" and self._refusal is None:
             record = cell.record
             if record is not None and not record.quarantined(trio.current_time()):
                 cell.open()
                 cell.key_state = "asleep"
         if cell.key_state == "asleep" and self._refusal is None:
-            self._line_up(cell)
+            self._enqueue(cell)
         return cell
 
-    def _line_up(self, cell: VirtualActorCell) -> None:
-        cell.key_state = "in line"
+    def _enqueue(self, cell: VirtualActorCell) -> None:
+        cell.key_state = "queued"
         self._dormant.pop(cell, None)
-        self._limit.line_up(cell)
-        self._serve_line()
-        self.is_awaited(cell)
+        self._limit.enqueue(cell)
+        self._serve_queue()
+        self.on_awaited(cell)
         if self._dozing:
             self._changed.set()
 
-    def _serve_line(self) -> None:
+    def _serve_queue(self) -> None:
         if self._nursery is None or self._ending == "retire":
             return
-        while (cell := self._limit.admit()) is not None:
-            self._activate(cell, self._nursery)
-        while (cell := self._limit.send_away()) is not None:
-            self._put_to_sleep(cell)
+        while (cell := self._limit.activate_next()) is not None:
+            self._start_actor(cell, self._nursery)
+        while (cell := self._limit.passivate_for_queue()) is not None:
+            self._passivate(cell)
 
-    def _activate(self, cell: VirtualActorCell, nursery: trio.Nursery) -> None:
+    def _start_actor(self, cell: VirtualActorCell, nursery: trio.Nursery) -> None:
         cell.key_state = "awake"
         self._activations += 1
         if self._ending == "drain":
             cell.drain()
-        nursery.start_soon(self._live, cell, name=self._path)
+        nursery.start_soon(self._run_actor, cell, name=self._path)
 
-    def is_awaited(self, cell: VirtualActorCell) -> None:
-        """Hear that an actor waits for ``cell`` (called by it).
+    def on_awaited(self, cell: VirtualActorCell) -> None:
+        """Handle that an actor waits for ``cell``.
 
-        If it stands in line behind one that, directly or not, waits for it, neither would ever
-        go on: so it is woken beyond ``max_awake``.
+        If the cell is queued behind an actor that waits for it, directly or indirectly, neither
+        could ever continue. So it is activated over the limit.
         """
-        if cell.key_state != "in line" or self._nursery is None or self._ending == "retire":
+        if cell.key_state != "queued" or self._nursery is None or self._ending == "retire":
             return
         for waiter in cell.awaited_by():
             if isinstance(waiter, VirtualActorCell) and self._cells.get(waiter.key) is waiter:
-                self._limit.admit_beyond(cell)
-                self._activate(cell, self._nursery)
+                self._limit.activate_over_limit(cell)
+                self._start_actor(cell, self._nursery)
                 return
 
-    def _put_to_sleep(self, cell: VirtualActorCell) -> None:
+    def _passivate(self, cell: VirtualActorCell) -> None:
         cell.key_state = "leaving"
         cell.retire("passivated")
 
-    def fell_idle(self, cell: VirtualActorCell) -> None:
-        """Hear that an actor waits for messages (called by the cell)."""
-        self._limit.fell_idle(cell, trio.current_time())
-        if self._limit.in_line:
-            self._serve_line()
+    def became_idle(self, cell: VirtualActorCell) -> None:
+        """Handle that an actor waits for messages."""
+        self._limit.became_idle(cell, trio.current_time())
+        if self._limit.queued:
+            self._serve_queue()
 
-    def proved_itself(self, cell: VirtualActorCell) -> None:
-        """Hear that a new actor handled its first message (called by the cell)."""
+    def handled_first_message(self, cell: VirtualActorCell) -> None:
+        """Handle that a new actor handled its first message: a probe has succeeded."""
         record = cell.record
         if record is not None and record.on_probation:
             record.recovered()
             self.runtime.notify(self.runtime.observer.recovered, cell.path)
 
-    def lost_interest(self, cell: VirtualActorCell) -> None:
-        """Hear that nothing waits any more in a mailbox (called by the cell)."""
-        if cell.key_state == "in line":
-            self._limit.leave_line(cell)
-            self._fall_asleep(cell)
+    def all_withdrawn(self, cell: VirtualActorCell) -> None:
+        """Handle that the last message of a mailbox was withdrawn."""
+        if cell.key_state == "queued":
+            self._limit.dequeue(cell)
+            self._sleep(cell)
 
-    def got_busy(self, cell: VirtualActorCell) -> None:
-        """Hear that a message came for an actor (called by the cell)."""
-        self._limit.got_busy(cell)
+    def became_busy(self, cell: VirtualActorCell) -> None:
+        """Handle that a message arrived for an actor."""
+        self._limit.became_busy(cell)
 
-    # One actor's life
+    # The life of one actor
 
-    async def _live(self, cell: VirtualActorCell) -> None:
+    async def _run_actor(self, cell: VirtualActorCell) -> None:
         observer, path = self.runtime.observer, cell.path
         error: BaseException | None = None
         try:
@@ -202,39 +230,46 @@ class DirectoryChild(WatchedChild):
                 raise
             error = caught
         finally:
-            self._limit.gone(cell)
+            self._limit.ended(cell)
             cell.key_state = "asleep"
         if error is None:
             self._passivations += 1
             self.runtime.notify(observer.ended, path, cell.reason)
-            self._went_to_sleep(cell)
+            self._passivated(cell)
         else:
             self._crashes += 1
             self.runtime.notify(observer.crashed, path, error)
-            self._crashed(cell)
+            self._crashed(cell, unwrap(error))
         cell.down()
-        self._serve_line()
+        self._serve_queue()
         if self._ending is not None:
             self._changed.set()
 
-    def _went_to_sleep(self, cell: VirtualActorCell) -> None:
+    def _passivated(self, cell: VirtualActorCell) -> None:
         if self._refusal is None:
             cell.open()
         if cell.mailbox.in_use:
-            self._line_up(cell)
+            self._enqueue(cell)
         else:
-            self._fall_asleep(cell)
+            self._sleep(cell)
 
-    def _fall_asleep(self, cell: VirtualActorCell) -> None:
+    def _sleep(self, cell: VirtualActorCell) -> None:
         cell.key_state = "asleep"
         if cell.forgettable:
             del self._cells[cell.key]
         else:
             self._dormant[cell] = None
 
-    def _crashed(self, cell: VirtualActorCell) -> None:
+    def _crashed(self, cell: VirtualActorCell, error: BaseException) -> None:
         if self._refusal is not None:
             cell.mailbox.refuse_waiting(self._refusal)
+            return
+        if isinstance(error, InvalidActor):  # another attempt could only fail in the same way
+            text = str(error)
+            cell.mailbox.close(lambda: InvalidActor(text))
+            cell.mailbox.refuse_waiting(lambda: InvalidActor(text))
+            cell.open()
+            self._sleep(cell)
             return
         record = cell.record = cell.record or CrashRecord()
         quarantine = record.crashed(trio.current_time(), self._spec.quarantine)
@@ -247,31 +282,31 @@ class DirectoryChild(WatchedChild):
             self._dormant[cell] = None
             self.runtime.notify(observer.quarantined, cell.path, quarantine)
         elif cell.mailbox.in_use and self._nursery is not None and self._ending is None:
-            cell.key_state = "resting"
+            cell.key_state = "backing off"
             delay = self._spec.backoff.delay(record.recent - 1, self.runtime.random)
             self.runtime.notify(observer.restarting, cell.path, delay)
-            self._nursery.start_soon(self._rest, cell, delay, name=f"{self._path} backoff")
+            self._nursery.start_soon(self._back_off, cell, delay, name=f"{self._path} backoff")
         else:
-            self._fall_asleep(cell)
+            self._sleep(cell)
 
     def _refuse_quarantined(self, cell: VirtualActorCell) -> ActorQuarantined:
         record = cell.record
         until = record.until if record is not None and record.until is not None else 0.0
         left = max(until - trio.current_time(), 0.0)
         return ActorQuarantined(
-            f"{cell.path} crashed too often and rests for {left:.3g} s;"
+            f"{cell.path} crashed too often and is quarantined for another {left:.3g} s;"
             " the message was not executed",
             left,
         )
 
-    async def _rest(self, cell: VirtualActorCell, delay: float) -> None:
+    async def _back_off(self, cell: VirtualActorCell, delay: float) -> None:
         await trio.sleep(delay)
-        if cell.key_state != "resting" or self._refusal is not None:
+        if cell.key_state != "backing off" or self._refusal is not None:
             return
         if cell.mailbox.in_use:
-            self._line_up(cell)
+            self._enqueue(cell)
         else:
-            self._fall_asleep(cell)
+            self._sleep(cell)
 
     # Under supervision
 
@@ -281,16 +316,16 @@ class DirectoryChild(WatchedChild):
         self.restarts_with(None)
 
     async def run_once(self, ready: Callable[[], None]) -> None:
-        """Serve until drained or retired; put idle actors to sleep meanwhile."""
+        """Run actors and passivate idle ones, until drained or retired."""
         self._ending = None
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             for cell in list(self._cells.values()):
-                if cell.key_state == "resting":  # its backoff ended with the last incarnation
+                if cell.key_state == "backing off":  # its backoff ended with the last incarnation
                     cell.key_state = "asleep"
                 if cell.key_state == "asleep" and cell.mailbox.in_use:
-                    self._line_up(cell)
-            self._serve_line()
+                    self._enqueue(cell)
+            self._serve_queue()
             ready()
             try:
                 await self._passivate_idle()
@@ -299,22 +334,22 @@ class DirectoryChild(WatchedChild):
             nursery.cancel_scope.cancel(reason=f"{self._path} ended")
 
     async def _passivate_idle(self) -> None:
-        """Put idle actors to sleep until the directory has ended."""
+        """Passivate idle actors and drop sleeping keys, until the directory has ended."""
         while not self._ended():
             now = trio.current_time()
-            while (cell := self._limit.idle_for(self._spec.idle_timeout, now)) is not None:
-                self._put_to_sleep(cell)
+            while (cell := self._limit.passivate_idle(self._spec.idle_timeout, now)) is not None:
+                self._passivate(cell)
             self._forget(now)
             self._changed = trio.Event()
-            chore = self._next_chore(now)
-            self._dozing = chore == math.inf
-            with trio.move_on_at(chore):
+            deadline = self._next_deadline(now)
+            self._dozing = deadline == math.inf
+            with trio.move_on_at(deadline):
                 await self._changed.wait()
 
-    def _next_chore(self, now: float) -> float:
+    def _next_deadline(self, now: float) -> float:
         if not self._cells:
             return math.inf
-        since = self._limit.idle_for_longest
+        since = self._limit.idle_since
         return (now if since is None else since) + self._spec.idle_timeout
 
     def _forget(self, now: float) -> None:
@@ -333,41 +368,41 @@ class DirectoryChild(WatchedChild):
                 del self._cells[cell.key]
 
     def _ended(self) -> bool:
-        if self._ending is None or self._limit.awake:
+        if self._ending is None or self._limit.active:
             return False
-        return self._ending == "retire" or not self._limit.in_line
+        return self._ending == "retire" or not self._limit.queued
 
     def drain(self) -> None:
-        """Refuse new messages; handle those that wait, in line too, then end."""
+        """Refuse new messages; handle those that wait, also of queued keys, then end."""
         self._ending = "drain"
         self.reason = "drained"
         self._refusal = stopped(self, "is stopping")
         for cell in self._cells.values():
-            if cell.key_state in ("awake", "leaving", "in line"):
+            if cell.key_state in ("awake", "leaving", "queued"):
                 cell.drain()
             else:
                 cell.close(self._refusal)
-        self._serve_line()
+        self._serve_queue()
         self._changed.set()
 
     def retire(self) -> None:
-        """Put every actor to sleep; what waits is kept for the next incarnation."""
+        """Passivate every actor; waiting messages are kept for the next incarnation."""
         if self._ending is None:
             self._ending = "retire"
             self.reason = "restarted"
         for cell in self._limit.staying():
             self._limit.leave(cell)
-            self._put_to_sleep(cell)
+            self._passivate(cell)
         self._changed.set()
 
     def restarts_with(self, group: Group | None) -> None:
-        """Learn which group is being restarted together, or that it is over."""
+        """Record which group is being restarted together, or that the restart is over."""
         self._group = group
         for cell in self._cells.values():
             cell.restarts_with(group)
 
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
-        """Refuse all waiting messages and forget every key."""
+        """Refuse all waiting messages and drop every key."""
         self._refusal = refusal or stopped(self)
         for cell in self._cells.values():
             cell.close(self._refusal)
@@ -377,11 +412,11 @@ class DirectoryChild(WatchedChild):
         super().close(refusal)
 
     def node(self, state: str) -> TreeNode:
-        """A snapshot; shows the keys in trouble and those with the longest queues."""
+        """Return a snapshot with the keys in trouble and those with the longest queues."""
         statistics = self.statistics()
         shown = sorted(
-            (r for r in self._cells.values() if r.key_state in _TROUBLED or r.mailbox.depth),
-            key=lambda cell: (cell.key_state not in _TROUBLED, -cell.mailbox.depth),
+            (c for c in self._cells.values() if c.key_state in _IN_TROUBLE or c.mailbox.depth),
+            key=lambda cell: (cell.key_state not in _IN_TROUBLE, -cell.mailbox.depth),
         )
         return TreeNode(
             name=self.name,

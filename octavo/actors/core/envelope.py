@@ -1,16 +1,15 @@
-"""The reply slot: one message on its way, and the one answer it will get.
+"""A message in transit with its reply slot, which is filled once.
 
-An envelope is in one of four states and only ever moves along an arrow::
+An envelope is in one of four states and moves only along the arrows::
 
     QUEUED ──take()──→ TAKEN ──reply()/fail()──→ DONE
       │  └───────────fail()───────────────────────↑
-      └──asker gave up──→ ABANDONED
+      └──asker gives up──→ ABANDONED
 
-trio runs one task at a time, and none of these methods awaits, so each move is
-an exact compare-and-set. Two promises follow. A message whose asker gave up
-while it was QUEUED is never handled: the asker may say *not executed*. And
-answering never blocks, never fails and never happens twice, whatever became of
-the asker, so an actor can't be stopped or stalled by one.
+trio runs one task at a time, and none of these methods awaits, so each transition is an atomic
+compare-and-set. Two guarantees follow. A message whose asker gave up while it was QUEUED is never
+handled, so the asker can report *not executed*. And replying never blocks, never fails and happens
+at most once, whatever the asker does, so an asker can't stop or stall an actor.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ M_co = TypeVar("M_co", covariant=True)
 
 
 class EnvelopeState(enum.Enum):
-    """Where a message is; see the module's picture."""
+    """The state of a message; see the diagram of the module."""
 
     QUEUED = "queued"
     TAKEN = "taken"
@@ -44,12 +43,12 @@ _DONE, _ABANDONED = EnvelopeState.DONE, EnvelopeState.ABANDONED
 
 
 class Envelope(Generic[M_co]):
-    """A message with its reply slot; what `Actor.handle_batch` receives.
+    """A message with its reply slot; `Actor.handle_batch` receives a sequence of these.
 
     Attributes:
-        message: what was asked or told.
-        is_ask: whether somebody waits for the answer.
-        enqueued_at: trio's clock when it was put into the mailbox, in seconds.
+        message: the message that was asked or told.
+        is_ask: whether an asker waits for the reply.
+        enqueued_at: trio's clock when it was added to the mailbox, in seconds.
     """
 
     __slots__ = (
@@ -65,39 +64,39 @@ class Envelope(Generic[M_co]):
     )
 
     def __init__(self, message: M_co, *, is_ask: bool) -> None:
-        """Put ``message`` into a fresh envelope in state QUEUED."""
+        """Wrap ``message`` in a new envelope in state QUEUED."""
         self.message = message
         self.is_ask = is_ask
         self._state = _QUEUED
         self._asker: Task | None = None
         self._mailbox: Mailbox | None = None
-        # Set when there is something to say: a message is made for every ask.
+        # Set later: the constructor runs for every message, so it does as little as possible.
         self.enqueued_at: float
         self._value: object
         self._error: BaseException | None
 
     def __repr__(self) -> str:
-        """Kind, state and message, for logs and failing tests."""
+        """Return kind, state and message, for logs and failing tests."""
         kind = "ask" if self.is_ask else "tell"
         return f"<{kind} {self._state.value} {self.message!r}>"
 
     @property
     def state(self) -> EnvelopeState:
-        """The present state."""
+        """The current state."""
         return self._state
 
     @property
     def pending(self) -> bool:
-        """Whether the answer is still to come (QUEUED or TAKEN)."""
+        """Whether there is no reply yet (QUEUED or TAKEN)."""
         return self._state is _QUEUED or self._state is _TAKEN
 
     # The actor's side
 
     def take(self) -> bool:
-        """Claim the message for handling; the actor's side.
+        """Claim the message for handling; called on the actor's side.
 
-        Returns False when the asker gave up before: the message must then be
-        passed over. After True the message counts as executed.
+        Returns False if the asker gave up before; the message must then be skipped. After True
+        the message counts as executed.
         """
         if self._state is not _QUEUED:
             return False
@@ -105,25 +104,22 @@ class Envelope(Generic[M_co]):
         return True
 
     def reply(self, answer: Reply) -> None:
-        """Answer; of use to `Actor.handle_batch`. A second answer is ignored.
+        """Reply to the ask, from `Actor.handle_batch`. A second reply is ignored.
 
         Args:
-            answer: made by ``envelope.message.reply(value)``, which lets the
-                type checker hold the value against the message.
+            answer: made by ``envelope.message.reply(value)``, so that the type checker verifies
+                the value against the message.
 
         Raises:
-            BadReply: a value other than None for a tell, which nobody awaits.
+            BadReply: the message was told and the value is not None.
         """
         self.answer(answer)
 
     def refuse(self, refusal: Refusal) -> None:
-        """Make the ask raise ``refusal``; of use to `Actor.handle_batch`.
-
-        A second answer is ignored.
+        """Make the ask raise ``refusal``, from `Actor.handle_batch`. A second reply is ignored.
 
         Raises:
-            BadReply: it is no `Refusal`. Whatever else goes wrong is a crash:
-                raise it.
+            BadReply: it is not a `Refusal`. Other errors are crashes; raise them.
         """
         if not isinstance(refusal, Refusal):
             raise BadReply(
@@ -132,20 +128,20 @@ class Envelope(Generic[M_co]):
         self.fail(refusal)
 
     def answer(self, value: object) -> None:
-        """As `reply`, for a value of any type; the core's side.
+        """Reply with a value of any type; called by the core.
 
         Raises:
-            BadReply: a value other than None for a tell.
+            BadReply: the message was told and the value is not None.
         """
         if not self.is_ask and value is not None:
             raise BadReply(
-                f"{type(self.message).__name__} was told, not asked: nobody waits for the answer"
+                f"{type(self.message).__name__} was told, not asked: nobody waits for the reply"
                 f" {value!r}; return None, or send the message with ask()"
             )
         self._settle(value, None)
 
     def fail(self, error: BaseException) -> None:
-        """Make the ask raise ``error``; the core's side. A second answer is ignored."""
+        """Make the ask raise ``error``; called by the core. A second reply is ignored."""
         self._settle(None, error)
 
     def _settle(self, value: object, error: BaseException | None) -> None:
@@ -162,9 +158,9 @@ class Envelope(Generic[M_co]):
     # The asker's side
 
     def abandon(self) -> bool:
-        """Withdraw the message if no actor took it yet; True when withdrawn.
+        """Withdraw the message if no actor has taken it yet; return whether it was withdrawn.
 
-        Called by an asker that gave up. After True the message has no effect.
+        Called by an asker that gives up. After True the message has no effect.
         """
         if self._state is not _QUEUED:
             return False
@@ -174,23 +170,22 @@ class Envelope(Generic[M_co]):
         return True
 
     def withdraw(self, error: BaseException) -> None:
-        """Take a QUEUED message back on the asker's behalf and make the ask raise ``error``."""
+        """Remove a QUEUED message from the mailbox and make the ask raise ``error``."""
         if self._state is _QUEUED:
             if self._mailbox is not None:
                 self._mailbox.discard(self)
             self.fail(error)
 
     def settled(self) -> Awaitable[object]:
-        """Wait until the envelope is DONE; to be awaited at once, by the asker.
+        """Wait until the envelope is DONE; the asker must await the result immediately.
 
-        Not a checkpoint if it is DONE already. A cancellation withdraws the
-        message if it is still QUEUED, and leaves it to the actor if it was
-        TAKEN; `state` tells which.
+        Not a checkpoint if it is DONE already. Cancellation withdraws the message if it is still
+        QUEUED, and leaves it to the actor if it was TAKEN; `state` tells which.
         """
         if self._state is _DONE:
             return _nothing()
         self._asker = current_task()
-        # One coroutine less on the way of every ask; settled() is awaited at once.
+        # Not an async function: that saves every ask one coroutine.
         return wait_task_rescheduled(self._give_up)  # noqa: ASYNC105
 
     def _give_up(self, _raise_cancel: object) -> Abort:
@@ -199,10 +194,10 @@ class Envelope(Generic[M_co]):
         return Abort.SUCCEEDED
 
     def result(self) -> object:
-        """The answer of a DONE envelope; raises the failure if it carries one."""
+        """Return the reply of a DONE envelope, or raise its error."""
         if self._error is not None:
-            # The exception is handed over, not kept: its traceback would tie
-            # this frame, the envelope and the error into a cycle.
+            # The reference is dropped: its traceback would tie this frame, the envelope and the
+            # error into a reference cycle.
             error, self._error = self._error, None
             try:
                 raise error

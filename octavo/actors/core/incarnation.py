@@ -16,16 +16,16 @@ class Incarnation:
 
     Attributes:
         child: what runs.
-        error: the crash it ended with, if it did.
-        stopping: whether its supervisor asked it to end; its end is then no news.
-        leaving: whether it is to be forgotten when it has ended.
-        starter_waits: whether somebody waits for its first start to succeed.
+        error: the error of the crash that ended it.
+        stopping: whether its supervisor asked it to end.
+        leaving: whether the child is removed when it has ended.
+        starter_waits: whether a caller waits for its first start to succeed.
         settled: set when it is ready or has ended.
         ended: set when it has ended.
     """
 
     def __init__(self, child: Child) -> None:
-        """Prepare a run that was not launched yet."""
+        """Prepare a run that has not been launched yet."""
         self.child = child
         self.error: BaseException | None = None
         self.stopping = False
@@ -38,7 +38,7 @@ class Incarnation:
 
     @property
     def state(self) -> Literal["starting", "running", "stopping"]:
-        """Where it stands in its life."""
+        """The phase of its life."""
         if self.stopping:
             return "stopping"
         return "starting" if self.ready_at is None else "running"
@@ -46,7 +46,7 @@ class Incarnation:
     async def run(
         self, on_ready: Callable[[Incarnation], None], on_end: Callable[[Incarnation], None]
     ) -> None:
-        """Run to the end. A crash is kept in `error`; only cancellation gets out."""
+        """Run to the end. A crash is stored in `error`; only a cancellation propagates."""
         child = self.child
 
         def ready() -> None:
@@ -75,12 +75,12 @@ class Incarnation:
             self.ended.set()
 
     async def stop(self, *, keep_waiting: bool, reason: str) -> None:
-        """End it: ask first, cancel after the child's ``drain_timeout``.
+        """Ask it to end, and cancel it after the child's ``drain_timeout``.
 
         Args:
-            keep_waiting: retire (what waits is kept for the next incarnation)
-                instead of drain (what waits is worked off).
-            reason: why, for the cancellation.
+            keep_waiting: retire (keep waiting messages for the next incarnation) instead of drain
+                (handle them first).
+            reason: the reason of the cancellation.
         """
         self.stopping = True
         if self.ready_at is not None or self.child.drains_while_starting:

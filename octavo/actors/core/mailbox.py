@@ -1,11 +1,11 @@
-"""A bounded, ordered mailbox with admission by deadline.
+"""A bounded, ordered mailbox with an admission timeout.
 
-Why not a memory channel: the actor takes *all* that waits in one wake-up, an
-asker that gives up takes its message out again, waiting senders are told why
-the mailbox closed, and the age of the oldest message can be read.
+It differs from a memory channel: the actor takes *all* waiting messages in one wake-up, an asker
+that gives up removes its message, waiting senders learn why the mailbox closed, and the age of the
+oldest message can be read.
 
-Order is strict: messages are received in the order in which they were
-admitted, and a sender that waits for a place is never overtaken.
+Order is strict: messages are received in the order in which they were admitted, and a sender that
+waits for a slot is never overtaken.
 """
 
 from __future__ import annotations
@@ -31,27 +31,28 @@ from octavo.actors.core.statistics import MailboxStatistics
 
 
 class ParkObserver(Protocol):
-    """Hears when the receiver of a mailbox has nothing to do, and when it has again."""
+    """Receives the transitions of a mailbox between idle and busy."""
 
     def parked(self) -> None:
-        """The receiver found nothing and waits."""
+        """Handle that the receiver found no message and waits."""
 
     def woken(self) -> None:
-        """A message came from outside, whether or not the receiver waits."""
+        """Handle that a message arrived from outside, whether or not the receiver waits."""
 
     def emptied(self) -> None:
-        """The last message was withdrawn, and no sender waits."""
+        """Handle that the last message was withdrawn and no sender waits."""
 
 
 class Mailbox:
-    """Holds the envelopes of one actor, over all its restarts.
+    """Holds the envelopes of one actor across all its restarts.
 
     Args:
-        owner: what the mailbox belongs to, for error messages.
+        owner: the owner of the mailbox, for error messages.
         capacity: how many messages may wait, at least 1.
+        park_observer: receives the transitions between idle and busy.
 
     Raises:
-        ValueError: ``capacity`` is not a positive whole number.
+        ValueError: ``capacity`` is not a positive integer.
     """
 
     __slots__ = (
@@ -72,7 +73,7 @@ class Mailbox:
         capacity: int,
         park_observer: ParkObserver | None = None,
     ) -> None:
-        """Make an empty, open mailbox."""
+        """Create an empty, open mailbox."""
         require_positive_count("mailbox capacity", capacity)
         self._owner = owner
         self._capacity = capacity
@@ -88,11 +89,11 @@ class Mailbox:
 
     @enable_ki_protection
     def put_nowait(self, envelope: Envelope[Any]) -> None:
-        """Put the message in, or refuse at once.
+        """Add the message, or refuse it immediately.
 
         Raises:
-            MailboxFull: no place, or others wait for one.
-            NotExecuted: the mailbox is closed; the kind that `close` was given.
+            MailboxFull: there is no free slot, or others wait for one.
+            NotExecuted: the mailbox is closed; the error that `close` was given.
         """
         if self._closed is not None:
             raise self._closed()
@@ -104,14 +105,14 @@ class Mailbox:
 
     @enable_ki_protection
     async def put(self, envelope: Envelope[Any], timeout: float) -> None:
-        """Put the message in, waiting at most ``timeout`` seconds for a place.
+        """Add the message, waiting at most ``timeout`` seconds for a slot.
 
-        Returning is a checkpoint only if it had to wait. If cancelled while
-        waiting, the message was not admitted and is abandoned.
+        A checkpoint only if it has to wait. If cancelled while waiting, the message was not
+        admitted and is abandoned.
 
         Raises:
-            MailboxFull: no place came free in time; the message is abandoned.
-            NotExecuted: the mailbox is, or was meanwhile, closed.
+            MailboxFull: no slot became free in time; the message is abandoned.
+            NotExecuted: the mailbox is closed, or was closed meanwhile.
         """
         try:
             self.put_nowait(envelope)
@@ -122,11 +123,11 @@ class Mailbox:
         else:
             return
         with trio.move_on_after(timeout):
-            await self._wait_for_place(envelope)
+            await self._wait_for_slot(envelope)
             return
-        raise MailboxFull(f"no place came free in the mailbox of {self._owner} in {timeout:g} s")
+        raise MailboxFull(f"the mailbox of {self._owner} had no free slot for {timeout:g} s")
 
-    async def _wait_for_place(self, envelope: Envelope[Any]) -> None:
+    async def _wait_for_slot(self, envelope: Envelope[Any]) -> None:
         task = current_task()
         if self._senders is None:
             self._senders = OrderedDict()
@@ -140,11 +141,11 @@ class Mailbox:
 
         await wait_task_rescheduled(give_up)
 
-    def put_beyond_capacity(self, envelope: Envelope[Any]) -> bool:
-        """Put in a message that the actor owes itself (timers, death notices).
+    def put_over_capacity(self, envelope: Envelope[Any]) -> bool:
+        """Add a message that the actor has requested itself (timers, death notices).
 
-        Such messages are few and bounded by what the actor asked for, so they
-        pass the bound. Returns False, and drops it, when the mailbox is closed.
+        Such messages are few and limited by the actor's own requests, so the capacity does not
+        apply. Returns False, and drops the message, if the mailbox is closed.
         """
         if self._closed is not None:
             return False
@@ -164,11 +165,11 @@ class Mailbox:
             reschedule(task)
 
     def discard(self, envelope: Envelope[Any]) -> None:
-        """Take out a message whose asker gave up, and let the next sender in."""
+        """Remove a message whose asker gave up, and admit the next sender."""
         try:
             self._messages.remove(envelope)
         except ValueError:
-            return  # already received: the actor passes over it in take()
+            return  # already received: take() returns False, and the actor skips it
         self._admit_senders()
         if self._park_observer is not None and not self._messages:
             self._park_observer.emptied()
@@ -182,12 +183,12 @@ class Mailbox:
     # The receiver
 
     async def receive(self, limit: int) -> list[Envelope[Any]]:
-        """Wait for messages and take all of them, at most ``limit``, in order.
+        """Wait for messages and return all of them, at most ``limit``, in order.
 
-        Only one task may receive. Always a checkpoint, before anything is
-        taken: if cancelled, nothing was. An empty list means `interrupt`, or
-        that what was there was withdrawn at the checkpoint: whoever is to end
-        when the mailbox is empty has to look then.
+        Only one task may receive. Always a checkpoint, before any message is removed; if
+        cancelled, no message is lost. Returns an empty list after `interrupt`, or if the messages
+        were withdrawn during the checkpoint; a receiver that ends with an empty mailbox must check
+        then.
         """
         if self._messages or self._interrupted:
             await trio.lowlevel.checkpoint()
@@ -195,7 +196,7 @@ class Mailbox:
             if self._park_observer is not None:
                 self._park_observer.parked()
             if self._interrupted or self._messages:
-                # By the observer: a task that is to wait must not have been woken before.
+                # The observer did that; a task must not be rescheduled before it waits.
                 await trio.lowlevel.checkpoint()
             else:
                 self._receiver = current_task()
@@ -221,20 +222,20 @@ class Mailbox:
             reschedule(task)
 
     def interrupt(self) -> None:
-        """Make the present or next `receive` return, with what there is."""
+        """Make the current or next `receive` return with the messages there are."""
         self._interrupted = True
         self._wake()
 
     def nudge(self) -> None:
-        """End the present wait of the receiver, if there is one."""
+        """End the current wait of the receiver, if it waits."""
         if self._receiver is not None:
             self.interrupt()
 
     def unreceive(self, envelopes: Sequence[Envelope[Any]]) -> None:
-        """Put messages that were received but not taken back to the front.
+        """Return messages that were received but not taken to the front.
 
-        Senders may have been admitted since: the depth then passes the
-        capacity by at most the limit of that `receive`.
+        Senders may have been admitted since, so the depth may exceed the capacity by at most the
+        limit of that `receive`.
         """
         queued = [envelope for envelope in envelopes if envelope.state is EnvelopeState.QUEUED]
         self._messages[:0] = queued
@@ -242,10 +243,10 @@ class Mailbox:
     # The end
 
     def close(self, refusal: Callable[[], NotExecuted]) -> None:
-        """Refuse new messages; those that wait stay and can be received.
+        """Refuse new messages; waiting messages can still be received.
 
-        Senders that wait for a place are refused at once. ``refusal`` makes
-        the exception that each of them, and every later sender, gets.
+        Senders that wait for a slot are refused immediately. ``refusal`` makes the exception that
+        each of them, and every later sender, gets.
         """
         if self._closed is None:
             self._closed = refusal
@@ -254,21 +255,35 @@ class Mailbox:
             reschedule(task, outcome.Error(self._closed()))
 
     def reopen(self) -> None:
-        """Take new messages again (a quarantine is over, a subtree restarts)."""
+        """Accept new messages again (a quarantine has ended, a subtree restarts)."""
         self._closed = None
 
     def refuse_waiting(self, refusal: Callable[[], NotExecuted]) -> int:
-        """Answer every waiting message with a refusal; returns how many."""
+        """Fail every waiting message with a refusal; return how many there were."""
         messages, self._messages = self._messages, []
         for envelope in messages:
             envelope.fail(refusal())
         return len(messages)
 
-    # Seen from outside
+    def refuse(self, envelope: Envelope[Any], error: Exception) -> None:
+        """Fail one message that waits in the mailbox, or whose sender waits for a slot."""
+        for task, other in (self._senders or {}).items():
+            if other is envelope and self._senders is not None:
+                del self._senders[task]
+                reschedule(task, outcome.Error(error))
+                return
+        envelope.withdraw(error)
+
+    # Introspection
+
+    @property
+    def waiting(self) -> list[Envelope[Any]]:
+        """The messages that wait, and then those whose senders wait for a slot."""
+        return [*self._messages, *(self._senders or {}).values()]
 
     @property
     def depth(self) -> int:
-        """How many messages wait to be received."""
+        """The number of messages that wait to be received."""
         return len(self._messages)
 
     @property
@@ -282,7 +297,7 @@ class Mailbox:
         return self._closed is not None
 
     def statistics(self) -> MailboxStatistics:
-        """A snapshot for operators; call it from inside trio."""
+        """Return a snapshot for operators; must be called inside a trio run."""
         oldest = trio.current_time() - self._messages[0].enqueued_at if self._messages else 0.0
         return MailboxStatistics(
             depth=len(self._messages),

@@ -1,9 +1,8 @@
-"""Messages that know who may receive them and what the answer is.
+"""Messages, typed by the actor that may receive them and by the type of the reply.
 
-A message is any object of a class derived from ``Message[Receiver, Reply]``,
-usually a frozen dataclass. The two parameters exist for the type checker
-alone: ``ActorRef[Receiver].ask`` accepts only messages for that receiver, and
-returns ``Reply``.
+A message is any object of a class derived from ``Message[Receiver, Result]``, usually a frozen
+dataclass. The type checker uses the two parameters: ``ActorRef[Receiver].ask`` accepts only
+messages for that receiver, and returns ``Result``.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ Receiver_contra = TypeVar("Receiver_contra", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
 
 Reply = NewType("Reply", object)
-"""An answer that was checked against its message by `Message.reply`."""
+"""A result that `Message.reply` has checked against its message."""
 
 
 class Message(Generic[Receiver_contra, Result_co]):
-    """Base of everything that can be asked or told.
+    """Base class of everything that can be asked or told.
 
-    ``Receiver`` is the actor class (a message for a base class may be sent to
-    an actor of a derived one), ``Result`` the type of the answer; ``None``
-    makes a message that can also be told.
+    ``Receiver`` is the actor class (a message for a base class may be sent to an actor of a
+    derived class), ``Result`` the type of the reply. A message whose result is ``None`` can also
+    be told.
 
     Example::
 
@@ -33,12 +32,12 @@ class Message(Generic[Receiver_contra, Result_co]):
 
     __slots__ = ()
 
-    # Strictly, a parameter forbids covariance. It is wanted all the same: an answer may be put
-    # where something wider is expected, and `reply` is called on messages of a known class.
+    # A parameter may not be covariant. It is safe here: a reply may be used where a wider type is
+    # expected, and `reply` is called on messages of a known class.
     def reply(self, value: Result_co) -> Reply:  # type: ignore[misc]
-        """``value`` itself, checked by the type checker to answer this message.
+        """Return ``value``; the type checker verifies that it is a result of this message.
 
-        A handler declared ``-> Reply`` that answers only through this method
-        cannot return the wrong type for a message, nor forget to return.
+        A handler declared ``-> Reply`` that returns only what this method returns cannot return
+        the wrong type for a message, nor forget to return.
         """
         return Reply(value)

@@ -1,4 +1,4 @@
-"""Death watch: hear when an actor goes down, and whether it is for good."""
+"""Death watch: notices of an actor's ends, and whether the last one is final."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import trio
 StopReason = Literal["finished", "drained", "restarted", "passivated", "crashed", "cancelled"]
 """Why an incarnation of an actor ended.
 
-``finished``: it asked for it. ``drained``: shut down after handling what
-waited. ``restarted``: taken along by the restart of a sibling. ``passivated``:
-put to sleep. ``crashed``: an error. ``cancelled``: stopped by force.
+``finished``: at its own request. ``drained``: shut down after handling the waiting messages.
+``restarted``: because a sibling restarts. ``passivated``: to free resources. ``crashed``: an
+error. ``cancelled``: by a cancellation, for example after the drain timeout.
 """
 
 
@@ -24,10 +24,10 @@ class Down:
     """An actor went down.
 
     Attributes:
-        path: which.
+        path: the actor's path.
         reason: why its last incarnation ended.
-        error: the crash, if it was one.
-        final: whether it will not come back; no further notice follows.
+        error: the error of a crash.
+        final: whether it is not started again; no further notice follows.
     """
 
     path: str
@@ -37,34 +37,34 @@ class Down:
 
 
 class Watchers:
-    """Those who want to hear of one actor's end."""
+    """The callbacks for one actor's ends."""
 
     __slots__ = ("_callbacks", "_final")
 
     def __init__(self) -> None:
-        """Start with nobody watching."""
+        """Start without callbacks."""
         self._callbacks: list[Callable[[Down], None]] = []
         self._final: Down | None = None
 
     @property
     def any(self) -> bool:
-        """Whether anybody watches."""
+        """Whether there are callbacks."""
         return bool(self._callbacks)
 
     def add(self, callback: Callable[[Down], None]) -> None:
-        """Call ``callback`` at each end; at once if the final one is past."""
+        """Call ``callback`` at each end; immediately if the final one is past."""
         if self._final is not None:
             callback(self._final)
         else:
             self._callbacks.append(callback)
 
     def remove(self, callback: Callable[[Down], None]) -> None:
-        """Stop calling ``callback``; no error if it is not there."""
+        """Remove ``callback``, if it is there."""
         if callback in self._callbacks:
             self._callbacks.remove(callback)
 
-    def tell(self, down: Down) -> None:
-        """Tell everybody; a final notice is told once and kept for latecomers."""
+    def notify(self, down: Down) -> None:
+        """Call every callback; store a final notice for callbacks added later."""
         if self._final is not None:
             return
         for callback in tuple(self._callbacks):
@@ -75,7 +75,7 @@ class Watchers:
 
 
 class Monitor:
-    """Receives the `Down` notices of one actor; made by ``ref.monitor()``.
+    """Receives the `Down` notices of one actor; created by ``ref.monitor()``.
 
     Use it as a context manager, so that it is detached, and iterate over it::
 
@@ -83,11 +83,11 @@ class Monitor:
             async for down in downs:
                 ...
 
-    The iteration ends after the final notice. At most `KEPT` unread notices
-    are kept, the newest; `missed` counts the others.
+    The iteration ends after the final notice. At most `CAPACITY` unread notices are stored, the
+    newest ones; `missed` counts the others.
     """
 
-    KEPT = 64
+    CAPACITY = 64
 
     def __init__(self, watchers: Watchers) -> None:
         """Attach to ``watchers``."""
@@ -99,7 +99,7 @@ class Monitor:
         watchers.add(self._notice)
 
     def _notice(self, down: Down) -> None:
-        if len(self._notices) == self.KEPT:
+        if len(self._notices) == self.CAPACITY:
             self._notices.popleft()
             self.missed += 1
         self._notices.append(down)
@@ -127,7 +127,7 @@ class Monitor:
         return self
 
     async def __anext__(self) -> Down:
-        """The next notice; ends after the final one. Cancelled, none is lost."""
+        """Return the next notice; stop after the final one. If cancelled, no notice is lost."""
         if self._ended:
             raise StopAsyncIteration
         while not self._notices:

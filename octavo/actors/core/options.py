@@ -1,4 +1,4 @@
-"""The bounds within which an actor lives, with their defaults."""
+"""The options of an actor with their defaults, and the validation of arguments."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class ActorOptions:
-    """Bounds of one actor, or of each actor of a directory.
+    """Limits of one actor, or of each actor of a directory.
 
     Args:
         mailbox_capacity: messages that may wait, at least 1.
-        batch_limit: messages taken in one go, at least 1.
-        admission_timeout: seconds for which a sender waits for a place in a
-            full mailbox, unless the call says otherwise; 0 refuses at once.
+        batch_limit: messages taken from the mailbox together, at least 1.
+        admission_timeout: seconds that a sender waits for a slot in a full mailbox, unless the
+            call overrides it; 0 refuses immediately.
         start_timeout: seconds that ``started`` may take.
-        drain_timeout: seconds that the messages waiting at a shutdown may
-            take; then the actor is cancelled.
+        drain_timeout: seconds that the messages waiting at a shutdown may take; then the actor is
+            cancelled.
         stopping_timeout: seconds that ``stopping`` may take; then it is cancelled.
 
     Raises:
-        ValueError: a bound that is not positive.
+        ValueError: a limit is out of its range.
     """
 
     mailbox_capacity: int = 1024
@@ -33,7 +33,7 @@ class ActorOptions:
     stopping_timeout: float = 5.0
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Validate the limits."""
         require_positive_count("mailbox_capacity", self.mailbox_capacity)
         require_positive_count("batch_limit", self.batch_limit)
         require_seconds("admission_timeout", self.admission_timeout, zero=True)
@@ -46,7 +46,7 @@ def require_name(name: str) -> None:
     """Raise ValueError unless ``name`` can name a child in a path."""
     if not isinstance(name, str) or not name or "/" in name or name != name.strip():
         raise ValueError(
-            f"a child's name must be a text without '/', not empty and with no space at its ends,"
+            "a child's name must be a non-empty string without '/' and without surrounding spaces,"
             f" not {name!r}"
         )
 
@@ -64,15 +64,15 @@ def require_instance(what: str, value: object, kind: type) -> None:
 
 
 def require_positive_count(what: str, value: object) -> None:
-    """Raise ValueError unless ``value`` is a whole number of at least 1."""
+    """Raise ValueError unless ``value`` is an integer of at least 1."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{what} must be a whole number of at least 1, not {value!r}")
+        raise ValueError(f"{what} must be an integer of at least 1, not {value!r}")
 
 
 def require_seconds(what: str, value: float, *, zero: bool = False) -> None:
     """Raise ValueError unless ``value`` is a positive number of seconds.
 
-    Infinity is allowed (no bound); with ``zero``, so is 0.
+    Infinity is allowed (no limit); with ``zero``, so is 0.
     """
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or math.isnan(value) or value < 0 or (value == 0 and not zero):

@@ -1,6 +1,6 @@
-"""When a virtual actor that keeps crashing is set aside, and for how long.
+"""When a virtual actor that keeps crashing is quarantined, and for how long.
 
-Pure: the times come from the caller.
+Pure: the caller passes the times.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from octavo.actors.core.options import require_positive_count, require_seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRule:
-    """The rule of quarantine.
+    """When to quarantine a key.
 
     Args:
-        crashes: so many crashes within ``period`` lead to quarantine.
-        period: seconds.
-        first: seconds of the first quarantine; each further one that follows a
-            failed probe is twice as long.
+        crashes: the number of crashes within ``period`` that leads to quarantine.
+        period: in seconds.
+        first: seconds of the first quarantine; each one that follows a failed probe is twice as
+            long.
         most: the longest quarantine, in seconds.
 
     Raises:
@@ -32,7 +32,7 @@ class QuarantineRule:
     most: float = 300.0
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Validate the ranges."""
         require_positive_count("QuarantineRule.crashes", self.crashes)
         require_seconds("QuarantineRule.period", self.period)
         require_seconds("QuarantineRule.first", self.first)
@@ -44,32 +44,32 @@ class QuarantineRule:
 
 
 class CrashRecord:
-    """What is remembered of one key's crashes, and its quarantine."""
+    """The recent crashes of one key, and its quarantine."""
 
     __slots__ = ("_failed_probes", "_times", "until")
 
     def __init__(self) -> None:
-        """Start with no crash."""
+        """Start without crashes."""
         self._times: deque[float] = deque()
         self._failed_probes = 0
         self.until: float | None = None
 
     @property
     def recent(self) -> int:
-        """Crashes counted within the period, as of the last one."""
+        """The number of crashes within the period, as of the last one."""
         return len(self._times)
 
     def quarantined(self, now: float) -> bool:
-        """Whether messages are refused at ``now``."""
+        """Return whether messages are refused at ``now``."""
         return self.until is not None and now < self.until
 
     @property
     def on_probation(self) -> bool:
-        """Whether a quarantine was imposed and not yet lifted by a good probe."""
+        """Whether a quarantine was imposed and not yet ended by a successful probe."""
         return self.until is not None
 
     def crashed(self, now: float, rule: QuarantineRule) -> float | None:
-        """Count a crash; returns the seconds of quarantine that follow, or None."""
+        """Record a crash; return the seconds of quarantine that follow, or None."""
         self._times.append(now)
         while self._times[0] <= now - rule.period:
             self._times.popleft()
@@ -81,12 +81,12 @@ class CrashRecord:
         return seconds
 
     def recovered(self) -> None:
-        """A probe succeeded: forget the crashes."""
+        """Clear the record after a successful probe."""
         self._times.clear()
         self._failed_probes = 0
         self.until = None
 
     def expires(self, rule: QuarantineRule) -> float:
-        """When the record can be forgotten if nothing else happens."""
+        """Return when the record can be dropped if nothing else happens."""
         last = self._times[-1] if self._times else float("-inf")
         return max(last + rule.period, (self.until or float("-inf")) + rule.most)

@@ -1,7 +1,7 @@
-"""References: how everybody else talks to an actor.
+"""References: how other code sends messages to an actor.
 
-A reference stays valid over restarts. Whatever becomes of the actor, an ask
-ends: with the answer, with the failure, or with the word that nothing happened.
+A reference stays valid across restarts. Whatever happens to the actor, an ask ends: with the
+reply, with an error of the handler, or with an error that says the message was not executed.
 """
 
 from __future__ import annotations
@@ -23,53 +23,62 @@ R = TypeVar("R")
 
 
 class ActorRef(Generic[A]):
-    """Sends messages to the actor of class ``A`` in one cell."""
+    """Sends messages to one actor, of class ``A``."""
 
     __slots__ = ("_cell",)
 
     def __init__(self, cell: Cell) -> None:
-        """Refer to ``cell``; supervisors and directories make references."""
+        """Refer to ``cell``; supervisors and directories create references."""
         self._cell = cell
 
     def __repr__(self) -> str:
-        """The path."""
+        """Return the path, marked as a reference."""
         return f"<ref {self.path}>"
 
     @property
     def path(self) -> str:
-        """Where the actor stands in the tree."""
+        """The actor's path in the tree."""
         return self._cell.path
 
-    def resolve(self) -> Cell:
-        """The cell to put a message into; no await may come in between."""
-        return self._cell
+    def resolve(self, message: object) -> Cell:
+        """Return the cell to send ``message`` to; the caller must not await before it does.
+
+        Raises:
+            MessageTypeError: the actor does not handle this type of message.
+        """
+        cell = self._cell
+        types = cell.message_types
+        if types is not None and type(message) not in types.known:
+            types.require(message, cell.path)
+        return cell
 
     def watchers(self) -> Watchers:
-        """Those who want to hear of this actor's ends."""
+        """Return the watchers of this actor's ends."""
         return self._cell.watchers
 
     async def ask(
         self, message: Message[A, R], *, timeout: float = math.inf, admission: float | None = None
     ) -> R:
-        """Send ``message`` and return the handler's answer.
+        """Send ``message`` and return the handler's reply.
 
         Args:
-            message: what to ask.
-            timeout: seconds for all of it. A surrounding cancel scope works as
-                well, but then only trio's ``Cancelled`` is raised here.
-            admission: seconds to wait for a place in a full mailbox; by
-                default the actor's ``admission_timeout``.
+            message: the message.
+            timeout: seconds for the whole exchange. A surrounding cancel scope works as well, but
+                then the only error raised here is trio's ``Cancelled``.
+            admission: seconds to wait for a slot in a full mailbox; by default the actor's
+                ``admission_timeout``.
 
         Raises:
-            Refusal: the handler said no.
-            NotExecuted: nothing happened, repeating is safe (`MailboxFull`,
-                `ActorStopped`, `ActorQuarantined`, `AskCycle`, or the timeout
+            Refusal: the handler refused the message.
+            NotExecuted: the message had no effect, repeating is safe (`MailboxFull`,
+                `ActorStopped`, `ActorQuarantined`, `AskCycle`, `InvalidActor`, or the timeout
                 passed before the actor took the message).
-            OutcomeUnknown: the actor took the message, so it may have happened
-                (`ActorCrashed`, or the timeout passed, or it was cancelled).
+            OutcomeUnknown: the actor took the message, which may have had an effect
+                (`ActorCrashed`, or the timeout passed, or the actor was cancelled).
+            MessageTypeError: the actor does not handle this type of message; nothing was sent.
 
-        If cancelled, a message that was not taken yet does nothing any more;
-        one that was taken is finished by the actor.
+        If cancelled, a message that was not taken yet has no effect; one that was taken is
+        finished by the actor.
         """
         envelope = Envelope(message, is_ask=True)
         if timeout == math.inf:
@@ -81,20 +90,21 @@ class ActorRef(Generic[A]):
     async def tell(self, message: Message[A, None], *, admission: float | None = None) -> None:
         """Send ``message`` and return as soon as it is in the mailbox.
 
+        A checkpoint. If cancelled while waiting for a slot, the message was not sent; once it is
+        in the mailbox, it stays there.
+
         Raises:
             NotExecuted: it was not admitted (`MailboxFull`, `ActorStopped`, …).
-
-        A checkpoint. If cancelled while it waits for a place, the message was
-        not sent; afterwards it stays sent.
+            MessageTypeError: the actor does not handle this type of message; nothing was sent.
         """
         await _tell(self, message, admission)
 
     def tell_nowait(self, message: Message[A, None]) -> None:
-        """As `tell`, without waiting for a place: a full mailbox raises `MailboxFull`."""
-        self.resolve().mailbox.put_nowait(Envelope(message, is_ask=False))
+        """Do the same as `tell` without waiting: a full mailbox raises `MailboxFull`."""
+        self.resolve(message).mailbox.put_nowait(Envelope(message, is_ask=False))
 
     def monitor(self) -> Monitor:
-        """Watch this actor's ends; use the result as a context manager."""
+        """Return a monitor of this actor's ends, to be used as a context manager."""
         return Monitor(self.watchers())
 
 
@@ -104,27 +114,27 @@ async def _exchange_within(
 ) -> Any:  # noqa: ANN401 - ask() gives it its type
     with trio.move_on_after(timeout):
         return await _exchange(ref, envelope, admission)
-    # The answer may have been given in the very tick in which the time ran out.
+    # The reply may have been given in the same tick in which the timeout passed.
     if envelope.state is EnvelopeState.DONE:
         return envelope.result()
     kind = type(envelope.message).__name__
     if envelope.state is EnvelopeState.TAKEN:
-        raise OutcomeUnknown(f"{ref.path} took {kind} but gave no answer within {timeout:g} s")
+        raise OutcomeUnknown(f"{ref.path} took {kind} but did not reply within {timeout:g} s")
     envelope.abandon()
     raise NotExecuted(f"{ref.path} did not take {kind} within {timeout:g} s; it was withdrawn")
 
 
 @trio.lowlevel.enable_ki_protection
 async def _exchange(ref: ActorRef[Any], envelope: Envelope[Any], admission: float | None) -> Any:  # noqa: ANN401 - ask() gives it its type
-    cell = ref.resolve()
+    cell = ref.resolve(envelope.message)
     faults = cell.runtime.faults
     if faults is not None:
         await faults.reach("ask.sending", ref.path)
-        cell = ref.resolve()
-    # From resolve() to the arrival in the mailbox nothing awaits, unless it is full.
+        cell = ref.resolve(envelope.message)
+    # There is no await between resolve() and the arrival in the mailbox, unless it is full.
     waiter = current_waiter()
     if waiter is not None:
-        waiter.will_wait(envelope, cell)
+        waiter.begin_wait(envelope, cell)
     try:
         try:
             cell.mailbox.put_nowait(envelope)
@@ -133,7 +143,7 @@ async def _exchange(ref: ActorRef[Any], envelope: Envelope[Any], admission: floa
         await envelope.settled()
     finally:
         if waiter is not None:
-            waiter.waited(envelope)
+            waiter.end_wait(envelope)
     if faults is not None:
         await faults.reach("ask.answered", ref.path)
     return envelope.result()
@@ -146,17 +156,17 @@ def _patience(cell: Cell, admission: float | None) -> float:
 @trio.lowlevel.enable_ki_protection
 async def _tell(ref: ActorRef[Any], message: Message[Any, None], admission: float | None) -> None:
     await trio.lowlevel.checkpoint_if_cancelled()
-    cell = ref.resolve()
+    cell = ref.resolve(message)
     envelope = Envelope(message, is_ask=False)
     try:
         cell.mailbox.put_nowait(envelope)
     except MailboxFull:
         waiter = current_waiter()
         if waiter is not None:
-            waiter.will_wait(envelope, cell)
+            waiter.begin_wait(envelope, cell)
         try:
             await cell.mailbox.put(envelope, _patience(cell, admission))
         finally:
             if waiter is not None:
-                waiter.waited(envelope)
+                waiter.end_wait(envelope)
     await trio.lowlevel.cancel_shielded_checkpoint()

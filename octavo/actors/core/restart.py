@@ -1,4 +1,4 @@
-"""The rules of supervision as pure functions: who is restarted, and when to give up."""
+"""The rules of supervision as pure functions: what is restarted, and when to give up."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Literal, TypeVar, assert_never, get_args
 from octavo.actors.core.options import require_positive_count, require_seconds
 
 Restart = Literal["permanent", "transient", "temporary"]
-"""When a child that ended is started again.
+"""When a child that ended is restarted.
 
 ``permanent``: always. ``transient``: after a crash, not after a normal end.
 ``temporary``: never.
 """
 
 Strategy = Literal["one_for_one", "rest_for_one", "all_for_one"]
-"""Which children a restart takes along.
+"""Which children are restarted together.
 
-``one_for_one``: only the one that ended. ``rest_for_one``: also all that were
-started after it. ``all_for_one``: all.
+``one_for_one``: only the one that ended. ``rest_for_one``: also those started after it.
+``all_for_one``: all.
 """
 
 T = TypeVar("T")
@@ -38,11 +38,11 @@ def require_strategy(value: str) -> None:
 
 def _require_one_of(what: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise ValueError(f"unknown {what} {value!r}; known are {', '.join(known)}")
+        raise ValueError(f"unknown {what} {value!r}; use one of {', '.join(known)}")
 
 
 def is_restarted(policy: Restart, *, crashed: bool) -> bool:
-    """Whether a child with ``policy`` that ended by itself is started again."""
+    """Return whether a child with ``policy`` that ended by itself is restarted."""
     match policy:
         case "permanent":
             return True
@@ -55,13 +55,13 @@ def is_restarted(policy: Restart, *, crashed: bool) -> bool:
 
 
 def affected(strategy: Strategy, children: Sequence[T], ended: T, down: Sequence[T]) -> list[T]:
-    """The children to stop and start again, in order of start.
+    """Return the children to restart, in order of start.
 
     Args:
-        strategy: the supervisor's.
+        strategy: the supervisor's strategy.
         children: all children in order of start.
-        ended: the one that ended.
-        down: those that an earlier, unfinished restart has still to start.
+        ended: the child that ended.
+        down: the children that an earlier, unfinished restart has yet to start.
     """
     match strategy:
         case "one_for_one":
@@ -77,11 +77,11 @@ def affected(strategy: Strategy, children: Sequence[T], ended: T, down: Sequence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intensity:
-    """How many restarts are borne before the failure escalates.
+    """The limit of restarts; a supervisor that exceeds it gives up and escalates.
 
     Args:
-        restarts: restarts allowed within ``period``; 0 escalates at the first.
-        period: seconds.
+        restarts: restarts allowed within ``period``; 0 escalates at the first end.
+        period: in seconds.
 
     Raises:
         ValueError: an argument is out of its range.
@@ -91,24 +91,24 @@ class Intensity:
     period: float = 5.0
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Validate the ranges."""
         if self.restarts != 0:
             require_positive_count("Intensity.restarts (if not 0)", self.restarts)
         require_seconds("Intensity.period", self.period)
 
 
 class RestartWindow:
-    """Remembers recent restarts and says when there are too many."""
+    """Records recent restarts, to find when there are too many."""
 
     __slots__ = ("_intensity", "_times")
 
     def __init__(self, intensity: Intensity) -> None:
-        """Start with no restart remembered."""
+        """Start without restarts."""
         self._intensity = intensity
         self._times: deque[float] = deque()
 
     def exceeded_by(self, now: float) -> bool:
-        """Count a restart at ``now`` (seconds); True when it is one too many.
+        """Record a restart at ``now`` (seconds); return whether it exceeds the intensity.
 
         A restart that is exactly ``period`` old is no longer counted.
         """

@@ -1,7 +1,7 @@
-"""The loop of an incarnation: take what waits, handle it, answer, count.
+"""The message loop of an incarnation: receive, handle, reply, count.
 
-Here is the boundary between an actor and everybody else: whatever a handler
-raises becomes an answer, and only a crash or a cancellation gets out.
+This is the error boundary of an actor: whatever a handler raises becomes a reply, and only a crash
+or a cancellation propagates.
 """
 
 from __future__ import annotations
@@ -30,27 +30,23 @@ if TYPE_CHECKING:
 
 
 class Serving:
-    """Serves the messages of ``cell`` with ``actor`` until the cell is done.
-
-    Raises:
-        TypeError: the actor defines both handlers, or neither.
-    """
+    """Handles the messages of ``cell`` with ``actor`` until the cell is done."""
 
     def __init__(self, cell: Cell, actor: Actor[Any], context: ActorContext) -> None:
-        """Choose the loop: message by message, or in batches."""
+        """Select the loop: single messages, or batches."""
         self._cell = cell
         self._actor = actor
         self._context = context
         self._serve: Callable[[], Any] = (
-            self._serve_batches if handles_batches(actor) else self._serve_each
+            self._serve_batches if handles_batches(type(actor)) else self._serve_each
         )
 
     async def run(self) -> None:
-        """Serve. Raises what made a handler crash; what was not taken is in the mailbox again."""
+        """Handle messages; raise the error of a crash, with untaken messages in the mailbox."""
         await self._serve()
 
     async def _receive_until_due(self, timers: Timers) -> list[Envelope[Any]]:
-        """The next messages, those of timers that are due among them."""
+        """Return the next messages, including those of timers that are due."""
         limit = self._cell.options.batch_limit
         timers.post_due(self._cell.mailbox, trio.current_time())
         due = timers.next_due()
@@ -61,7 +57,7 @@ class Serving:
         return []
 
     def _receive(self) -> Awaitable[list[Envelope[Any]]]:
-        """Wait for the next messages; to be awaited at once. There may be none yet."""
+        """Wait for messages; the caller must await the result immediately. It may be empty."""
         timers = self._context.timers
         if timers is None:
             return self._cell.mailbox.receive(self._cell.options.batch_limit)
@@ -87,7 +83,7 @@ class Serving:
                         if faults is not None:
                             await faults.reach("actor.handled", path)
                         if faults is not None and faults.loses_reply(path):
-                            envelope.fail(OutcomeUnknown(f"the answer of {path} was lost"))
+                            envelope.fail(OutcomeUnknown(f"the reply of {path} was lost"))
                         else:
                             envelope.answer(value)
                     except BaseException as error:  # noqa: BLE001 - the actor boundary
@@ -100,11 +96,9 @@ class Serving:
                     self._cell.mailbox.unreceive(batch[done:])
 
     def _fail(self, envelope: Envelope[Any], error: BaseException) -> None:
-        """Answer with the failure; raises it unless it is a refusal."""
+        """Reply with the failure; raise it unless it is a refusal."""
         if not is_crash(error):
-            envelope.fail(
-                OutcomeUnknown(f"{self._cell} was stopped by force while it handled the message")
-            )
+            envelope.fail(self._cancelled("the message"))
             raise error
         single = unwrap(error)
         if isinstance(single, Refusal):
@@ -113,7 +107,7 @@ class Serving:
             if not envelope.is_ask:
                 observer = self._cell.runtime.observer
                 self._cell.runtime.notify(
-                    observer.unheard_refusal, self._cell.path, envelope.message, single
+                    observer.tell_refused, self._cell.path, envelope.message, single
                 )
             return
         envelope.fail(self._crashed(single))
@@ -123,6 +117,17 @@ class Serving:
         crash = ActorCrashed(f"{self._cell} crashed while it handled the message: {error!r}")
         crash.__cause__ = error
         return crash
+
+    def _cancelled(self, what: str) -> OutcomeUnknown:
+        """Return the error for a message whose handler was cancelled."""
+        tasks = self._context.tasks
+        if tasks is not None and tasks.error is not None:
+            crash = ActorCrashed(
+                f"a task of {self._cell} crashed while the actor handled {what}: {tasks.error!r}"
+            )
+            crash.__cause__ = tasks.error
+            return crash
+        return OutcomeUnknown(f"{self._cell} was cancelled while it handled {what}")
 
     async def _serve_batches(self) -> None:
         faults = self._cell.runtime.faults
@@ -144,11 +149,7 @@ class Serving:
                 for envelope in taken:
                     if envelope.pending:
                         envelope.fail(
-                            self._crashed(single)
-                            if is_crash(error)
-                            else OutcomeUnknown(
-                                f"{self._cell} was stopped by force while it handled a batch"
-                            )
+                            self._crashed(single) if is_crash(error) else self._cancelled("a batch")
                         )
                 raise
             for envelope in taken:
@@ -163,12 +164,12 @@ class Serving:
                 unanswered += 1
         if unanswered:
             raise BadReply(
-                f"{self._cell}.handle_batch left {unanswered} of {len(taken)} messages without an"
-                " answer; call reply() or refuse() on each ask"
+                f"{self._cell}.handle_batch left {unanswered} of {len(taken)} messages without a"
+                " reply; call reply() or refuse() on each ask"
             )
 
     def _count(self, envelope: Envelope[Any], since: float, share: int = 1) -> float:
-        """Count a handled message; returns the time at which the next one began."""
+        """Count a handled message; return the time at which the next one begins."""
         now = current_time()
         statistics = self._cell.statistics
         wait, handling = since - envelope.enqueued_at, (now - since) / share
@@ -176,7 +177,7 @@ class Serving:
         statistics.handling.record(handling)
         if not self._cell.served:
             self._cell.served = True
-            self._cell.first_served()
+            self._cell.handled_first_message()
         observer = self._cell.runtime.observer
         if type(observer).handled is not Observer.handled:
             self._cell.runtime.notify(

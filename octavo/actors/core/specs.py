@@ -1,4 +1,4 @@
-"""Child specifications: what a supervisor is asked to run, and by which rules."""
+"""Child specifications: what a supervisor runs, and by which rules."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from octavo.actors.core.actor import Actor
 from octavo.actors.core.backoff import Backoff
+from octavo.actors.core.factories import require_factory, require_signature
 from octavo.actors.core.options import (
     ActorOptions,
-    require_callable,
     require_instance,
     require_name,
     require_positive_count,
@@ -39,14 +39,17 @@ class ActorSpec(ActorOptions, Generic[A]):
 
     Args:
         name: unique below the supervisor; no ``/``.
-        factory: makes a new actor object for each incarnation.
-        restart: when it is started again.
-        backoff: how long to wait before that.
+        factory: creates a new actor object for each incarnation: the actor's class, or any other
+            callable that takes no argument and returns the actor.
+        restart: when it is restarted.
+        backoff: how long to wait before a restart.
 
-    The bounds of `ActorOptions` can be given too.
+    The limits of `ActorOptions` can be given too.
 
     Raises:
-        ValueError, TypeError: an argument is wrong; the text says which and how.
+        ValueError: an argument is out of its range; the text says which.
+        TypeError: an argument has the wrong type, the factory can't be called without arguments,
+            or its instances would not be usable actors.
     """
 
     name: str
@@ -55,31 +58,32 @@ class ActorSpec(ActorOptions, Generic[A]):
     backoff: Backoff = field(default_factory=Backoff, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check the arguments."""
+        """Validate the arguments."""
         super().__post_init__()
         require_name(self.name)
-        require_callable("ActorSpec.factory", self.factory)
+        require_factory("ActorSpec.factory", self.factory)
         require_restart(self.restart)
         require_instance("ActorSpec.backoff", self.backoff, Backoff)
 
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """A restartable task that is no actor.
+    """A restartable task that is not an actor.
 
     Args:
         name: unique below the supervisor; no ``/``.
-        run: the task's function; gets a `WorkerContext`.
-        reports_ready: whether ``run`` calls ``context.started()``; otherwise
-            the worker counts as ready at once.
-        restart: when it is started again after returning or raising.
-        backoff: how long to wait before that.
-        start_timeout: seconds until it must have reported readiness.
-        drain_timeout: seconds between ``context.stopping`` and cancellation; 0
-            (the default) cancels at once, for tasks that don't watch it.
+        run: the task's async function; takes a `WorkerContext`.
+        reports_ready: whether ``run`` calls ``context.started()``; otherwise the worker counts as
+            ready immediately.
+        restart: when it is restarted after returning or raising.
+        backoff: how long to wait before a restart.
+        start_timeout: seconds within which it must report readiness.
+        drain_timeout: seconds between ``context.stopping`` and cancellation; 0 (the default)
+            cancels immediately, for tasks that don't watch it.
 
     Raises:
-        ValueError, TypeError: an argument is wrong; the text says which and how.
+        ValueError: an argument is out of its range; the text says which.
+        TypeError: an argument has the wrong type, or ``run`` can't be called with one argument.
     """
 
     name: str
@@ -91,9 +95,9 @@ class WorkerSpec:
     drain_timeout: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check the arguments."""
+        """Validate the arguments."""
         require_name(self.name)
-        require_callable("WorkerSpec.run", self.run)
+        require_signature("WorkerSpec.run", self.run, "context")
         require_restart(self.restart)
         require_instance("WorkerSpec.backoff", self.backoff, Backoff)
         require_seconds("start_timeout", self.start_timeout)
@@ -107,16 +111,17 @@ class SupervisorSpec:
     Args:
         name: unique below the supervisor; no ``/``.
         strategy: which children a restart takes along.
-        intensity: how many restarts are borne before it escalates.
-        restart: when the whole subtree is started again.
-        backoff: how long to wait before that.
-        start_timeout: seconds until all its children must be ready; by default
-            only each child's own bound counts.
-        drain_timeout: seconds that its stop may take before it is cancelled;
-            by default only each child's own bound counts.
+        intensity: how many restarts are allowed before it escalates.
+        restart: when the whole subtree is restarted.
+        backoff: how long to wait before a restart.
+        start_timeout: seconds within which all its children must be ready; by default only each
+            child's own limit applies.
+        drain_timeout: seconds that its stop may take before it is cancelled; by default only each
+            child's own limit applies.
 
     Raises:
-        ValueError: an argument is wrong; the text says which and how.
+        ValueError: an argument is out of its range; the text says which.
+        TypeError: an argument has the wrong type.
     """
 
     name: str
@@ -128,7 +133,7 @@ class SupervisorSpec:
     drain_timeout: float = field(default=math.inf, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check the arguments."""
+        """Validate the arguments."""
         require_name(self.name)
         require_strategy(self.strategy)
         require_restart(self.restart)
@@ -140,24 +145,25 @@ class SupervisorSpec:
 
 @dataclass(frozen=True)
 class DirectorySpec(ActorOptions, Generic[K, A]):
-    """A directory of virtual actors: one actor a key, awake only while it is of use.
+    """A directory of virtual actors: one actor for each key, active only while it is needed.
 
     Args:
         name: unique below the supervisor; no ``/``.
-        factory: makes the actor object for a key, at each activation.
-        idle_timeout: seconds without a message after which an actor is put to sleep.
-        max_awake: how many actors may be awake at once; then the one that has
-            been idle longest goes first, and without an idle one, activations
-            wait their turn.
-        backoff: how long to wait before a crashed actor with waiting messages
-            is activated again.
-        quarantine: when a key that keeps crashing is set aside.
+        factory: creates the actor object for a key, at each activation: the actor's class, or any
+            other callable that takes the key and returns the actor.
+        idle_timeout: seconds without a message after which an actor is passivated.
+        max_awake: how many actors may be active at the same time; to activate another one, the
+            actor that has been idle longest is passivated. While none is idle, activations wait.
+        backoff: how long to wait before a crashed actor with waiting messages is activated again.
+        quarantine: when a key that keeps crashing is quarantined.
 
-    The bounds of `ActorOptions` can be given too; ``drain_timeout`` is that of
-    the whole directory.
+    The limits of `ActorOptions` can be given too; ``drain_timeout`` is that of the whole
+    directory.
 
     Raises:
-        ValueError, TypeError: an argument is wrong; the text says which and how.
+        ValueError: an argument is out of its range; the text says which.
+        TypeError: an argument has the wrong type, the factory can't be called with a key, or its
+            instances would not be usable actors.
     """
 
     name: str
@@ -168,10 +174,10 @@ class DirectorySpec(ActorOptions, Generic[K, A]):
     quarantine: QuarantineRule = field(default_factory=QuarantineRule, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check the arguments."""
+        """Validate the arguments."""
         super().__post_init__()
         require_name(self.name)
-        require_callable("DirectorySpec.factory", self.factory)
+        require_factory("DirectorySpec.factory", self.factory, "key")
         require_seconds("idle_timeout", self.idle_timeout)
         require_positive_count("max_awake", self.max_awake)
         require_instance("DirectorySpec.backoff", self.backoff, Backoff)

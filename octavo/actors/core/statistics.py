@@ -1,11 +1,15 @@
-"""What is counted of mailboxes, actors and directories, for operators to read."""
+"""Counters and histograms of mailboxes, actors and directories, for operators.
+
+Durations are counted in powers of two of a microsecond. Fixed buckets cost one addition a message,
+need no clock of their own, and can be summed over actors and processes.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 BUCKETS = 28
-"""Bucket ``i`` counts durations below ``2**i`` µs; the last also all longer ones (over 67 s)."""
+"""Bucket ``i`` counts durations below ``2**i`` µs; the last one all longer ones (over 67 s)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,25 +28,25 @@ class HistogramSnapshot:
 
     @property
     def count(self) -> int:
-        """Number of observations."""
+        """The number of observations."""
         return sum(self.counts)
 
     @property
     def mean(self) -> float:
-        """Mean duration in seconds; 0.0 without observations."""
+        """The mean duration in seconds; 0.0 without observations."""
         count = self.count
         return self.total / count if count else 0.0
 
     def quantile(self, fraction: float) -> float:
-        """Upper bound, in seconds, of the bucket that holds the quantile.
+        """Return the upper bound, in seconds, of the bucket that contains the quantile.
 
-        At most twice the true value, and never above `longest`.
+        At most twice the true value, and never more than `longest`.
 
         Raises:
             ValueError: ``fraction`` is not within 0..1.
         """
         if not 0.0 <= fraction <= 1.0:
-            raise ValueError(f"a quantile lies within 0..1, not {fraction!r}")
+            raise ValueError(f"a quantile must be within 0..1, not {fraction!r}")
         rank = fraction * self.count
         seen = 0
         for index, count in enumerate(self.counts[:-1]):
@@ -53,17 +57,17 @@ class HistogramSnapshot:
 
 
 def upper_bound(bucket: int) -> float:
-    """The duration in seconds below which bucket ``bucket`` counts."""
+    """Return the exclusive upper bound of bucket number ``bucket``, in seconds."""
     return float(2.0**bucket) / 1e6
 
 
 class Histogram:
-    """Counts durations; mutable, one writer."""
+    """Counts durations; mutable, for one writer."""
 
     __slots__ = ("_counts", "_longest", "_total")
 
     def __init__(self) -> None:
-        """Make an empty histogram."""
+        """Create an empty histogram."""
         self._counts = [0] * BUCKETS
         self._total = 0.0
         self._longest = 0.0
@@ -80,18 +84,18 @@ class Histogram:
             self._longest = seconds
 
     def snapshot(self) -> HistogramSnapshot:
-        """A copy for reading."""
+        """Return a copy."""
         return HistogramSnapshot(tuple(self._counts), self._total, self._longest)
 
 
 @dataclass(frozen=True, slots=True)
 class MailboxStatistics:
-    """A mailbox as seen from outside.
+    """A mailbox at one moment.
 
     Attributes:
         depth: messages that wait to be taken.
-        capacity: the bound on `depth` for ordinary senders.
-        senders_waiting: tasks that wait for a place.
+        capacity: the limit of `depth` for ordinary senders.
+        senders_waiting: tasks that wait for a slot.
         peak: the greatest depth so far.
         oldest_age: seconds that the first message has waited; 0.0 when empty.
         closed: whether new messages are refused.
@@ -119,15 +123,15 @@ class ActorStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryStatistics:
-    """A directory as seen from outside.
+    """A directory at one moment.
 
     Attributes:
         awake: keys that have an actor, at most ``max_awake``.
-        idle: of these, how many wait for messages.
-        in_line: keys that wait for a place among the awake.
-        resting: crashed keys that wait for their backoff.
+        idle: how many of these wait for messages.
+        waiting: keys that wait until another actor is passivated.
+        backing_off: crashed keys that wait for their backoff.
         quarantined: keys whose messages are refused.
-        remembered: all keys that are not forgotten.
+        tracked: all keys of which the directory holds a record.
         activations: since the start.
         passivations: since the start.
         crashes: since the start.
@@ -135,10 +139,10 @@ class DirectoryStatistics:
 
     awake: int
     idle: int
-    in_line: int
-    resting: int
+    waiting: int
+    backing_off: int
     quarantined: int
-    remembered: int
+    tracked: int
     activations: int
     passivations: int
     crashes: int

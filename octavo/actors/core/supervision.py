@@ -1,10 +1,9 @@
-"""The loop of supervision: start in order, restart what crashes, stop in reverse.
+"""The supervision loop: start in order, restart what crashes, stop in reverse.
 
-A supervisor is a loop over the ends of its children. Everything that takes
-time (a backoff, a start, the stop of a sibling) happens in a task beside it,
-so a crash is always heard at once; a restart under way that a new crash
-overtakes is given up, and a wider one begins. The rules themselves are pure
-functions in `restart`.
+A supervisor is a loop over the ends of its children. Everything that takes time (a backoff, a
+start, the stop of a sibling) happens in a separate task, so the loop handles every crash
+immediately. If a child crashes while a restart is in progress, that restart is abandoned and a
+wider one begins. The rules themselves are pure functions in `restart`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,13 @@ from typing import Any
 import trio
 
 from octavo.actors.core.child import Child, WatchedChild
-from octavo.actors.core.errors import ActorStopped, NotExecuted, RestartIntensityExceeded
+from octavo.actors.core.errors import (
+    ActorError,
+    ActorStopped,
+    InvalidActor,
+    NotExecuted,
+    RestartIntensityExceeded,
+)
 from octavo.actors.core.incarnation import Incarnation
 from octavo.actors.core.restart import RestartWindow, affected, is_restarted
 from octavo.actors.core.runtime import Runtime
@@ -26,14 +31,14 @@ from octavo.actors.core.waiting import Group
 
 
 class Supervision(WatchedChild):
-    """A supervisor, itself under supervision; `Branch` is what callers hold.
+    """A supervisor, itself under supervision; callers hold a `Branch`.
 
     Attributes:
         runtime: what the whole tree shares.
     """
 
     def __init__(self, spec: SupervisorSpec, parent: str | None, runtime: Runtime) -> None:
-        """Make a supervisor without children; nothing runs yet."""
+        """Create a supervisor without children; nothing runs yet."""
         super().__init__(
             spec.name,
             parent,
@@ -54,7 +59,7 @@ class Supervision(WatchedChild):
     def _reset(self) -> None:
         self._window = RestartWindow(self._spec.intensity)
         self._events, self._next_event = trio.open_memory_channel[Incarnation | bool](math.inf)
-        self._pending: list[Child] = []  # what the restart under way has still to start
+        self._pending: list[Child] = []  # what the current restart still has to start
         self._restart_scope: trio.CancelScope | None = None
         self._restart_at = 0.0
         self._draining = False
@@ -64,16 +69,16 @@ class Supervision(WatchedChild):
 
     @property
     def is_running(self) -> bool:
-        """Whether `run_once` is under way, if only to stop."""
+        """Whether `run_once` is in progress, even if it is stopping."""
         return self._nursery is not None
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it starts nothing any more."""
+        """Whether it starts no more children."""
         return self._stopping
 
     def adopt(self, child: Child) -> None:
-        """Add a child, to be started after those added before.
+        """Add a child, which starts after those added before.
 
         Raises:
             ValueError: another child has this name.
@@ -88,7 +93,7 @@ class Supervision(WatchedChild):
             raise ActorStopped(f"{self._path} is not running; {name!r} was not started")
 
     async def start(self, child: Child) -> None:
-        """Start an adopted child and wait until it is ready; see `Branch.start_child`."""
+        """Start an added child and wait until it is ready; see `Branch.start_child`."""
         incarnation = self._launch(child)
         incarnation.starter_waits = True
         try:
@@ -99,7 +104,7 @@ class Supervision(WatchedChild):
             raise incarnation.error or ActorStopped(f"{child.path} ended before it was ready")
 
     async def stop_one(self, child: Child) -> None:
-        """Stop a child and forget it; see `Branch.stop_child`."""
+        """Stop and remove a child; see `Branch.stop_child`."""
         backoff = self._backoffs.get(child)
         if backoff is not None:
             backoff.cancel(reason=f"{child.path} is stopped")
@@ -114,10 +119,10 @@ class Supervision(WatchedChild):
             incarnation.cancel(f"{child.path} is stopped")
 
     def child(self, name: str) -> Child:
-        """The child of this name.
+        """Return the child with this name.
 
         Raises:
-            KeyError: no child has it.
+            KeyError: there is none.
         """
         for child in self._children:
             if child.name == name:
@@ -133,7 +138,12 @@ class Supervision(WatchedChild):
     # The loop
 
     async def run_once(self, ready: Callable[[], None]) -> None:
-        """Run all children until stopped; raises when the intensity is exceeded."""
+        """Run all children until stopped.
+
+        Raises:
+            RestartIntensityExceeded: there were too many restarts.
+            InvalidActor: a child's factory returned no usable actor.
+        """
         self._stopping = False
         self.reason, self.error = "cancelled", None
         async with trio.open_nursery() as nursery:
@@ -144,41 +154,43 @@ class Supervision(WatchedChild):
                 nursery.cancel_scope.cancel(reason=f"{self._path} ended")
             finally:
                 self._stopping = True
-                self._restart_scope = None  # its task may be awake already: it must launch nothing
+                self._restart_scope = None  # its task may have been woken; it must start nothing
                 self._nursery = None
         if self.error is not None:
             self.reason = "crashed"
             raise self.error
 
-    async def _govern(self, ready: Callable[[], None]) -> RestartIntensityExceeded | None:
-        """Hear of ends until it is time to end; returns the reason to give up, if any."""
+    async def _govern(self, ready: Callable[[], None]) -> ActorError | None:
+        """Handle the ends of children until stopped; return the reason for giving up, if any."""
         async for event in self._next_event:
             if isinstance(event, bool):
                 self.reason = "restarted" if event else "drained"
                 await self._stop_children(keep_waiting=event, reason=f"{self._path} stops")
                 return None
-            exceeded = self._child_ended(event, ready)
-            if exceeded is not None:
-                self.runtime.notify(self.runtime.observer.escalated, self._path, exceeded)
+            failure = self._child_ended(event, ready)
+            if failure is not None:
+                self.runtime.notify(self.runtime.observer.escalated, self._path, failure)
                 await self._stop_children(keep_waiting=True, reason=f"{self._path} gave up")
-                return exceeded
+                return failure
         raise AssertionError("unreachable: the channel of events is never closed")
 
     def _child_ended(
         self, incarnation: Incarnation, ready: Callable[[], None]
-    ) -> RestartIntensityExceeded | None:
+    ) -> ActorError | None:
         child, error = incarnation.child, incarnation.error
         if child not in self._children:  # stopped by name meanwhile
-            if self._restart_scope is not None:  # which may have been waiting for it
+            if self._restart_scope is not None:  # which may have waited for it
                 self._begin(self._pending_but(child), self._restart_at - trio.current_time(), ready)
             return None
         if incarnation.stopping or child in self._incarnations:
-            return None  # asked for, or taken along by a sibling's restart meanwhile
+            return None  # it was asked to, or a sibling's restart has restarted it meanwhile
         if not is_restarted(child.restart, crashed=error is not None):
             self._forget(child)
             if self._restart_scope is not None:
                 self._begin(self._pending_but(child), self._restart_at - trio.current_time(), ready)
             return None
+        if isinstance(error, InvalidActor):
+            return error  # a restart could only fail in the same way
         now = trio.current_time()
         ready_at = incarnation.ready_at
         if ready_at is not None and now - ready_at >= child.backoff.reset_after:
@@ -203,10 +215,10 @@ class Supervision(WatchedChild):
         return None
 
     def _begin(self, children: Sequence[Child], delay: float, ready: Callable[[], None]) -> None:
-        """Begin to restart ``children`` together, in place of a restart under way."""
+        """Begin to restart ``children`` together, instead of a restart in progress."""
         now = trio.current_time()
         if self._restart_scope is not None:
-            self._restart_scope.cancel(reason="overtaken by another restart")
+            self._restart_scope.cancel(reason="superseded by another restart")
             delay = max(delay, self._restart_at - now)
         delay = max(delay, 0.0)
         self._restart_at = now + delay
@@ -224,9 +236,9 @@ class Supervision(WatchedChild):
     async def _restart(
         self, scope: trio.CancelScope, delay: float, ready: Callable[[], None]
     ) -> None:
-        # A restart that another one overtook must do nothing more, and cancelling it is not
-        # enough: a task that was woken before goes on to its next checkpoint. So every step
-        # asks first whether this restart is still the one under way.
+        # A superseded restart must do nothing more, and cancelling it is not enough: a task that
+        # was woken before continues to its next checkpoint. So every step first checks that this
+        # restart is still the current one.
         with scope:
             if self._spec.strategy != "one_for_one":
                 children = self._pending.copy()
@@ -243,12 +255,12 @@ class Supervision(WatchedChild):
                 child = self._pending[0]
                 if child in self._children:
                     if self._lacks_one_before(child):
-                        return  # the loop is about to hear of that one's end, and begins anew
+                        return  # the loop is about to handle that one's end, and restarts it
                     incarnation = self._incarnations.get(child) or self._launch(child)
                     await incarnation.settled.wait()
-                    overtaken = self._restart_scope is not scope
-                    if overtaken or (incarnation.ready_at is None and child in self._children):
-                        return  # the loop is about to hear of its end, and begins anew
+                    superseded = self._restart_scope is not scope
+                    if superseded or (incarnation.ready_at is None and child in self._children):
+                        return  # the loop is about to handle its end, and restarts it
                 self._pending.pop(0)
             if self._restart_scope is scope:
                 self._restart_scope = None
@@ -316,7 +328,7 @@ class Supervision(WatchedChild):
                 scope.cancel(reason=reason)
         self._restart_scope = None
         self._draining = not keep_waiting
-        if self._draining:  # nobody will start these again: whoever waits for them is told now
+        if self._draining:  # these are not started again: refuse what waits for them now
             for child in self._children:
                 if child not in self._incarnations:
                     child.close()
@@ -327,18 +339,18 @@ class Supervision(WatchedChild):
             if not keep_waiting:
                 child.close()
 
-    # Under supervision itself
+    # Under the supervision of another supervisor
 
     def open(self) -> None:
-        """Forget the last incarnation; a stop is heard from now on."""
+        """Reset the state of the last incarnation; stop requests count from now on."""
         self._reset()
 
     def drain(self) -> None:
-        """Stop the children in reverse order; what waits is worked off."""
+        """Stop the children in reverse order; waiting messages are handled."""
         self._events.send_nowait(False)
 
     def retire(self) -> None:
-        """Stop the children in reverse order; what waits is kept."""
+        """Stop the children in reverse order; waiting messages are kept."""
         self._events.send_nowait(True)
 
     def restarts_with(self, group: Group) -> None:
@@ -347,13 +359,13 @@ class Supervision(WatchedChild):
             child.restarts_with(group)
 
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
-        """Refuse everything that waits below."""
+        """Refuse all waiting messages of the subtree."""
         for child in reversed(self._children):
             child.close(refusal)
         super().close(refusal)
 
     def node(self, state: str) -> TreeNode:
-        """A snapshot of the subtree."""
+        """Return a snapshot of the subtree."""
         return TreeNode(
             name=self.name,
             kind="supervisor",

@@ -1,7 +1,7 @@
-"""The root of a tree: what a program runs.
+"""The root supervisor, which a program runs.
 
-Nothing outlives it: all children are tasks below it, and when it has ended,
-every mailbox of the tree has refused what still waited.
+Nothing outlives it: all children are tasks below it, and when it has ended, every mailbox of the
+tree has refused the messages that still waited.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Supervisor(Branch):
     Args:
         name: the first part of every path.
         strategy: which children a restart takes along.
-        intensity: how many restarts are borne before it gives up.
+        intensity: how many restarts are allowed before it gives up.
         runtime: randomness, observer and fault points for the whole tree.
 
     Raises:
-        ValueError: an unknown strategy, an unfit name.
+        ValueError: the strategy is unknown, or the name unusable.
 
     Example::
 
@@ -50,7 +50,7 @@ class Supervisor(Branch):
         intensity: Intensity | None = None,
         runtime: Runtime | None = None,
     ) -> None:
-        """Make a root without children; nothing runs yet."""
+        """Create a root without children; nothing runs yet."""
         spec = SupervisorSpec(name, strategy=strategy, intensity=intensity or Intensity())
         super().__init__(Supervision(spec, None, runtime or Runtime()))
         self._ran = False
@@ -60,32 +60,33 @@ class Supervisor(Branch):
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the children in order and supervise them until `stop`.
 
-        Reports ``task_status`` when all are ready. A supervisor runs once.
-        However it ends, no message of the tree is left waiting. Cancellation
-        stops all children by force; to have them drained, call `stop`.
+        Calls ``task_status.started()`` when all are ready. A supervisor runs once. However it
+        ends, no message of the tree is left waiting. Cancellation cancels all children; call
+        `stop` to drain them.
 
         Raises:
-            RestartIntensityExceeded: the tree could not be kept alive; its
-                ``__cause__`` is the last crash.
-            ActorStopped: it was stopped before it was ready; only where
-                somebody waits for its readiness.
-            RuntimeError: it runs or ran already.
+            RestartIntensityExceeded: there were too many restarts; the ``__cause__`` is the last
+                crash.
+            InvalidActor: the factory of an actor returned no usable actor.
+            ActorStopped: it was stopped before it was ready; only if the caller waits for its
+                readiness.
+            RuntimeError: it runs or has run already.
         """
         if self._ran:
-            raise RuntimeError(f"{self.path} runs or ran already; make a new Supervisor")
+            raise RuntimeError(f"{self.path} runs or has run already; create a new Supervisor")
         self._ran = True
-        told = False
+        reported = False
 
         def ready() -> None:
-            nonlocal told
-            if not told:
-                told = True
+            nonlocal reported
+            if not reported:
+                reported = True
                 task_status.started()
 
         try:
             with self._run_scope:
                 await self._supervision.run_once(ready)
-            if not told and task_status is not trio.TASK_STATUS_IGNORED:
+            if not reported and task_status is not trio.TASK_STATUS_IGNORED:
                 raise ActorStopped(f"{self.path} was stopped before it was ready")
         finally:
             self._supervision.close()
@@ -93,16 +94,16 @@ class Supervisor(Branch):
 
     @asynccontextmanager
     async def running(self, *, drain_timeout: float = math.inf) -> AsyncIterator[Self]:
-        """Run the tree for the length of a block, which begins when all are ready.
+        """Run the tree for the duration of a block, which begins when all children are ready.
 
-        Leaving the block normally is `stop` with ``drain_timeout``. If the
-        block raises or is cancelled, the children are stopped by force.
+        Leaving the block normally calls `stop` with ``drain_timeout``. If the block raises or is
+        cancelled, the children are cancelled.
 
         Raises:
-            RestartIntensityExceeded: the tree could not be kept alive; the
-                block was cancelled.
-            BaseException: what the block raised, as it was; in a group with
-                the former, if both happened.
+            RestartIntensityExceeded: there were too many restarts; the block was cancelled.
+            InvalidActor: the factory of an actor returned no usable actor; likewise.
+            BaseException: what the block raised, unchanged; in a group with the former, if both
+                happened.
         """
         try:
             async with trio.open_nursery() as nursery:
@@ -110,20 +111,20 @@ class Supervisor(Branch):
                 yield self
                 await self.stop(timeout=drain_timeout)
         except BaseExceptionGroup as group:
-            # The group is of the nursery in here; what the block raised is left as it was.
+            # This group is the nursery's; what the block raised is not changed.
             if len(group.exceptions) > 1:
                 raise
             raise group.exceptions[0] from group.exceptions[0].__cause__
 
     async def stop(self, *, timeout: float = math.inf) -> None:
-        """Stop the tree: children in reverse order, each drained, then all is cancelled.
+        """Stop the tree: drain the children in reverse order, then cancel what is left.
+
+        Returns when everything has ended; does nothing if it never ran. If cancelled, the stop
+        continues.
 
         Args:
-            timeout: seconds after which what is left is cancelled. Each child's
-                own ``drain_timeout`` holds as well.
-
-        Returns when everything has ended; does nothing if it never ran. If
-        cancelled, the stop goes on.
+            timeout: seconds after which what is left is cancelled. Each child's own
+                ``drain_timeout`` applies as well.
         """
         if not self._ran:
             return
@@ -135,7 +136,7 @@ class Supervisor(Branch):
         await self._ended.wait()
 
     def tree(self) -> TreeNode:
-        """The tree at this moment; see `render_tree`. Call it from inside trio."""
+        """Return a snapshot of the tree; see `render_tree`. Must be called inside a trio run."""
         if not self._ran:
             state = "not started"
         elif self._ended.is_set():

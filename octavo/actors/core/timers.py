@@ -1,8 +1,8 @@
-"""Messages that an actor sends to itself later: once, or again and again.
+"""Timers: messages that an actor sends to itself later, once or periodically.
 
-There is no task a timer: the actor waits for its mailbox until the next timer
-is due, and puts the due messages in itself. So timers cost nothing to an actor
-that has none, and can't outlive the incarnation that set them.
+A timer is not a task: the actor waits for its mailbox until the next timer is due, and then adds
+the due messages itself. So timers cost nothing to an actor that has none, and can't outlive the
+incarnation that set them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class Timer:
     __slots__ = ("_cancelled", "due", "message", "period")
 
     def __init__(self, message: Message[Any, None], due: float, period: float | None) -> None:
-        """Make a timer for ``due`` (trio's clock, seconds)."""
+        """Create a timer for ``due`` (trio's clock, seconds)."""
         self.message = message
         self.due = due
         self.period = period
         self._cancelled = False
 
     def cancel(self) -> None:
-        """Send nothing any more. A message already in the mailbox still arrives."""
+        """Send no more messages. A message already in the mailbox is still handled."""
         self._cancelled = True
 
     @property
@@ -46,15 +46,15 @@ class Timers:
     __slots__ = ("_heap", "_set")
 
     def __init__(self) -> None:
-        """Start without timers."""
+        """Create an empty set of timers."""
         self._heap: list[tuple[float, int, Timer]] = []
         self._set = 0
 
     def add(self, message: Message[Any, None], delay: float, period: float | None) -> Timer:
-        """Schedule ``message`` in ``delay`` seconds, then each ``period`` if given.
+        """Schedule ``message`` in ``delay`` seconds, then every ``period`` if given.
 
         Raises:
-            ValueError: a negative delay, a period that is not positive.
+            ValueError: the delay is negative, or the period not positive.
         """
         require_seconds("a timer's delay", delay, zero=True)
         if period is not None:
@@ -68,24 +68,24 @@ class Timers:
         heapq.heappush(self._heap, (timer.due, self._set, timer))
 
     def next_due(self) -> float | None:
-        """When the first timer is due, or None without timers."""
+        """Return when the first timer is due, or None without timers."""
         heap = self._heap
         while heap and heap[0][2].cancelled:
             heapq.heappop(heap)
         return heap[0][0] if heap else None
 
     def post_due(self, mailbox: Mailbox, now: float) -> None:
-        """Put every due message into ``mailbox``, in order of due time.
+        """Add every due message to ``mailbox``, in order of due time.
 
-        A periodic timer whose actor was busy for several periods sends one
-        message, and keeps its rhythm.
+        A periodic timer whose actor was busy for several periods sends one message and stays
+        aligned to its period.
         """
         heap = self._heap
         while heap and (heap[0][0] <= now or heap[0][2].cancelled):
             timer = heapq.heappop(heap)[2]
             if timer.cancelled:
                 continue
-            mailbox.put_beyond_capacity(Envelope(timer.message, is_ask=False))
+            mailbox.put_over_capacity(Envelope(timer.message, is_ask=False))
             if timer.period is not None:
                 missed = (now - timer.due) // timer.period
                 timer.due += (missed + 1) * timer.period

@@ -1,4 +1,4 @@
-"""The tree of actors as operators see it: plain values, and a text of them."""
+"""Snapshots of a tree of actors for operators, as values and as text."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class TreeNode:
 
     Attributes:
         name: its name below its parent.
-        kind: what it is.
+        kind: supervisor, actor, worker, directory or virtual actor.
         state: such as ``running``, ``starting``, ``restarting``, ``stopped``.
-        restarts: how often it was started again.
-        mailbox: depth, bound, age of the oldest message; None if it has none.
-        wait: seconds from admission to handling, None if it handles nothing.
-        handling: seconds in the handler, None if it handles nothing.
-        details: further counts by name (a directory's awake actors, …).
-        children: what it supervises, in order of start.
+        restarts: the number of restarts.
+        mailbox: depth, capacity, age of the oldest message; None if it has no mailbox.
+        wait: seconds from admission to handling; None if it handles no messages.
+        handling: seconds in the handler; None if it handles no messages.
+        details: further counts by name, such as those of `DirectoryStatistics`.
+        children: the nodes below it, in order of start.
     """
 
     name: str
@@ -38,7 +38,7 @@ class TreeNode:
     children: tuple[TreeNode, ...] = ()
 
     def walk(self, parent: str = "") -> Iterator[tuple[str, TreeNode]]:
-        """Every node with its path, parents first."""
+        """Yield every node with its path, parents first."""
         path = f"{parent}/{self.name}" if parent else self.name
         yield path, self
         for child in self.children:
@@ -46,7 +46,7 @@ class TreeNode:
 
 
 def render_tree(node: TreeNode) -> str:
-    """The tree as text, one line a node, for a terminal."""
+    """Return the tree as text for a terminal, one line for each node."""
     return "\n".join(_lines(node, "", ""))
 
 

@@ -1,4 +1,4 @@
-"""One key of a directory: a cell that is awake only while it is of use."""
+"""The cell of one key of a directory, which has an actor only while it is needed."""
 
 from __future__ import annotations
 
@@ -7,88 +7,92 @@ from typing import Any, Literal, Protocol
 
 from octavo.actors.core.actor import Actor
 from octavo.actors.core.cell import Cell
+from octavo.actors.core.message_types import MessageTypes
 from octavo.actors.core.options import ActorOptions
 from octavo.actors.core.quarantine import CrashRecord
 from octavo.actors.core.runtime import Runtime
 from octavo.actors.core.statistics import ActorStatistics
 
-KeyState = Literal["asleep", "in line", "awake", "leaving", "resting", "quarantined"]
-"""Where a key stands.
+KeyState = Literal["asleep", "queued", "awake", "leaving", "backing off", "quarantined"]
+"""The state of a key.
 
-``asleep``: no actor. ``in line``: waits for a place among the awake. ``awake``:
-has an actor. ``leaving``: its actor is being put to sleep; messages collect for
-the next one. ``resting``: crashed, waits for its backoff. ``quarantined``:
-crashed too often; messages are refused.
+``asleep``: it has no actor. ``queued``: it waits until another actor is passivated. ``awake``: it
+has an actor. ``leaving``: its actor is being passivated; messages are collected for the next one.
+``backing off``: it crashed and waits for its backoff. ``quarantined``: it crashed too often;
+messages are refused.
 """
 
 
 class DirectoryCallbacks(Protocol):
-    """What a cell tells its directory."""
+    """The events of a cell that its directory handles."""
 
-    def fell_idle(self, cell: VirtualActorCell) -> None:
-        """Its actor waits for messages."""
+    def became_idle(self, cell: VirtualActorCell) -> None:
+        """Handle that the cell's actor waits for messages."""
 
-    def got_busy(self, cell: VirtualActorCell) -> None:
-        """A message came for it."""
+    def became_busy(self, cell: VirtualActorCell) -> None:
+        """Handle that a message arrived for the cell."""
 
-    def is_awaited(self, cell: VirtualActorCell) -> None:
-        """Another actor is about to wait for it."""
+    def on_awaited(self, cell: VirtualActorCell) -> None:
+        """Handle that another actor is about to wait for the cell."""
 
-    def proved_itself(self, cell: VirtualActorCell) -> None:
-        """Its new actor handled a first message."""
+    def handled_first_message(self, cell: VirtualActorCell) -> None:
+        """Handle that the cell's new actor handled its first message."""
 
-    def lost_interest(self, cell: VirtualActorCell) -> None:
-        """The last message that waited was withdrawn."""
+    def all_withdrawn(self, cell: VirtualActorCell) -> None:
+        """Handle that the last waiting message was withdrawn."""
 
 
 class VirtualActorCell(Cell):
-    """The cell of one key, with where it stands and what is remembered of it."""
+    """The cell of one key, with the state of the key and its record of crashes."""
 
     __slots__ = ("_directory", "key", "key_state", "record")
 
     def __init__(
         self,
-        household: DirectoryCallbacks,
+        directory: DirectoryCallbacks,
         parent: str,
         key: Hashable,
         factory: Callable[[], Actor[Any]],
         options: ActorOptions,
         runtime: Runtime,
         statistics: ActorStatistics,
+        message_types: MessageTypes | None,
     ) -> None:
-        """Make a sleeping cell that accepts messages."""
-        super().__init__(parent, key, factory, options, runtime, statistics, park_observer=self)
-        self._directory = household
+        """Create a cell without an actor, which accepts messages."""
+        super().__init__(
+            parent, key, factory, options, runtime, statistics, message_types, park_observer=self
+        )
+        self._directory = directory
         self.key = key
         self.record: CrashRecord | None = None
         self.key_state: KeyState = "asleep"
         self.open()
 
     def parked(self) -> None:
-        """Hear from the mailbox that the actor waits."""
-        self._directory.fell_idle(self)
+        """Handle that the actor waits for messages."""
+        self._directory.became_idle(self)
 
     def woken(self) -> None:
-        """Hear from the mailbox that a message came."""
-        self._directory.got_busy(self)
+        """Handle that a message arrived."""
+        self._directory.became_busy(self)
 
     def emptied(self) -> None:
-        """Hear from the mailbox that the last message was withdrawn."""
-        self._directory.lost_interest(self)
+        """Handle that the last message was withdrawn."""
+        self._directory.all_withdrawn(self)
 
-    def first_served(self) -> None:
-        """Hear that the present actor handled its first message."""
-        self._directory.proved_itself(self)
+    def handled_first_message(self) -> None:
+        """Handle that the current actor handled its first message."""
+        self._directory.handled_first_message(self)
 
-    def is_awaited(self) -> None:
-        """Hear that one more actor is about to wait for this one."""
-        self._directory.is_awaited(self)
+    def on_awaited(self) -> None:
+        """Handle that one more actor is about to wait for this one."""
+        self._directory.on_awaited(self)
 
     def finish(self) -> None:
-        """End after the present message; the key's others are for its next actor."""
+        """End after the current message; the key's other messages go to its next actor."""
         self.retire("finished")
 
     @property
     def forgettable(self) -> bool:
-        """Whether nothing is lost when the directory drops this sleeping key."""
+        """Whether the directory can drop this sleeping key without losing anything."""
         return self.record is None and not self.mailbox.in_use and not self.watched

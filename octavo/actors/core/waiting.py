@@ -1,13 +1,12 @@
-"""Who waits for whom: an ask that would close a circle is refused.
+"""The wait-for graph of actors: an ask that would close a cycle is refused.
 
-While an actor's handler waits for another actor, it handles nothing. If that
-other actor, directly or through more actors, waits for the first, neither ever
-goes on. Every wait of an actor is therefore an edge of a graph, noted before
-it begins; the wait that would close a circle is the last one to be noted, so a
-look from the target along the edges finds each circle before it exists.
+While an actor's handler waits for another actor, it handles nothing. If that other actor waits for
+the first, directly or through further actors, neither can continue. Every wait of an actor is
+therefore recorded as an edge of a graph before it begins. The wait that would close a cycle is the
+last one to be recorded, so following the edges from its target finds every cycle before it exists.
 
-An edge lasts as long as its envelope is pending, not as long as its task: an
-answer that was given but not yet seen holds nobody up.
+An edge exists while its envelope is pending, not while its task waits: a reply that was given but
+not yet received blocks nobody.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from octavo.actors.core.envelope import Envelope
 from octavo.actors.core.errors import ActorStopped, AskCycle
 
 _current_waiter: ContextVar[Waiter | None] = ContextVar("octavo_actor", default=None)
-"""Which actor the running code belongs to: a constant key; the values live in tasks' contexts."""
+"""The actor that the running code belongs to; the values are stored in the tasks' contexts."""
 
 
 class Group:
     """The paths of children that are being restarted together."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        """Hold the paths."""
+        """Store the paths."""
         self._paths = tuple(paths)
 
     def waits(self, waiter: Waiter) -> bool:
-        """Whether ``waiter`` belongs to the group, or one of the group waits for it."""
+        """Return whether ``waiter`` belongs to the group, or a member of it waits for it."""
         return self._holds(waiter) or any(self._holds(other) for other in waiter.awaited_by())
 
     def _holds(self, waiter: Waiter) -> bool:
@@ -42,12 +41,12 @@ class Group:
 
 
 class Waiter:
-    """One actor as a node of the graph of waits."""
+    """One actor as a node of the wait-for graph."""
 
     __slots__ = ("_awaited_by", "_group", "_task", "_waits")
 
     def __init__(self) -> None:
-        """Make a node with no edges."""
+        """Create a node without edges."""
         self._task: trio.lowlevel.Task | None = None
         self._waits: dict[Envelope[Any], Waiter] | None = None
         self._awaited_by: dict[Envelope[Any], Waiter] | None = None
@@ -55,26 +54,34 @@ class Waiter:
 
     @property
     def path(self) -> str:
-        """The name to show in an error."""
+        """The name in error messages."""
         raise NotImplementedError
 
+    @property
+    def nursery(self) -> trio.Nursery:
+        """The nursery in which this actor's task runs."""
+        nursery = self._task.parent_nursery if self._task is not None else None
+        if nursery is None:
+            raise RuntimeError(f"{self.path} does not run in a nursery")
+        return nursery
+
     def enter(self) -> None:
-        """Declare the current task to be this actor's."""
+        """Declare that the current task is this actor's."""
         self._task = trio.lowlevel.current_task()
         _current_waiter.set(self)
 
     def leave(self) -> None:
-        """Declare this actor's task to be over."""
+        """Declare that this actor's task has ended."""
         self._task = None
         _current_waiter.set(None)
 
-    def will_wait(self, envelope: Envelope[Any], target: Waiter) -> None:
-        """Note that this actor is about to wait for ``target``.
+    def begin_wait(self, envelope: Envelope[Any], target: Waiter) -> None:
+        """Record that this actor is about to wait for ``target``.
 
         Raises:
-            AskCycle: ``target`` waits, directly or not, for this actor.
-            ActorStopped: ``target`` is started again only when this actor, or
-                one that waits for it, has ended or got ready.
+            AskCycle: ``target`` waits for this actor, directly or indirectly.
+            ActorStopped: ``target`` is restarted only after this actor, or one that waits for it,
+                has ended or become ready.
         """
         if target._group is not None and target._group.waits(self):
             envelope.abandon()
@@ -83,18 +90,18 @@ class Waiter:
         if circle is not None:
             envelope.abandon()
             names = " -> ".join(waiter.path for waiter in (self, *circle))
-            what = "an actor can't ask itself" if target is self else "actors can't ask in a circle"
-            raise AskCycle(f"{what}, since each would wait for ever: {names}; nothing was sent")
+            what = "an actor can't ask itself" if target is self else "actors can't ask in a cycle"
+            raise AskCycle(f"{what}, since each would wait forever: {names}; nothing was sent")
         if self._waits is None:
             self._waits = {}
         self._waits[envelope] = target
         if target._awaited_by is None:
             target._awaited_by = {}
         target._awaited_by[envelope] = self
-        target.is_awaited()
+        target.on_awaited()
 
-    def waited(self, envelope: Envelope[Any]) -> None:
-        """Note that the wait for ``envelope`` is over."""
+    def end_wait(self, envelope: Envelope[Any]) -> None:
+        """Record that the wait for ``envelope`` is over."""
         target = self._waits.pop(envelope, None) if self._waits is not None else None
         if not self._waits:
             self._waits = None
@@ -104,10 +111,10 @@ class Waiter:
                 target._awaited_by = None
 
     def restarts_with(self, group: Group | None) -> None:
-        """Learn that this actor, which is down, is started again together with ``group``.
+        """Record that this actor, which is down, is restarted together with ``group``.
 
-        Those of the group end first. So whatever one of them waits for from here can't come, and
-        is refused now; None says that the actor is about to be started.
+        The members of the group end first, so replies from this actor that they wait for can't
+        come; these asks are refused now. None records that the actor is about to be started.
         """
         self._group = group
         if group is None or self._awaited_by is None:
@@ -117,17 +124,17 @@ class Waiter:
                 envelope.withdraw(self.restarting())
 
     def restarting(self) -> ActorStopped:
-        """The refusal for those on whose end the restart of this actor waits."""
+        """Return the error for asks on whose end the restart of this actor depends."""
         return ActorStopped(
-            f"{self.path} is restarted together with its siblings, and it is the turn of the asker,"
-            " or of one that waits for it; the message was not executed"
+            f"{self.path} is restarted together with its siblings, after the asker or an actor that"
+            " waits for the asker; the message was not executed"
         )
 
-    def is_awaited(self) -> None:
-        """Hear that one more actor is about to wait for this one."""
+    def on_awaited(self) -> None:
+        """Handle that one more actor is about to wait for this one."""
 
     def awaited_by(self) -> Iterator[Waiter]:
-        """Every actor that waits for this one, directly or not."""
+        """Yield every actor that waits for this one, directly or indirectly."""
         seen = {self}
         todo = [self]
         while todo:
@@ -144,11 +151,10 @@ class Waiter:
 
 
 def current_waiter() -> Waiter | None:
-    """The actor in whose handler the running code is, if any.
+    """Return the actor whose handler the running code belongs to, or None.
 
-    Code in a task that a handler started in a foreign nursery inherits the
-    actor's context but does not hold it up, so only the actor's own task and
-    its descendants count.
+    A task that a handler started in a foreign nursery inherits the actor's context but does not
+    block the actor, so only the actor's own task and its descendants count.
     """
     waiter = _current_waiter.get()
     if waiter is None or waiter._task is None:
@@ -162,8 +168,13 @@ def current_waiter() -> Waiter | None:
     return None
 
 
+def leave_actor() -> None:
+    """Declare that the current task, though a descendant of an actor's task, does not block it."""
+    _current_waiter.set(None)
+
+
 def _find_path(start: Waiter, goal: Waiter) -> list[Waiter] | None:
-    """Waiters from ``start`` to ``goal`` along the edges, or None."""
+    """Return the waiters from ``start`` to ``goal`` along the edges, or None."""
     came_from: dict[Waiter, Waiter | None] = {start: None}
     todo = [start]
     while todo:

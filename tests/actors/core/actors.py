@@ -173,5 +173,5 @@ class Recorder(Observer):
     def recovered(self, path: str) -> None:
         self.lines.append(f"{path} recovered")
 
-    def unheard_refusal(self, path: str, message: object, error: BaseException) -> None:
+    def tell_refused(self, path: str, message: object, error: BaseException) -> None:
         self.lines.append(f"{path} refused {message!r} unheard")

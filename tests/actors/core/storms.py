@@ -412,7 +412,7 @@ async def cancellation_storm() -> None:
                 nursery.start_soon(interrupted, number)
                 nursery.start_soon(steady, 10 + number)
         assert await outcomes.ask(ref, Do(20)) == "done", "the actor lives, its mailbox is free"
-        assert ref.resolve().mailbox.statistics().senders_waiting == 0
+        assert ref.resolve(Do(0)).mailbox.statistics().senders_waiting == 0
     assert not set(withdrawn) & set(outcomes.done)
     outcomes.check()
 

@@ -111,4 +111,4 @@ async def test_an_ask_left_without_an_answer_is_a_crash_that_says_so() -> None:
     assert got[0] == 2
     assert isinstance(got[1], ActorCrashed)
     assert isinstance(got[1].__cause__, BadReply)
-    assert "left 1 of 2 messages without an answer" in str(got[1].__cause__)
+    assert "left 1 of 2 messages without a reply" in str(got[1].__cause__)

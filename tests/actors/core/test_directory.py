@@ -82,7 +82,7 @@ async def test_an_idle_actor_is_put_to_sleep_and_forgotten() -> None:
         assert tree.keys.statistics().awake == 1
         await trio.sleep(2)
         assert tree.keys.statistics().awake == 0
-        assert tree.keys.statistics().remembered == 0
+        assert tree.keys.statistics().tracked == 0
         assert tree.log == ["a started", "a passivated"]
         assert await tree.keys.ask("a", Add(1)) == 1
 
@@ -124,7 +124,7 @@ async def test_the_cap_holds_when_everybody_is_busy_and_all_get_their_turn() -> 
         for key in "abcdef":
             nursery.start_soon(use, key)
         await wait_all_tasks_blocked()
-        assert tree.keys.statistics().in_line == 4
+        assert tree.keys.statistics().waiting == 4
     assert awake_at_most == 2
 
 
@@ -250,7 +250,7 @@ async def test_crashes_long_ago_are_forgotten_with_the_key() -> None:
                 await tree.keys.ask("shaky", Crash())
             await trio.sleep(61)
         await trio.sleep(61)
-        assert tree.keys.statistics().remembered == 0
+        assert tree.keys.statistics().tracked == 0
 
 
 async def test_a_quarantined_key_nobody_asks_for_is_forgotten_in_the_end() -> None:
@@ -259,7 +259,7 @@ async def test_a_quarantined_key_nobody_asks_for_is_forgotten_in_the_end() -> No
         with pytest.raises(ActorCrashed):
             await tree.keys.ask("bad", Crash())
         await trio.sleep(200)
-        assert tree.keys.statistics().remembered == 0
+        assert tree.keys.statistics().tracked == 0
         assert await tree.keys.ask("bad", Add(1)) == 1
 
 
@@ -364,7 +364,7 @@ async def test_a_directory_that_is_not_running_refuses() -> None:
         await tree.keys.ask("a", Add(1))
     with pytest.raises(ActorStopped, match="root/keys is stopped"):
         await tree.keys.ask("a", Add(1))
-    assert tree.keys.statistics().remembered == 0
+    assert tree.keys.statistics().tracked == 0
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ async def test_many_keys_fall_asleep_without_the_clock_standing_still() -> None:
                 await tree.keys.ask(str(index), Add(1))
                 await trio.sleep(0.001)
             await trio.sleep(1000)
-            assert tree.keys.statistics().remembered == 0
+            assert tree.keys.statistics().tracked == 0
 
 
 async def test_a_key_that_rested_when_a_sibling_took_the_directory_along_still_answers() -> None:
@@ -429,7 +429,7 @@ async def test_a_key_that_rested_when_a_sibling_took_the_directory_along_still_a
         await trio.sleep(30)
         nursery.start_soon(keys.ask, "a", Add(1))
         assert await keys.ask("a", Add(1), timeout=100) >= 1
-        assert keys.statistics().resting == 0
+        assert keys.statistics().backing_off == 0
 
 
 async def test_an_idle_key_makes_room_though_a_busy_one_never_does() -> None:
@@ -455,7 +455,7 @@ async def test_askers_who_give_up_in_line_leave_nothing_behind() -> None:
             with trio.move_on_after(0.1):
                 await tree.keys.ask(str(index), Add(1))
         statistics = tree.keys.statistics()
-        assert (statistics.in_line, statistics.remembered) == (0, 1)
+        assert (statistics.waiting, statistics.tracked) == (0, 1)
     assert tree.made == {"hangs": 1}
 
 

@@ -141,7 +141,7 @@ async def test_statistics_tell_depth_age_and_peak() -> None:
 
 @pytest.mark.parametrize("capacity", [0, -1, 1.5, True])
 async def test_a_capacity_that_is_no_positive_number_is_refused(capacity: int) -> None:
-    with pytest.raises(ValueError, match="mailbox capacity must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="mailbox capacity must be an integer of at least 1"):
         Mailbox("box", capacity)
 
 

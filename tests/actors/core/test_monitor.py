@@ -83,7 +83,7 @@ async def test_a_slow_reader_is_told_how_many_notices_it_missed() -> None:
     keys = root.add(DirectorySpec[str, Counter]("keys", lambda key: Counter(), idle_timeout=1))
     async with root.running():
         with keys.ref("a").monitor() as downs:
-            for _ in range(downs.KEPT + 6):
+            for _ in range(downs.CAPACITY + 6):
                 await keys.ask("a", Add(1))
                 await trio.sleep(2)
             assert downs.missed == 6
@@ -168,7 +168,7 @@ async def test_a_key_that_is_watched_no_more_is_forgotten() -> None:
         with keys.ref("a").monitor():
             await keys.ask("a", Add(1))
             await trio.sleep(5)
-            assert keys.statistics().remembered == 1
+            assert keys.statistics().tracked == 1
         await keys.ask("b", Add(1))
         await trio.sleep(5)
-        assert keys.statistics().remembered == 0
+        assert keys.statistics().tracked == 0

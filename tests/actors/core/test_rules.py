@@ -112,31 +112,31 @@ def test_a_recovered_key_starts_afresh() -> None:
 def test_places_never_exceed_their_number_and_strand_nobody(
     number: int, steps: list[tuple[str, int]]
 ) -> None:
-    places: ActivationLimit[int] = ActivationLimit(number)
+    limit: ActivationLimit[int] = ActivationLimit(number)
     awake: set[int] = set()
     leaving: set[int] = set()
     line: list[int] = []
     idle: list[int] = []
     for now, (step, who) in enumerate(steps):
         if step == "want" and who not in awake and who not in line:
-            places.line_up(who)
+            limit.enqueue(who)
             line.append(who)
         elif step == "idle" and who in awake - leaving and who not in idle:
-            places.fell_idle(who, now)
+            limit.became_idle(who, now)
             idle.append(who)
         elif step == "busy" and who in idle:
-            places.got_busy(who)
+            limit.became_busy(who)
             idle.remove(who)
         elif step == "gone" and who in awake:
-            places.gone(who)
+            limit.ended(who)
             awake.discard(who)
             leaving.discard(who)
             if who in idle:
                 idle.remove(who)
-        while (admitted := places.admit()) is not None:
+        while (admitted := limit.activate_next()) is not None:
             assert admitted == line.pop(0), "first come, first served"
             awake.add(admitted)
-        while (sent := places.send_away()) is not None:
+        while (sent := limit.passivate_for_queue()) is not None:
             assert sent in awake
             assert sent not in leaving
             if idle:
@@ -144,7 +144,7 @@ def test_places_never_exceed_their_number_and_strand_nobody(
             leaving.add(sent)
             assert line, "nobody leaves for nobody"
         assert len(awake) <= number
-        assert (places.awake, places.in_line, places.idle) == (len(awake), len(line), len(idle))
+        assert (limit.active, limit.queued, limit.idle) == (len(awake), len(line), len(idle))
         if line:
             assert len(awake) == number
             assert len(leaving) >= min(len(line), len(awake)) or not idle

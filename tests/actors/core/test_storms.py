@@ -82,7 +82,7 @@ def test_sleep_without_a_hand_over_is_caught(monkeypatch: pytest.MonkeyPatch) ->
     def forget(self: DirectoryChild, cell: VirtualActorCell) -> None:
         del self._cells[cell.key]
 
-    monkeypatch.setattr(DirectoryChild, "_went_to_sleep", forget)
+    monkeypatch.setattr(DirectoryChild, "_passivated", forget)
     assert isinstance(caught(activation_storm).error, Deadlock)
 
 

@@ -242,5 +242,5 @@ async def test_waits_leave_nothing_behind() -> None:
             await a.ask(Via((b,), pause=5))
         await trio.sleep(60)
         for ref in (a, b):
-            cell = ref.resolve()
+            cell = ref.resolve(Via())
             assert (cell._waits, cell._awaited_by) == (None, None)
