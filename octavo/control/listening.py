@@ -40,7 +40,8 @@ def control_listener(folder: Path) -> Iterator[socket.socket]:
         try:
             yield listener
         finally:
-            with suppress(FileNotFoundError):
+            # On a disk that is read-only now it stays, and the next start replaces it.
+            with suppress(OSError):
                 path.unlink()
 
 

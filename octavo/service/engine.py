@@ -12,9 +12,11 @@ from octavo.control.folder import DataFolderError, holding
 from octavo.service.entropy import jitter
 from octavo.service.outages import Outages, ReportingStore
 from octavo.settings import Settings
-from octavo.store import Store, StoreOutdated, StoreUnusable
+from octavo.store import Store, StoreOutdated, StoreUnusable, Transaction
 from octavo.store.postgres import PostgresStore, open_postgres
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite
+
+_VERSIONS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,19 @@ class StoreEngine:
         """Answer ``store``, which rests on the database, so that the log tells its failures."""
         return ReportingStore(store, self.outages)
 
+    async def probe(self, transaction: Transaction) -> None:
+        """Change something that nobody reads, so that the commit of it has to be written."""
+        if self.sqlite is not None:
+            # An update that leaves a page as it is would not be written.
+            row = await transaction.fetch_one("PRAGMA user_version")
+            version = 0 if row is None else row[0]
+            await transaction.execute(f"PRAGMA user_version = {(version + 1) % _VERSIONS}")
+        else:
+            # A transaction with an identifier has a commit record (PostgreSQL, section 74.1).
+            await transaction.fetch_one("SELECT txid_current()")
+
     async def applied_version(self) -> int:
-        """Answer the version of the schema; raises `StoreUnavailable`."""
+        """Return the version of the schema; raises `StoreUnavailable`."""
         if self.sqlite is not None:
             return await self.sqlite.applied_version()
         if self.postgres is not None:

@@ -1,7 +1,16 @@
-"""Look whether the service can take work: database, schema, data folder."""
+"""Check whether the service can take work: database, schema, data folder.
 
+The checks write, because a disk that is full or was remounted read-only can still be read. A check
+that wrote counts for `FRESH_SECONDS`, so that requests for readiness can't wear out the disk.
+"""
+
+import errno
 import os
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import trio
 
@@ -10,62 +19,161 @@ from octavo.service.engine import StoreEngine
 from octavo.store import StoreError, Transaction
 from octavo.store.migrations import shipped
 
+T = TypeVar("T")
+
 LOOK_SECONDS = 2.0
-"""So long a database may take to answer before it counts as away."""
+"""Seconds that a single check may take."""
+FRESH_SECONDS = 1.0
+"""Seconds for which the result of a check that writes is used again."""
+PROBE_BYTES = 64 * 1024
+"""Size of the file that is written to the data folder, and removed."""
 
 _CONFIGURED = Requirement("configuration", met=True, detail="The settings were read and checked.")
 
 
-class Looking:
-    """Looks at what the service rests on.
+class ReadinessProbe:
+    """Checks what the service depends on.
 
     Args:
         engine: the database.
         folder: the data folder.
         stopping: set when the process is about to stop.
+        write: writes to the data folder, without blocking the loop; `write_probe` in a thread
+            when left out.
     """
 
-    def __init__(self, engine: StoreEngine, folder: Path, stopping: trio.Event) -> None:
+    def __init__(
+        self,
+        engine: StoreEngine,
+        folder: Path,
+        stopping: trio.Event,
+        write: Callable[[Path], Awaitable[None]] | None = None,
+    ) -> None:
         self._engine = engine
-        self._folder = folder
         self._stopping = stopping
+        self._database = _Repeated(partial(_check_database, engine))
+        self._blobs = _Repeated(partial(_check_folder, folder, write or _in_thread()))
 
     async def look(self) -> Readiness:
-        """Answer what is there and what is not, after `LOOK_SECONDS` at most for each."""
-        database = await self._database()
-        requirements = (_CONFIGURED, database, await self._migrations(database), self._blobs())
-        return Readiness(requirements, stopping=self._stopping.is_set())
+        """Return what is there and what is not.
 
-    async def _database(self) -> Requirement:
-        detail = f"The database did not answer within {LOOK_SECONDS:g} seconds."
-        with trio.move_on_after(LOOK_SECONDS):
-            try:
-                await self._engine.store.read(_any)
-            except StoreError:
-                detail = "The database can't be used now: the log of the service says why."
-            else:
-                return Requirement("database", met=True, detail="The database answers.")
-        return Requirement("database", met=False, detail=detail)
+        Each check takes `LOOK_SECONDS` at most; a commit of SQLite that a disk holds up is waited
+        for, because it can't be cancelled.
+        """
+        found: list[Requirement] = []
 
-    async def _migrations(self, database: Requirement) -> Requirement:
+        async def look_at_database() -> None:
+            readable, database = await self._database.result()
+            found[:0] = database, await self._migrations(readable=readable)
+
+        async def look_at_folder() -> None:
+            found.append(await self._blobs.result())
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(look_at_database)
+            nursery.start_soon(look_at_folder)
+        return Readiness((_CONFIGURED, *found), stopping=self._stopping.is_set())
+
+    async def _migrations(self, *, readable: bool) -> Requirement:
         newest = len(shipped())
         detail = "The version of the schema can't be read while the database is away."
-        if database.met:
+        if readable:
             with trio.move_on_after(LOOK_SECONDS):
                 try:
                     version = await self._engine.applied_version()
                 except StoreError:
                     pass
                 else:
-                    told = f"The schema has version {version}, this program knows {newest}."
-                    return Requirement("migrations", met=version == newest, detail=told)
+                    found = f"The schema has version {version}, this program knows {newest}."
+                    return Requirement("migrations", met=version == newest, detail=found)
         return Requirement("migrations", met=False, detail=detail)
 
-    def _blobs(self) -> Requirement:
-        met = os.access(self._folder, os.W_OK | os.X_OK)
-        told = "can be written to." if met else "can't be written to: look at its owner and mode."
-        return Requirement("blobs", met=met, detail=f"The data folder {told}")
+
+class _Repeated(Generic[T]):
+    """A check that runs once at a time, and whose result counts for `FRESH_SECONDS`."""
+
+    def __init__(self, check: Callable[[], Awaitable[T]]) -> None:
+        self._check = check
+        self._lock = trio.Lock()
+        self._results: list[T] = []
+        self._expires = 0.0
+
+    async def result(self) -> T:
+        async with self._lock:
+            if not self._results or trio.current_time() >= self._expires:
+                self._results = [await self._check()]
+                self._expires = trio.current_time() + FRESH_SECONDS
+            return self._results[0]
 
 
-async def _any(transaction: Transaction) -> None:
+async def _check_database(engine: StoreEngine) -> tuple[bool, Requirement]:
+    """Return whether the database can be read, and whether it can take work."""
+    readable = False
+    detail = f"The database did not respond within {LOOK_SECONDS:g} seconds."
+    with trio.move_on_after(LOOK_SECONDS):
+        try:
+            await engine.store.read(_read)
+        except StoreError:
+            detail = "The database can't be used now: the log of the service says why."
+        else:
+            readable = True
+            try:
+                await engine.store.write(engine.probe)
+            except StoreError:
+                detail = "The database can't be written to now: the log of the service says why."
+            else:
+                detail = "The database can be written to."
+                return True, Requirement("database", met=True, detail=detail)
+    return readable, Requirement("database", met=False, detail=detail)
+
+
+async def _read(transaction: Transaction) -> None:
     await transaction.fetch_one("SELECT 1")
+
+
+def _in_thread() -> Callable[[Path], Awaitable[None]]:
+    # A thread that a broken disk holds up is left alone; there is one at most.
+    threads = trio.CapacityLimiter(1)
+
+    async def write(folder: Path) -> None:
+        await trio.to_thread.run_sync(write_probe, folder, abandon_on_cancel=True, limiter=threads)
+
+    return write
+
+
+async def _check_folder(folder: Path, write: Callable[[Path], Awaitable[None]]) -> Requirement:
+    detail = f"The data folder took longer than {LOOK_SECONDS:g} seconds to write to."
+    with trio.move_on_after(LOOK_SECONDS):
+        try:
+            await write(folder)
+        except OSError as error:
+            detail = f"The data folder can't be written to: {_reason(error)}"
+        else:
+            return Requirement("blobs", met=True, detail="The data folder can be written to.")
+    return Requirement("blobs", met=False, detail=detail)
+
+
+def write_probe(folder: Path) -> None:
+    """Write a file of `PROBE_BYTES` to ``folder``, durably, and remove it. Raises `OSError`."""
+    # One name, so that a crash leaves one file at most; the next probe replaces it.
+    path = folder / ".ready"
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        written = 0
+        while written < PROBE_BYTES:
+            written += os.write(opened, bytes(PROBE_BYTES - written))
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+        with suppress(OSError):
+            path.unlink()
+
+
+def _reason(error: OSError) -> str:
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return "its disk is full: make room there."
+        case errno.EROFS:
+            return "its file system is read-only: look at its disk."
+        case _:
+            return f"{error.strerror}: look at its owner, its mode and its disk."

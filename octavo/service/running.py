@@ -32,7 +32,7 @@ from octavo.service.components import add_components
 from octavo.service.engine import StoreEngine, open_engine
 from octavo.service.entropy import jitter, new_id, now
 from octavo.service.invitations import first_invitation
-from octavo.service.readiness import Looking
+from octavo.service.readiness import ReadinessProbe
 from octavo.service.wiring import wire_application
 from octavo.settings import Settings
 from octavo.settings.addresses import is_local
@@ -147,12 +147,12 @@ def build_tree(
 
     root.add(WorkerSpec("control", control))
     parts = add_components(root, settings, engine)
-    looking = Looking(engine, settings.data_dir, phase.stopping)
+    probe = ReadinessProbe(engine, settings.data_dir, phase.stopping)
     application = wire_application(
         parts,
         public_url=settings.public_url,
         memory=MemoryBudget(settings.memory, settings.memory_per_client),
-        readiness=looking.look,
+        readiness=probe.look,
         log_request=log_request,
     )
 

@@ -43,7 +43,7 @@ def exchange(
 NEWEST = len(shipped())
 REQUIRED = {
     "configuration": "The settings were read and checked.",
-    "database": "The database answers.",
+    "database": "The database can be written to.",
     "migrations": f"The schema has version {NEWEST}, this program knows {NEWEST}.",
     "blobs": "The data folder can be written to.",
 }

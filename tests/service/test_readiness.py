@@ -1,5 +1,9 @@
 """What readiness looks at, and what it says when that is away."""
 
+import errno
+import os
+import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import cast
 
@@ -7,11 +11,34 @@ import pytest
 import trio
 import trio.testing
 
+from octavo.service import readiness as service
 from octavo.service.engine import StoreEngine
-from octavo.service.readiness import LOOK_SECONDS, Looking
-from octavo.store import Script, StoreUnavailable
+from octavo.service.readiness import FRESH_SECONDS, LOOK_SECONDS, ReadinessProbe, write_probe
+from octavo.store import Script, StoreUnavailable, Transaction
+from octavo.store.migrations import shipped
 from octavo.store.sqlite import SqliteStore, open_sqlite
 from octavo.store.transaction import T
+
+
+class Failing:
+    """A database that can be read, and fails to write; it counts the tries."""
+
+    def __init__(self) -> None:
+        self.writes = 0
+        self.broken = True
+
+    async def read(self, script: Script[T]) -> T:
+        return cast(T, None)
+
+    async def write(self, script: Script[T]) -> T:
+        self.writes += 1
+        await trio.lowlevel.checkpoint()
+        if self.broken:
+            raise StoreUnavailable("read-only")
+        return cast(T, None)
+
+    async def applied_version(self) -> int:
+        return len(shipped())
 
 
 class Away:
@@ -26,13 +53,22 @@ class Away:
         raise StoreUnavailable("secret of the database")
 
 
-def looking(store: object, folder: Path) -> Looking:
-    return Looking(StoreEngine(sqlite=cast(SqliteStore, store)), folder, trio.Event())
+async def written(folder: Path) -> None:
+    """Write at once: the clocks of tests don't wait for threads."""
+    await trio.lowlevel.checkpoint()
+    write_probe(folder)
+
+
+def probe(
+    store: object, folder: Path, write: Callable[[Path], Awaitable[None]] | None = written
+) -> ReadinessProbe:
+    engine = StoreEngine(sqlite=cast(SqliteStore, store))
+    return ReadinessProbe(engine, folder, trio.Event(), write)
 
 
 async def test_ready_when_everything_is_there(tmp_path: Path) -> None:
     async with open_sqlite(tmp_path) as store:
-        found = await looking(store, tmp_path).look()
+        found = await probe(store, tmp_path).look()
     assert found.ready
     assert [each.name for each in found.requirements] == [
         "configuration",
@@ -46,7 +82,7 @@ async def test_ready_when_everything_is_there(tmp_path: Path) -> None:
 async def test_database_that_is_away_is_told_in_time_and_without_secrets(
     hangs: bool, tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
-    found = await looking(Away(hangs=hangs), tmp_path).look()
+    found = await probe(Away(hangs=hangs), tmp_path).look()
     assert not found.ready
     assert trio.current_time() <= LOOK_SECONDS
     unmet = {each.name: each.detail for each in found.requirements if not each.met}
@@ -56,5 +92,83 @@ async def test_database_that_is_away_is_told_in_time_and_without_secrets(
 
 async def test_data_folder_that_is_gone_is_told(tmp_path: Path) -> None:
     async with open_sqlite(tmp_path / "data") as store:
-        found = await looking(store, tmp_path / "gone").look()
+        found = await probe(store, tmp_path / "gone").look()
     assert [each.name for each in found.requirements if not each.met] == ["blobs"]
+
+
+async def test_database_that_can_not_be_written_to_is_told_and_recovers(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    store = Failing()
+    readiness = probe(store, tmp_path)
+    unmet = {
+        each.name: each.detail for each in (await readiness.look()).requirements if not each.met
+    }
+    assert unmet == {
+        "database": "The database can't be written to now: the log of the service says why."
+    }
+    store.broken = False
+    assert not (await readiness.look()).ready
+    await trio.sleep(FRESH_SECONDS)
+    assert (await readiness.look()).ready
+
+
+async def test_checks_that_write_run_once_for_all_who_ask(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    store = Failing()
+    readiness = probe(store, tmp_path)
+    async with trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(readiness.look)
+    assert store.writes == 1
+
+
+async def test_probe_changes_what_is_written_each_time_and_leaves_no_file(tmp_path: Path) -> None:
+    async with open_sqlite(tmp_path) as store:
+        before = await store.read(user_version)
+        await store.write(StoreEngine(sqlite=store).probe)
+        assert await store.read(user_version) != before
+        write_probe(tmp_path)
+        assert not (tmp_path / ".ready").exists()
+
+
+async def user_version(transaction: Transaction) -> int:
+    row = await transaction.fetch_one("PRAGMA user_version")
+    assert row is not None
+    return int(row[0])
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOSPC, "its disk is full: make room there."),
+        (errno.EDQUOT, "its disk is full: make room there."),
+        (errno.EROFS, "its file system is read-only: look at its disk."),
+        (errno.EACCES, "Permission denied: look at its owner, its mode and its disk."),
+    ],
+)
+async def test_folder_that_can_not_be_written_to_says_why(
+    number: int, told: str, tmp_path: Path
+) -> None:
+    async def refuse(folder: Path) -> None:
+        raise OSError(number, os.strerror(number))
+
+    found = await probe(Failing(), tmp_path, refuse).look()
+    assert [each.detail for each in found.requirements if each.name == "blobs"] == [
+        f"The data folder can't be written to: {told}"
+    ]
+
+
+async def test_folder_that_hangs_is_told_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+    monkeypatch.setattr(service, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(service, "write_probe", lambda folder: released.wait(30))
+    try:
+        with trio.fail_after(10):
+            found = await probe(Failing(), tmp_path, None).look()
+    finally:
+        released.set()
+    assert [each.met for each in found.requirements if each.name == "blobs"] == [False]

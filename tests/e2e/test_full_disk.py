@@ -1,0 +1,130 @@
+"""A disk that fails under a running server: readiness says so, and the server stops in order."""
+
+import errno
+import os
+import resource
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.disks import in_tiny_disk, needs_mount
+from tests.e2e.octavo_process import Octavo, data_folder, running
+from tests.e2e.people import client
+from tests.e2e.server import PATIENCE, command_line
+
+
+def readiness(octavo: Octavo) -> tuple[int, dict[str, str]]:
+    """The status, and what is not met with its reason."""
+    with client(octavo.url) as anybody:
+        answer = anybody.get("/ready")
+        unmet = {
+            each["name"]: each["detail"]
+            for each in answer.json()["requirements"]
+            if not each["met"]
+        }
+        return answer.status_code, unmet
+
+
+def wait_for(octavo: Octavo, status: int) -> dict[str, str]:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        found, unmet = readiness(octavo)
+        if found == status:
+            return unmet
+    raise AssertionError(f"readiness never became {status}")
+
+
+def limit(octavo: Octavo, size: int) -> None:
+    """Let no file of the server grow beyond ``size``.
+
+    A failing disk, as the server sees it: writes end with EFBIG, where a full disk says ENOSPC.
+    """
+    _, hard = resource.prlimit(octavo.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(octavo.process.pid, resource.RLIMIT_FSIZE, (size, hard))
+
+
+def test_server_whose_files_can_not_grow_is_not_ready_until_they_can() -> None:
+    with data_folder() as folder, running(folder) as octavo:
+        octavo.invitation()
+        assert readiness(octavo) == (200, {})
+        limit(octavo, 1)
+        unmet = wait_for(octavo, 503)
+        assert unmet == {
+            "database": "The database can't be written to now: the log of the service says why.",
+            "blobs": "The data folder can't be written to: File too large: look at its owner, its"
+            " mode and its disk.",
+        }
+        _, hard = resource.prlimit(octavo.process.pid, resource.RLIMIT_FSIZE)
+        limit(octavo, hard)
+        wait_for(octavo, 200)
+        code, said = octavo.stop()
+    assert code == 0
+    [warning] = said
+    assert "the database can't be written to now" in warning
+
+
+def test_server_whose_files_can_not_grow_stops_in_order() -> None:
+    with data_folder() as folder, running(folder) as octavo:
+        octavo.invitation()
+        limit(octavo, 1)
+        wait_for(octavo, 503)
+        code, said = octavo.stop()
+    assert (code, [line for line in said if "Traceback" in line]) == (0, [])
+
+
+def fill(octavo: Octavo, folder: Path) -> None:
+    with open(folder / "fill", "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+
+
+def make_read_only(octavo: Octavo, folder: Path) -> None:
+    """Mount the data folder over itself, read-only, for the server alone.
+
+    What the server opened before can still be written to, and nothing else below the folder.
+    """
+    data = "/" + str(folder / "data").partition("/root/")[2]
+    script = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0"'
+    enter = ["nsenter", "--user", "--mount", f"--target={octavo.process.pid}"]
+    subprocess.run([*enter, "sh", "-c", script, data], check=True, timeout=PATIENCE)
+
+
+@needs_mount
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (fill, "its disk is full: make room there."),
+        (make_read_only, "its file system is read-only: look at its disk."),
+    ],
+)
+def test_server_on_a_disk_that_takes_nothing_says_so_and_stops_in_order(
+    spoil: Callable[[Octavo, Path], None], reason: str
+) -> None:
+    with data_folder() as folder:
+        given = ["--bind", "127.0.0.1:0", "--data-dir", str(folder / "data")]
+        with subprocess.Popen(
+            [*in_tiny_disk(str(folder), 1500), *command_line("serve"), *given],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")},
+        ) as process:
+            octavo = Octavo(process, folder, ())
+            try:
+                octavo.wait_until_listening()
+                assert readiness(octavo) == (200, {})
+                # The disk, as the server alone sees it.
+                spoil(octavo, Path(f"/proc/{process.pid}/root{folder}"))
+                unmet = wait_for(octavo, 503)
+                assert unmet["blobs"] == f"The data folder can't be written to: {reason}"
+                code, said = octavo.stop()
+            finally:
+                process.kill()
+    assert (code, [line for line in said if "Traceback" in line]) == (0, [])
