@@ -15,15 +15,18 @@ _numbers = count()
 
 
 @contextmanager
-def new_database(server: str) -> Iterator[str]:
-    """The URL of an empty database of the PostgreSQL server at the URL ``server``."""
+def new_database(server: str, options: str = "") -> Iterator[str]:
+    """The URL of an empty database of the PostgreSQL server at the URL ``server``.
+
+    ``options`` are those of CREATE DATABASE.
+    """
     name = f"octavo_e2e_{next(_numbers)}"
-    _execute(server, f"DROP DATABASE IF EXISTS {name}")
-    _execute(server, f"CREATE DATABASE {name}")
+    execute(server, f"DROP DATABASE IF EXISTS {name}")
+    execute(server, f"CREATE DATABASE {name} {options}")
     try:
         yield database_url(server, name)
     finally:
-        _execute(server, f"DROP DATABASE {name} WITH (FORCE)")
+        execute(server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def change(folder: Path, database: str | None, sql: str) -> None:
@@ -32,7 +35,7 @@ def change(folder: Path, database: str | None, sql: str) -> None:
     ``folder`` is the data folder, ``database`` the URL of a PostgreSQL one, if there is one.
     """
     if database is not None:
-        _execute(database, sql)
+        execute(database, sql)
         return
     with closing(sqlite3.connect(folder / "octavo.sqlite3", timeout=10)) as connection:
         connection.execute(sql)
@@ -47,7 +50,9 @@ def integrity(folder: Path) -> list[str]:
     return [each for each in found if each != "ok"] + broken
 
 
-def _execute(url: str, sql: str) -> None:
+def execute(url: str, sql: str) -> None:
+    """Execute a statement on a PostgreSQL database."""
+
     async def execute() -> None:
         connection = await asyncpg.connect(url)
         try:

@@ -76,6 +76,12 @@ class PostgresServer:
         log = str(self._folder / "log")
         self._run("pg_ctl", "start", "-w", "-l", log, "-o", options)
 
+    def require_password(self, user: str) -> None:
+        """Let ``user`` in with a password alone, from the next start or reload on."""
+        rules = self._data / "pg_hba.conf"
+        rules.write_text(f"local all {user} scram-sha-256\n{rules.read_text()}")
+        self._run("pg_ctl", "reload")
+
     def stop(self) -> None:
         """End it as a crash would: without a word to those who are connected."""
         self._run("pg_ctl", "stop", "-w", "-m", "immediate")

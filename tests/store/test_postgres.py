@@ -155,7 +155,7 @@ async def test_server_that_is_not_there_is_unavailable(tmp_path: object) -> None
 
 
 async def test_database_that_is_not_there_is_unusable(postgres_server: str) -> None:
-    with pytest.raises(StoreUnusable, match="check the name"):
+    with pytest.raises(StoreUnusable, match="has no database"):
         async with opened(postgres_server.replace("/postgres?", "/nobody?")):
             pass
 

@@ -13,7 +13,6 @@ from octavo.store.errors import (
     StoreError,
     StoreFull,
     StoreUnavailable,
-    StoreUnusable,
 )
 
 # What a statement or a connection raises; text that is no Unicode and numbers that are too large
@@ -35,8 +34,6 @@ _READ_ONLY = "25006"
 # Classes: integrity constraints; what is wrong with a statement, its data or its place.
 _CONSTRAINT = "23"
 _MISTAKES = frozenset({"0A", "21", "22", "25", "26", "2B", "34", "42", "44"})
-# No such database, role or right, or a wrong password: waiting mends none of them.
-_UNUSABLE = frozenset({"28", "3D"})
 _NOT_ALLOWED = "42501"
 
 
@@ -90,16 +87,3 @@ def commit_failure(error: BaseException) -> StoreError:
     result = failure(error)
     result.outcome_unknown = not isinstance(result, Conflict | ConstraintViolated)
     return result
-
-
-def opening_failure(error: BaseException) -> StoreError:
-    """Answer what an error at the opening means: some of them don't go away by waiting."""
-    code = getattr(error, "sqlstate", None) or ""
-    if code[:2] in _UNUSABLE or code == _NOT_ALLOWED:
-        result: StoreError = StoreUnusable(
-            f"the database can't be used ({error}): check the name, the user and the password in"
-            " its URL, and that the user may create tables"
-        )
-        result.__cause__ = error
-        return result
-    return failure(error)

@@ -11,7 +11,8 @@ import trio
 from octavo.store.errors import StoreUnavailable
 from octavo.store.postgres.bridge import Bridge
 from octavo.store.postgres.connection import PooledConnection, connect
-from octavo.store.postgres.failures import FAILURES, opening_failure
+from octavo.store.postgres.failures import FAILURES
+from octavo.store.postgres.requirements import opening_failure
 from octavo.store.postgres.ungrouped import ungrouped
 
 MOST_WAITING = 10_000
@@ -124,7 +125,7 @@ class _Ear:
         except FAILURES as error:
             if connection is not None:
                 connection.terminate()
-            raise opening_failure(error) from error
+            raise opening_failure(error, self._url) from error
         self._connection = connection
 
     def _hear(self, _connection: object, _process: int, _channel: str, payload: str) -> None:

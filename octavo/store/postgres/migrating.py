@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from octavo.store.errors import StoreError
 from octavo.store.migrations import APPLIED, RECORD, RECORD_ONE, Migration, pending
 from octavo.store.postgres.connection import PooledConnection
-from octavo.store.postgres.failures import FAILURES, opening_failure
+from octavo.store.postgres.failures import FAILURES
 
 # Any number that nobody else takes: "octavo" in ASCII.
 LOCK = int.from_bytes(b"octavo")
@@ -27,24 +27,21 @@ async def migrate(connection: PooledConnection, known: Sequence[Migration]) -> i
     is not locked.
 
     Raises:
-        StoreUnusable: the database is newer than ``known``, a migration was changed, or the user
-            may not create tables.
-        StoreUnavailable: the connection was lost.
+        StoreUnusable: the database is newer than ``known``, or a migration was changed.
+
+    What asyncpg raises propagates (`octavo.store.postgres.failures.FAILURES`).
     """
+    if await _has_record(connection) and not pending(known, await _applied(connection)):
+        return len(known)
+    await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
     try:
-        if await _has_record(connection) and not pending(known, await _applied(connection)):
-            return len(known)
-        await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
-        try:
-            if not await _has_record(connection):
-                await connection.execute(collated(RECORD))
-            for migration in pending(known, await _applied(connection)):
-                await _apply(connection, migration)
-        finally:
-            if not connection.is_closed():
-                await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)
-    except FAILURES as error:
-        raise opening_failure(error) from error
+        if not await _has_record(connection):
+            await connection.execute(collated(RECORD))
+        for migration in pending(known, await _applied(connection)):
+            await _apply(connection, migration)
+    finally:
+        if not connection.is_closed():
+            await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)
     return len(known)
 
 

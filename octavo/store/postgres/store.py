@@ -12,16 +12,10 @@ from octavo.store.migrations import NEWEST, shipped
 from octavo.store.postgres.attempts import pause_before
 from octavo.store.postgres.bridge import Bridge, open_bridge
 from octavo.store.postgres.connection import Connections, PooledConnection, connect
-from octavo.store.postgres.failures import (
-    FAILURES,
-    Conflict,
-    commit_failure,
-    failure,
-    opening_failure,
-    told,
-)
+from octavo.store.postgres.failures import FAILURES, Conflict, commit_failure, failure, told
 from octavo.store.postgres.listening import Messages, listening
 from octavo.store.postgres.migrating import migrate
+from octavo.store.postgres.requirements import check_database, opening_failure
 from octavo.store.postgres.transaction import PostgresTransaction
 from octavo.store.postgres.ungrouped import ungrouped
 from octavo.store.transaction import Script, T, Transaction
@@ -175,12 +169,13 @@ class PostgresStore:
         """Bring the schema to the newest version; in asyncio."""
         try:
             connection = await connect(self._url, statement_seconds=0)
+            try:
+                await check_database(connection)
+                await migrate(connection, shipped("postgres"))
+            finally:
+                connection.terminate()
         except FAILURES as error:
-            raise opening_failure(error) from error
-        try:
-            await migrate(connection, shipped("postgres"))
-        finally:
-            connection.terminate()
+            raise opening_failure(error, self._url) from error
 
     async def close(self) -> None:
         """Close the idle connections; in asyncio."""

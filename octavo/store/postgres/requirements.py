@@ -1,0 +1,98 @@
+"""What a PostgreSQL server and its database must have, and what to do when they can't be used."""
+
+import asyncio
+from urllib.parse import unquote, urlsplit
+
+from octavo.store.errors import StoreError, StoreUnavailable, StoreUnusable
+from octavo.store.postgres.connection import PooledConnection
+from octavo.store.postgres.failures import failure, told
+
+OLDEST = 12
+"""The search uses ``WITH … AS MATERIALIZED``, which came with this version."""
+ENCODING = "UTF8"
+
+_PASSWORD = frozenset({"28P01", "28000"})
+_NO_DATABASE = "3D000"
+# No right to create in a schema; no schema to create in.
+_NOT_ALLOWED = frozenset({"42501", "3F000"})
+
+
+async def check_database(connection: PooledConnection) -> None:
+    """Raise `StoreUnusable` unless the database is new enough and stores Unicode; in asyncio."""
+    row = await connection.fetchrow(
+        "SELECT current_setting('server_version_num')::int, current_setting('server_version'),"
+        " current_setting('server_encoding'), current_database()"
+    )
+    require_usable(*row)
+
+
+def require_usable(number: int, version: str, encoding: str, database: str) -> None:
+    """Raise `StoreUnusable` when the server is too old or the database stores no Unicode.
+
+    ``number`` is the version as ``server_version_num`` has it, ``version`` as people read it.
+    """
+    if number < OLDEST * 10_000:
+        raise StoreUnusable(
+            f"PostgreSQL {version} is too old: Octavo needs {OLDEST} or newer; upgrade the server"
+        )
+    if encoding != ENCODING:
+        raise StoreUnusable(
+            f'the database "{database}" has the encoding {encoding}, and Octavo needs {ENCODING}:'
+            " create another, with createdb --encoding=UTF8 --template=template0, and name that"
+        )
+
+
+def opening_failure(error: BaseException, url: str) -> StoreError:
+    """Return what an error at the opening of the database at ``url`` means; it is the cause."""
+    result = _opening_failure(error, url)
+    result.__cause__ = error
+    return result
+
+
+def _opening_failure(error: BaseException, url: str) -> StoreError:
+    code = getattr(error, "sqlstate", None)
+    user, server, database = _named(url)
+    if code is None:
+        if isinstance(error, ValueError):
+            return StoreUnusable(f"the address of the database can't be used: {error}")
+        if isinstance(error, OSError | TimeoutError | asyncio.IncompleteReadError):
+            return StoreUnavailable(
+                f"the database server at {server} can't be reached ({_reason(error)}): start it, or"
+                " correct host and port in the setting database"
+            )
+    elif code in _PASSWORD:
+        return StoreUnusable(
+            f"the database server refuses the user {user} ({error}): correct user and password in"
+            " the setting database"
+        )
+    elif code == _NO_DATABASE:
+        return StoreUnusable(
+            f"the database server has no database {database}: create it with"
+            " createdb --encoding=UTF8, or correct its name in the setting database"
+        )
+    elif code in _NOT_ALLOWED:
+        return StoreUnusable(
+            f"the user {user} may not create tables in the database {database} ({error}): let its"
+            " owner run GRANT CREATE, USAGE ON SCHEMA public TO the user, or name another user"
+        )
+    return failure(error)
+
+
+def _named(url: str) -> tuple[str, str, str]:
+    """Return user, server and database of ``url`` for people, without the password."""
+    parts = urlsplit(url)
+    user = f'"{unquote(parts.username)}"' if parts.username else "that it names"
+    # Without a host in the address, parameters or the environment name it.
+    host = parts.netloc.rpartition("@")[2] or "its socket"
+    name = unquote(parts.path.removeprefix("/"))
+    return user, host, f'"{name}"' if name else "that it names"
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "it did not respond in time"
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"
+    if isinstance(error, FileNotFoundError):
+        return "there is no socket"
+    return getattr(error, "strerror", None) or told(error)
