@@ -2,8 +2,8 @@
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The notes are Markdown with
 headings, prose, links to each other and code. They are committed and indexed by the scripts of the
-service. Saves go over HTTP, from 16 clients that each save a note of 2 KB; the frames of the log are
-counted in its file, and assigned to tables by ``dbstat``.
+service. Saves go over HTTP, from 16 clients that each save a note of 2 KB; the frames of the log
+are counted in its file, and assigned to tables by ``dbstat``.
 
     python benchmarks/storage.py [--quick] [--notes COUNT]
 """
@@ -50,12 +50,11 @@ from octavo.model.identity import (  # noqa: E402  # noqa: E402
     uuid7,
 )
 from octavo.store.scripts import workspaces  # noqa: E402
-from octavo.store.scripts.catching_up import index_some  # noqa: E402
-from octavo.store.scripts.changesets import keep  # noqa: E402
-from octavo.store.scripts.feed import feed, live_at  # noqa: E402
+from octavo.store.scripts.changesets import commit_changesets  # noqa: E402
+from octavo.store.scripts.feed import feed, heads_after, live_at  # noqa: E402
 from octavo.store.scripts.files import file, files, list_of, revisions_of, whole_file  # noqa: E402
-from octavo.store.scripts.heads import heads_after  # noqa: E402
-from octavo.store.scripts.linking import back_links, outgoing_links, unresolved_links  # noqa: E402
+from octavo.store.scripts.index_backlog import index_backlog  # noqa: E402
+from octavo.store.scripts.link_queries import back_links, outgoing_links, unresolved_links  # noqa: E402
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite  # noqa: E402
 from octavo.store.transaction import Script  # noqa: E402
 from tests.fakes.plain_documents import PlainDocuments  # noqa: E402
@@ -148,13 +147,13 @@ def ids(seed: int) -> Callable[[], str]:
 
 
 async def build(store: SqliteStore, count: int) -> tuple[WorkspaceId, list[FileId], int]:
-    """Commit so many notes, one a changeset, and index them; return how many bytes their text has."""
+    """Commit so many notes, one a changeset, and index them; return the bytes of their texts."""
     new_id, writing = ids(1), Writing(2)
     owner, workspace_id = AccountId(new_id()), WorkspaceId(new_id())
     await store.write(
         lambda transaction: transaction.execute(
             "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
-            " updated_at) VALUES ($1, 'a@example.org', 'A', '', 'member', 'enabled', 0, 0)",
+            " updated_at) VALUES ($1::uuid, 'a@example.org', 'A', '', 'member', 'enabled', 0, 0)",
             owner,
         )
     )
@@ -170,7 +169,8 @@ async def build(store: SqliteStore, count: int) -> tuple[WorkspaceId, list[FileI
             made.append(operation.file_id)
             sent = fingerprint([operation])
             batch.add(Changeset(MutationId(new_id()), sent, owner, (operation,)))
-        await store.write(keep(workspace_id, position, batch.plans, 1_790_000_000_000 + at))
+        script = commit_changesets(workspace_id, position, batch.plans, 1_790_000_000_000 + at)
+        await store.write(script)
         position = batch.position
         if at % 64 == 0:
             await index_all(store, workspace_id)
@@ -181,7 +181,7 @@ async def build(store: SqliteStore, count: int) -> tuple[WorkspaceId, list[FileI
 async def index_all(store: SqliteStore, workspace_id: WorkspaceId) -> None:
     left = [workspace_id]
     while left:
-        left = await store.write(index_some(left))
+        left = await store.write(index_backlog(left))
 
 
 def tables_of(connection: sqlite3.Connection) -> dict[str, str]:

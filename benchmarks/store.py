@@ -1,9 +1,8 @@
 """What a durable save costs, by the number of writers that save at once.
 
-Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. A save is what a changeset of
-one note does: move the position of its workspace, insert receipt, revision and 2 KB of text, and
-put the head of the file in place. Each is answered after its fsync. Absolute figures depend on the
-disk, so the figure of a bare fsync stands beside them.
+Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. A save is the commit of a
+changeset of one note with 2 KB of text; every writer has its own workspace. A save returns after its
+fsync. Absolute figures depend on the disk, so that of a bare fsync is printed, too.
 
     python benchmarks/store.py [--quick] [--postgres URL]
 """
@@ -16,6 +15,7 @@ import os
 import random
 import tempfile
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
@@ -25,17 +25,30 @@ import trio
 
 from octavo.actors.core import Supervisor
 from octavo.actors.group_commit import GroupCommit, storage
-from octavo.store import Script, Store, Transaction
+from octavo.model.files.changeset import Changeset, UpdateFile, fingerprint
+from octavo.model.files.content import MARKDOWN, note_text
+from octavo.model.files.plan import Change, Plan
+from octavo.model.files.revision import Revision
+from octavo.model.identity import (
+    AccountId,
+    ContentId,
+    FileId,
+    MutationId,
+    Position,
+    RevisionId,
+    WorkspaceId,
+)
+from octavo.store import Script, Store
 from octavo.store.postgres import open_postgres
+from octavo.store.scripts.changesets import commit_changesets
+from octavo.store.scripts.feed import position_of
 from octavo.store.sqlite import open_inline, open_sqlite
 
 MICRO = 1e6
-TEXT = "A line of a note, of which there are many.\n" * 48
-COLUMNS = (
-    "(workspace_id, file_id, state, kind, path, revision_id, position, content_id, digest, size,"
-    " media_type, author, mutation_id, changed_at)"
-    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
-)
+FILES = 100
+"""Notes of each workspace."""
+CONTENT = note_text("A line of a note, of which there are many.\n" * 48)
+AUTHOR = AccountId(str(uuid.uuid4()))
 OpenStore = Callable[[], AbstractAsyncContextManager[Store]]
 
 
@@ -44,93 +57,65 @@ def report(name: str, value: float, unit: str) -> None:
     print(json.dumps(figure, ensure_ascii=False), flush=True)
 
 
-def make_workspace(workspace: str) -> Script[int]:
-    async def script(transaction: Transaction) -> int:
-        return await transaction.execute(
-            "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1, $1, 0, 0)"
-            " ON CONFLICT DO NOTHING",
-            workspace,
+async def make_workspace(store: Store) -> WorkspaceId:
+    workspace_id = WorkspaceId(str(uuid.uuid4()))
+    await store.write(
+        lambda transaction: transaction.execute(
+            "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1::uuid, '', 0, 0)",
+            workspace_id,
         )
-
-    return script
-
-
-def position_of(workspace: str) -> Script[int]:
-    async def script(transaction: Transaction) -> int:
-        row = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE id = $1", workspace
-        )
-        assert row is not None
-        return int(row[0])
-
-    return script
+    )
+    return workspace_id
 
 
-def save(workspace: str, position: int) -> Script[None]:
-    file, revision = f"{workspace}-file-{position % 100}", f"{workspace}-{position:08}"
-
-    async def script(transaction: Transaction) -> None:
-        moved = await transaction.execute(
-            "UPDATE workspaces SET position = $3 WHERE id = $1 AND position = $2",
-            workspace,
-            position - 1,
-            position,
-        )
-        assert moved == 1
-        await transaction.execute(
-            "INSERT INTO receipts (workspace_id, mutation_id, fingerprint, position, changes,"
-            " created_at) VALUES ($1, $2, $3, $4, $5, $6)",
-            workspace,
-            revision,
-            "f" * 64,
-            position,
-            '[{"outcome": "updated"}]',
-            position,
-        )
-        where = (workspace, file, "live", "note", f"{file}.md", revision, position)
-        what = (revision, "d" * 64, len(TEXT), "text/markdown", "author", revision, position)
-        await transaction.execute(
-            f"INSERT INTO files {COLUMNS}"
-            " ON CONFLICT (workspace_id, file_id) DO UPDATE SET revision_id = $6, position = $7,"
-            " content_id = $8, mutation_id = $13, changed_at = $14",
-            *where,
-            *what,
-        )
-        await transaction.execute(
-            f"INSERT INTO revisions {COLUMNS}",
-            *where,
-            *what,
-        )
-        await transaction.execute(
-            "INSERT INTO contents (workspace_id, content_id, text) VALUES ($1, $2, $3)",
-            workspace,
-            revision,
-            TEXT,
-        )
-
-    return script
+def save(workspace_id: WorkspaceId, file_id: FileId, position: int) -> Script[None]:
+    """Commit the next changeset of a workspace, which changes or creates one note."""
+    revision_id = str(uuid.uuid4())
+    operation = UpdateFile(file_id, frozenset({revision_id}), CONTENT)
+    head = Revision(
+        file_id=file_id,
+        state="live",
+        kind="note",
+        path=f"{file_id}.md",
+        revision_id=RevisionId(revision_id),
+        position=Position(position),
+        content_id=ContentId(revision_id),
+        digest=CONTENT.digest,
+        size=CONTENT.size,
+        media_type=MARKDOWN,
+        author=AUTHOR,
+        mutation_id=MutationId(revision_id),
+        created_at=position,
+    )
+    changeset = Changeset(head.mutation_id, fingerprint([operation]), AUTHOR, (operation,))
+    change = Change("created" if position <= FILES else "updated", head, CONTENT)
+    plan = Plan(changeset, head.position, (change,))
+    return commit_changesets(workspace_id, Position(position - 1), [plan], position)
 
 
-async def saver(store: Store, workspace: str, count: int, latencies: list[float]) -> None:
-    await store.write(make_workspace(workspace))
-    position = await store.read(position_of(workspace))
+async def saver(
+    store: Store, workspace_id: WorkspaceId, files: list[FileId], count: int, latencies: list[float]
+) -> None:
+    position = await store.read(position_of(workspace_id)) or 0
     for following in range(position + 1, position + count + 1):
         begun = time.perf_counter()
-        await store.write(save(workspace, following))
+        await store.write(save(workspace_id, files[following % FILES], following))
         latencies.append(time.perf_counter() - begun)
 
 
 async def bench_writers(name: str, store: Store, writers: int, seconds: float) -> None:
     """Save from so many workspaces at once; report the best of three rounds."""
     best, rate = 0.0, 20.0
+    workspaces = [await make_workspace(store) for _ in range(writers)]
+    files = [FileId(str(uuid.uuid4())) for _ in range(FILES)]
     typical: list[float] = []
     for _ in range(3):
         each = max(5, int(rate * seconds / 3 / writers))
         latencies: list[float] = []
         begun = time.perf_counter()
         async with trio.open_nursery() as nursery:
-            for writer in range(writers):
-                nursery.start_soon(saver, store, f"workspace-{writer}", each, latencies)
+            for workspace_id in workspaces:
+                nursery.start_soon(saver, store, workspace_id, files, each, latencies)
         rate = each * writers / (time.perf_counter() - begun)
         if rate > best:
             best, typical = rate, sorted(latencies)
@@ -140,7 +125,7 @@ async def bench_writers(name: str, store: Store, writers: int, seconds: float) -
 
 
 async def bench_reads(name: str, store: Store, count: int) -> None:
-    script = position_of("workspace-0")
+    script = position_of(await make_workspace(store))
     for kind, read in (("read", store.read), ("read_much", store.read_much)):
         begun = time.perf_counter()
         for _ in range(count):

@@ -2,6 +2,10 @@
 
 import hypothesis
 
+from tests import readable_ids
+
+readable_ids.install()
+
 # A busy machine makes an example slow, not wrong.
 hypothesis.settings.register_profile("octavo", deadline=None)
 hypothesis.settings.load_profile("octavo")

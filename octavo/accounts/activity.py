@@ -11,7 +11,7 @@ import trio
 from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.session import SessionId
 from octavo.store import Store, StoreError
-from octavo.store.scripts import activity as scripts
+from octavo.store.scripts.sessions import record_activity
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +67,6 @@ class Activity:
         if not (sessions or keys):
             return
         try:
-            await self._store.write(scripts.record(sessions, keys))
+            await self._store.write(record_activity(sessions, keys))
         except StoreError as error:
             _log.warning("the last activity of sessions and keys could not be kept: %s", error)

@@ -32,9 +32,9 @@ from octavo.service.entropy import new_id, now
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store.postgres import Gap, PostgresStore
-from octavo.store.scripts.announcing import CHANNEL, read_announcement
-from octavo.store.scripts.expiring import expire_receipts, expire_sessions
+from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
+from octavo.store.scripts.position_notices import CHANNEL, read_notice
 from octavo.ws import Frame
 from octavo.ws.notice_stream import changed_frame
 
@@ -147,7 +147,7 @@ async def relay_notifications(
         async for message in messages:
             if not isinstance(message, Gap):
                 try:
-                    _pass_on(hub, *read_announcement(message))
+                    _pass_on(hub, *read_notice(message))
                 except ValueError:
                     # Whoever may connect to the database may say anything here.
                     _log.warning("another program speaks on %s: it is not heard", CHANNEL)

@@ -1,49 +1,63 @@
 """Transaction scripts: what is done to the database, written once for every engine.
 
 A script is an ``async def`` over a `Transaction` that awaits nothing else. An engine may drive it
-to its end without ever leaving the thread (SQLite), or inside another event loop (PostgreSQL); it
-may also run it again from the start, when the database asks for that. So a script has no effect
-but on the transaction.
+to its end without leaving the thread (SQLite), or inside another event loop (PostgreSQL). It may
+also run it again from the start, when the database asks for that. So a script has no effect outside
+of the transaction.
 
-The SQL is the common subset of the engines: placeholders are ``$1``, ``$2``, …; times are whole
-milliseconds of Unix time; identifiers are text; what is true is 1.
+The SQL is the common subset of the engines. Placeholders are ``$1``, ``$2``, …; times are
+milliseconds of Unix time; booleans are 1 and 0. Identifiers are text for scripts and 16 bytes in
+the database: see `octavo.store.identifiers`.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from octavo.model.search import Clause
+from octavo.model.search import Clause, title_of
 
 T = TypeVar("T")
 
 Value = str | int | float | bytes | None
-# What stands in a row is known by the statement that asked for it.
+# The statement that asks for a row knows the types of its columns.
 Row = Sequence[Any]
+
+_LONGEST_TITLE = 500
+
+
+def indexed_title(text: str) -> str:
+    """Return the title of a text as it is indexed: of limited length, and empty without one."""
+    return (title_of(text) or "")[:_LONGEST_TITLE].strip()
+
+
+class NewNote(NamedTuple):
+    """A note that is added to the full text index."""
+
+    path: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedNote:
-    """What the full text index has of a note: the words of its path and title, and of a text.
+    """A note in the full text index: the words of a path, a text and its title.
 
-    ``number`` is what the index knows it by, ``content_id`` names the text.
+    ``number`` is its key in the index, ``content_id`` names the text.
     """
 
     number: int
     content_id: str
     path: str
-    title: str
 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Which notes are to be found.
+    """Which notes to find.
 
     Attributes:
-        clauses: what each has to hold, in its name or its body.
-        names: whether its name has to hold all of them.
-        below: what its path begins with, and the first text behind all that begin so.
-        limit: how many are answered at most.
+        clauses: what each contains, in its name or its body.
+        names: whether the name has to contain all of them.
+        below: the prefix of its path, and the first text after all that begin with it.
+        limit: the maximum number of results.
     """
 
     clauses: Sequence[Clause]
@@ -53,57 +67,51 @@ class Matching:
 
 
 class Transaction(Protocol):
-    """Statements of one transaction, each seeing what those before it did.
+    """Statements of one transaction, each of which sees the effects of those before it.
 
     Every method raises a `StoreError` when the database fails, and then the transaction is over.
     """
 
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
-        """Answer the first row; None when there is none."""
+        """Return the first row, or None."""
 
     async def fetch_all(self, sql: str, *arguments: Value) -> Sequence[Row]:
-        """Answer every row."""
+        """Return every row."""
 
     async def execute(self, sql: str, *arguments: Value) -> int:
-        """Execute, and answer how many rows were inserted, changed or deleted."""
+        """Execute, and return how many rows were inserted, changed or deleted."""
 
     async def execute_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> None:
         """Execute once for each row of arguments."""
 
     async def notify(self, channel: str, payload: str) -> None:
-        """Tell ``payload`` to the other processes on the database, once this is committed.
+        """Send ``payload`` to the other processes on the database, once this is committed.
 
-        Where one process has the database for itself, nobody is told.
+        Without other processes, do nothing.
         """
 
-    # The full text index is the engine's own. It holds notes by numbers, which grow; a number
-    # belongs to a row of the table ``worded``.
+    # The full text index belongs to the engine. Its keys of notes are numbers, which increase; the
+    # table ``fulltext_notes`` has a row for each.
 
-    async def put_words(
-        self, workspace_id: str, notes: Sequence[tuple[str, str, str]]
-    ) -> Sequence[int]:
-        """Take notes into the full text index: path, title and text of each.
-
-        Answers their numbers, in order.
-        """
+    async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:
+        """Add notes to the full text index; return their numbers, in order."""
 
     async def rename_words(
         self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
     ) -> None:
-        """Give notes that are in the full text index other paths; they keep their numbers."""
+        """Change the paths of notes that are in the full text index; they keep their numbers."""
 
-    async def drop_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
-        """Take notes out of the full text index, while their texts are still kept."""
+    async def remove_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
+        """Remove notes from the full text index, while their texts are still stored."""
 
     async def merge_words(self, *, begin: bool) -> bool:
-        """Overwrite some of what the full text index still has of notes that were taken out.
+        """Overwrite some entries of removed notes in the full text index.
 
-        ``begin`` has it go over the whole index, from the first call on. Answers whether there
-        may be more to do.
+        With ``begin``, start over with the whole index. Returns whether there may be more to do.
         """
 
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
-        """Answer the ids of notes that match, those first that were taken in last."""
+        """Return the ids of notes that match, those first that were indexed last."""
 
 
 Script = Callable[[Transaction], Awaitable[T]]

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from octavo.actors.notice_hub import NoticeHub
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import StoreUnavailable
-from octavo.store.scripts.workspaces import Standing
+from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws.connection import ServerWebSocket
 from octavo.ws.frames import Frame, message_frame
 
@@ -26,7 +26,7 @@ MOST_SUBSCRIPTIONS = 1000
 PROTOCOL_ERROR, UNSUPPORTED, POLICY, TRY_LATER = 1002, 1003, 1008, 1013
 _ID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
-Standings = Callable[[Sequence[WorkspaceId]], Awaitable[dict[WorkspaceId, Standing]]]
+Standings = Callable[[Sequence[WorkspaceId]], Awaitable[dict[WorkspaceId, WorkspaceAccess]]]
 StillValid = Callable[[], Awaitable[bool]]
 
 

@@ -140,7 +140,7 @@ class IdentityFixture:
         )
 
     async def set_state(self, account_id: AccountId, state: State) -> None:
-        await self.execute("UPDATE accounts SET state = $2 WHERE id = $1", account_id, state)
+        await self.execute("UPDATE accounts SET state = $2 WHERE id = $1::uuid", account_id, state)
         self.credentials.forget(account_id)
 
     async def execute(self, sql: str, *arguments: Value) -> None:

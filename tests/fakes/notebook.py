@@ -20,14 +20,16 @@ from octavo.model.identity import (
 )
 from octavo.model.search import parse_query, ranked
 from octavo.store import Script, Store, Transaction, Value
-from octavo.store.scripts.catching_up import index_some, waiting
+from octavo.store.scripts.changesets import store_changes
+from octavo.store.scripts.index_backlog import index_backlog, workspaces_to_index
 from octavo.store.scripts.indexing import index_changes
-from octavo.store.scripts.rows import COLUMNS, COUNT, values_of
 from octavo.store.scripts.searching import candidates
 
 _numbers = count(1)
-_PLACES = ", ".join(f"${number}" for number in range(2, COUNT + 2))
-_KEEP = f"INSERT INTO files (workspace_id, {COLUMNS}) VALUES ($1, {_PLACES})"
+_WORKSPACE = """
+    SELECT number FROM workspaces WHERE id = $1::uuid
+    UNION ALL SELECT number FROM deleted_workspaces WHERE id = $1::uuid
+"""
 
 
 @dataclass
@@ -46,7 +48,7 @@ class Notebook:
 
     async def open(self) -> "Notebook":
         await self.execute(
-            "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1, 'n', 0, 0)",
+            "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1::uuid, 'n', 0, 0)",
             self.workspace_id,
         )
         return self
@@ -58,9 +60,11 @@ class Notebook:
         await self.store.write(script)
 
     async def count(self, table: str) -> int:
+        scope = f"workspace = ({_WORKSPACE})" if table[:5] == "link_" else "workspace_id = $1::uuid"
+
         async def script(transaction: Transaction) -> int:
             row = await transaction.fetch_one(
-                f"SELECT COUNT(*) FROM {table} WHERE workspace_id = $1", self.workspace_id
+                f"SELECT COUNT(*) FROM {table} WHERE {scope}", self.workspace_id
             )
             assert row is not None
             return int(row[0])
@@ -117,29 +121,23 @@ class Notebook:
         """What keeps changes as one commit does, in their order."""
 
         async def script(transaction: Transaction) -> None:
-            await transaction.execute(
-                "UPDATE workspaces SET position = position + 1 WHERE id = $1", self.workspace_id
-            )
+            created = sum(change.outcome == "created" for change in changes)
             found = await transaction.fetch_one(
-                "SELECT position FROM workspaces WHERE id = $1", self.workspace_id
+                "UPDATE workspaces SET position = position + 1, last_file = last_file + $2"
+                " WHERE id = $1::uuid RETURNING position, last_file, number",
+                self.workspace_id,
+                created,
             )
             assert found is not None
-            for change in changes:
-                head = replace(change.head, position=Position(found[0]))
-                row = (self.workspace_id, *values_of(head))
-                await transaction.execute(
-                    "DELETE FROM files WHERE workspace_id = $1 AND file_id = $2", *row[:2]
-                )
-                await transaction.execute(_KEEP, *row)
-                if change.content is not None:
-                    await transaction.execute(
-                        "INSERT INTO contents (workspace_id, content_id, text) VALUES ($1, $2, $3)",
-                        self.workspace_id,
-                        change.head.content_id,
-                        change.content.text,
-                    )
+            stored = [
+                replace(change, head=replace(change.head, position=Position(found[0])))
+                for change in changes
+            ]
+            numbers = await store_changes(
+                transaction, self.workspace_id, stored, found[1] - created
+            )
             if self.indexed:
-                await index_changes(transaction, self.workspace_id, changes)
+                await index_changes(transaction, self.workspace_id, changes, found[2], numbers)
 
         return script
 
@@ -169,13 +167,13 @@ class Notebook:
     async def catch_up(self) -> int:
         """Have all words taken in; answer with how many steps."""
         steps = 1
-        while await self.store.write(index_some([self.workspace_id])):
+        while await self.store.write(index_backlog([self.workspace_id])):
             steps += 1
         return steps
 
     async def is_waiting(self) -> bool:
         """Whether there are words to be taken in."""
-        return bool(await self.store.read(waiting([self.workspace_id])))
+        return bool(await self.store.read(workspaces_to_index([self.workspace_id])))
 
     async def search(self, query: str, folder: str | None = None) -> list[str]:
         """The ids of the files that match, the best first."""

@@ -203,19 +203,27 @@ class NotesApi:
 
     async def forget_indexes(self) -> None:
         """Have all files be as from before there were indexes of links and words."""
-        for table in ("indexed", "places", "links", "worded", "word_cursors"):
+        for table in (
+            "link_index",
+            "link_targets",
+            "link_sources",
+            "fulltext_notes",
+            "fulltext_cursors",
+        ):
             await self.execute(f"DELETE FROM {table}")
 
     async def member(self, name: str, role: str) -> None:
         """An account; a member of the workspace when it has a role there."""
         await self.execute(
             "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
-            " updated_at) VALUES ($1, $1, $1, '', 'member', 'enabled', 0, 0)",
+            " updated_at) VALUES ($1::uuid, $2, $2, '', 'member', 'enabled', 0, 0)",
+            name,
             name,
         )
         if role:
             await self.execute(
-                "INSERT INTO members (workspace_id, account_id, role) VALUES ($1, $2, $3)",
+                "INSERT INTO members (workspace_id, account_id, role)"
+                " VALUES ($1::uuid, $2::uuid, $3)",
                 self.workspace_id,
                 name,
                 role,

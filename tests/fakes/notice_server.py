@@ -139,7 +139,7 @@ class Tower:
 
     async def end_sessions(self, made: SignedIn) -> None:
         account_id = made.account.account_id
-        await self.home.execute("DELETE FROM sessions WHERE account_id = $1", account_id)
+        await self.home.execute("DELETE FROM sessions WHERE account_id = $1::uuid", account_id)
         self.credentials.forget(account_id)
 
     async def refused(self, request: bytes) -> Answer:

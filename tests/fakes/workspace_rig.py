@@ -79,7 +79,8 @@ async def found_vault(store: Store) -> None:
     async def owner(transaction: Transaction) -> None:
         await transaction.execute(
             "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
-            " updated_at) VALUES ($1, 'ann@example.org', 'Ann', '', 'member', 'enabled', 0, 0)"
+            " updated_at)"
+            " VALUES ($1::uuid, 'ann@example.org', 'Ann', '', 'member', 'enabled', 0, 0)"
             " ON CONFLICT DO NOTHING",
             ANN,
         )

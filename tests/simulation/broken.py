@@ -16,7 +16,7 @@ from octavo.model.files.batch import Batch
 from octavo.model.files.plan import Plan
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Script, Transaction
-from octavo.store.scripts.changesets import keep
+from octavo.store.scripts.changesets import commit_changesets
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -30,7 +30,9 @@ def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
         announce, self._announce = self._announce, lambda workspace_id, position: None
         await self._publish(known, batch, found)
         if batch.plans:
-            await self._store.write(keep(self._id, planned_at, batch.plans, now, documents))
+            await self._store.write(
+                commit_changesets(self._id, planned_at, batch.plans, now, documents)
+            )
         drafts.settle()
         self._announce = announce
         announce(self._id, known.position)
@@ -95,7 +97,7 @@ def ignore_receipts(patch: pytest.MonkeyPatch) -> None:
         transaction: Transaction, workspace_id: WorkspaceId, planned_at: Position, plan: Plan
     ) -> None:
         await transaction.execute(
-            "DELETE FROM receipts WHERE workspace_id = $1 AND mutation_id = $2",
+            "DELETE FROM receipts WHERE workspace_id = $1::uuid AND mutation_id = $2::uuid",
             workspace_id,
             plan.changeset.mutation_id,
         )
@@ -119,7 +121,7 @@ def ignore_the_fence(patch: pytest.MonkeyPatch) -> None:
         transaction: Transaction, workspace_id: WorkspaceId, planned_at: Position, plan: Plan
     ) -> None:
         await transaction.execute(
-            "UPDATE workspaces SET position = $2 WHERE id = $1", workspace_id, planned_at
+            "UPDATE workspaces SET position = $2 WHERE id = $1::uuid", workspace_id, planned_at
         )
 
     _keep_after(patch, pretend)
@@ -168,11 +170,11 @@ def _keep_after(patch: pytest.MonkeyPatch, before: Callable[..., Any]) -> None:
         async def script(transaction: Transaction) -> None:
             for plan in plans:
                 await before(transaction, workspace_id, planned_at, plan)
-            await keep(workspace_id, planned_at, plans, now, documents)(transaction)
+            await commit_changesets(workspace_id, planned_at, plans, now, documents)(transaction)
 
         return script
 
-    patch.setattr(actor, "keep", keep_after)
+    patch.setattr(actor, "commit_changesets", keep_after)
 
 
 BROKEN: Mapping[Break, str] = {

@@ -13,8 +13,8 @@ from octavo.documents import BatchDocuments, DocumentCache, LiveDocument
 from octavo.model.files.plan import Plan
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store import Script
-from octavo.store.scripts import indexing
-from octavo.store.scripts.changesets import keep
+from octavo.store.scripts import link_index
+from octavo.store.scripts.changesets import commit_changesets
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -67,9 +67,9 @@ def keep_no_documents(patch: pytest.MonkeyPatch) -> None:
         now: int,
         documents: Sequence[Any],
     ) -> Script[None]:
-        return keep(workspace_id, planned_at, plans, now)
+        return commit_changesets(workspace_id, planned_at, plans, now)
 
-    patch.setattr(actor, "keep", keep_the_rest)
+    patch.setattr(actor, "commit_changesets", keep_the_rest)
 
 
 def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:
     async def forget(*given: object) -> None:
         pass
 
-    patch.setattr(indexing, "forget", forget)
+    patch.setattr(link_index, "_remove", forget)
 
 
 _LOST = "was kept, and stands 0 times|reads|was refused: document_dependency_missing"

@@ -111,7 +111,8 @@ async def found(disk: Disk, workspaces: Sequence[WorkspaceId]) -> None:
     async def owner(transaction: Transaction) -> None:
         await transaction.execute(
             "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
-            " updated_at) VALUES ($1, 'ann@example.org', 'Ann', '', 'member', 'enabled', 0, 0)",
+            " updated_at)"
+            " VALUES ($1::uuid, 'ann@example.org', 'Ann', '', 'member', 'enabled', 0, 0)",
             ANN,
         )
 

@@ -13,8 +13,8 @@ from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, Sa
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import Epoch, FileId
-from octavo.store.scripts.catching_up import index_some
 from octavo.store.scripts.files import WholeFile, revision, revisions_of, whole_file
+from octavo.store.scripts.index_backlog import index_backlog
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.ledger import NOTES, POISON, SHARED, Ledger, Written
 from tests.simulation.process import Violation
@@ -79,7 +79,7 @@ class Editor:
             else:
                 await self._synchronize(file_id, random)
                 # As before a search.
-                take_in = index_some([SHARED])
+                take_in = index_backlog([SHARED])
                 await self._asking.ask(random, lambda process, _: process.store.write(take_in))
 
     async def make(self, random: Random) -> None:

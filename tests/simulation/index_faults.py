@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from octavo.model.search import parse_query, tokens_of
 from octavo.model.search.tokens import name_tokens
 from octavo.store import Script, Store, Transaction
-from octavo.store.scripts.catching_up import index_some, waiting
+from octavo.store.scripts.index_backlog import index_backlog, workspaces_to_index
 from octavo.store.transaction import Matching
 from tests.simulation.kept import Kept
 
 _TABLES = {
-    "indexed": "workspace_id, file_id, path, title, links",
-    "worded": "workspace_id, file_id, content_id, path, title",
-    "places": "workspace_id, key, file_id, rank",
-    "links": "workspace_id, file_id, number, kind, embed, target, heading, first_key, second_key",
+    "link_index": "workspace, file, file_id, path, title, keys",
+    "fulltext_notes": "workspace_id, file_id, content_id, path",
+    "link_targets": "workspace, key, file",
+    "link_sources": "workspace, key, file",
 }
 
 
@@ -40,9 +40,9 @@ async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str
 
 
 async def _catch_up(disk: Store) -> None:
-    left = await disk.read(waiting())
+    left = await disk.read(workspaces_to_index())
     while left:
-        left = await disk.write(index_some(left))
+        left = await disk.write(index_backlog(left))
 
 
 def _words(workspace: Kept) -> list[str]:
@@ -95,4 +95,4 @@ async def _forget(transaction: Transaction) -> None:
     for table in _TABLES:
         await transaction.execute(f"DELETE FROM {table}")
     await transaction.execute("INSERT INTO search (search) VALUES ('delete-all')")
-    await transaction.execute("DELETE FROM word_cursors")
+    await transaction.execute("DELETE FROM fulltext_cursors")

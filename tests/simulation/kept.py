@@ -1,15 +1,16 @@
 """What is kept of a workspace in the end, as it stands in the tables."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store import Script, Transaction
-from octavo.store.scripts.rows import COLUMNS, revision_of
+from octavo.store.scripts.changesets import read_changes
+from octavo.store.scripts.revision_rows import COLUMNS, revision_of
 from tests.histories.feed_order import FeedEntry
 
 
@@ -38,16 +39,17 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
     """Read all of a workspace."""
 
     async def script(transaction: Transaction) -> Kept:
-        async def rows(columns: str, table: str) -> list[tuple[object, ...]]:
-            sql = f"SELECT {columns} FROM {table} WHERE workspace_id = $1"
+        async def rows(columns: str, table: str) -> list[tuple[Any, ...]]:
+            sql = f"SELECT {columns} FROM {table} WHERE workspace_id = $1::uuid"
             return [tuple(row) for row in await transaction.fetch_all(sql, workspace_id)]
 
         found = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE id = $1", workspace_id
+            "SELECT position FROM workspaces WHERE id = $1::uuid", workspace_id
         )
         assert found is not None
         heads = [revision_of(row) for row in await rows(COLUMNS, "files")]
-        revisions = [revision_of(row) for row in await rows(COLUMNS, "revisions")]
+        earlier = [revision_of(row) for row in await rows(COLUMNS, "revisions")]
+        revisions = [*heads, *earlier]
         texts = await rows("content_id, text", "contents")
         receipts = await rows("mutation_id, fingerprint, position, changes", "receipts")
         return Kept(
@@ -58,9 +60,9 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
             {str(content_id): str(text) for content_id, text in texts},
             {
                 str(mutation): KeptReceipt(
-                    str(told), int(str(at)), tuple((o, r) for o, r in json.loads(str(changes)))
+                    fingerprint.hex(), position, tuple(read_changes(changes))
                 )
-                for mutation, told, at, changes in receipts
+                for mutation, fingerprint, position, changes in receipts
             },
         )
 

@@ -24,18 +24,21 @@ from octavo.store import (
 from octavo.store.migrations import NEWEST, shipped
 
 Reopen = Callable[[], AbstractAsyncContextManager[Store]]
-ADD_WORKSPACE = "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1, $2, $3, $4)"
+ADD_WORKSPACE = (
+    "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1::uuid, $2, $3, $4)"
+)
 ADD_ACCOUNT = """
     INSERT INTO accounts
         (id, address, display_name, password, role, state, created_at, updated_at)
-    VALUES ($1, $1, '', '', 'member', 'enabled', 0, 0)
+    VALUES ($1::uuid, 'a@example.org', '', '', 'member', 'enabled', 0, 0)
 """
 ADD_KEY = """
     INSERT INTO api_keys (id, account_id, name, digest, created_at)
-    VALUES ($1, $1, 'key', '\\x00', 0)
+    VALUES ($1::uuid, $1::uuid, 'key', $2, 0)
 """
-ADD_CONTENT = "INSERT INTO contents (workspace_id, content_id, text) VALUES ($1, $2, $3)"
-COLUMNS = "(id, name, position, created_at)"
+ADD_CONTENT = (
+    "INSERT INTO contents (workspace_id, content_id, text) VALUES ($1::uuid, $2::uuid, $3)"
+)
 OVERWRITE = "ON CONFLICT (id) DO UPDATE SET position = 9"
 NAMES = ["Zoë", "a", "A", "ä", "z", "é", "~", "1", "🦉", "\ue000", "ﬀ", ""]
 
@@ -64,11 +67,13 @@ def adding(identity: str, position: int = 0, name: str = "notes") -> Script[int]
 
 def incrementing(identity: str) -> Script[int]:
     async def script(transaction: Transaction) -> int:
-        row = await transaction.fetch_one("SELECT position FROM workspaces WHERE id = $1", identity)
+        row = await transaction.fetch_one(
+            "SELECT position FROM workspaces WHERE id = $1::uuid", identity
+        )
         assert row is not None
         position = int(row[0]) + 1
         await transaction.execute(
-            "UPDATE workspaces SET position = $2 WHERE id = $1", identity, position
+            "UPDATE workspaces SET position = $2 WHERE id = $1::uuid", identity, position
         )
         return position
 
@@ -110,7 +115,9 @@ class StoreConformance:
     async def test_statement_sees_what_those_before_it_did(self, store: Store) -> None:
         async def script(transaction: Transaction) -> object:
             await transaction.execute(ADD_WORKSPACE, "a", "notes", 7, 0)
-            row = await transaction.fetch_one("SELECT position FROM workspaces WHERE id = $1", "a")
+            row = await transaction.fetch_one(
+                "SELECT position FROM workspaces WHERE id = $1::uuid", "a"
+            )
             return None if row is None else row[0]
 
         assert await store.write(script) == 7
@@ -123,7 +130,7 @@ class StoreConformance:
 
     async def test_row_that_is_not_there_is_none(self, store: Store) -> None:
         async def script(transaction: Transaction) -> object:
-            return await transaction.fetch_one("SELECT id FROM workspaces WHERE id = $1", "a")
+            return await transaction.fetch_one("SELECT id FROM workspaces WHERE id = $1::uuid", "a")
 
         assert await store.read(script) is None
 
@@ -166,7 +173,7 @@ class StoreConformance:
     async def test_bytes_come_back(self, store: Store, data: bytes) -> None:
         sql = (
             "INSERT INTO invitations (id, digest, address, role, created_at, expires_at)"
-            " VALUES ($1, $2, $3, $4, $5, $6)"
+            " VALUES ($1::uuid, $2, $3, $4, $5, $6)"
         )
         await store.write(executing(sql, "a", data, None, "member", 0, 0))
         assert await store.read(
@@ -176,53 +183,51 @@ class StoreConformance:
     async def test_null_equals_nothing(self, store: Store) -> None:
         sql = (
             "INSERT INTO invitations (id, digest, address, role, created_at, expires_at)"
-            " VALUES ($1, $2, $3, $4, $5, $6)"
+            " VALUES ($1::uuid, $2, $3, $4, $5, $6)"
         )
         await store.write(executing(sql, "a", b"1", None, "member", 0, 0))
         found = fetching("SELECT id FROM invitations WHERE address = $1", None)
         assert await store.read(found) == []
 
     async def test_text_sorts_by_its_bytes(self, store: Store) -> None:
-        for identity in NAMES:
-            await store.write(adding(identity))
-        assert await identities(store) == sorted(NAMES, key=str.encode)
+        for number, name in enumerate(NAMES):
+            await store.write(adding(f"w{number}", name=name))
+        found = await store.read(fetching("SELECT name FROM workspaces ORDER BY name"))
+        assert [row[0] for row in found] == sorted(NAMES, key=str.encode)
 
     async def test_text_is_told_apart_by_case(self, store: Store) -> None:
-        await together(partial(store.write, adding("a")), partial(store.write, adding("A")))
-        found = fetching("SELECT id FROM workspaces WHERE id = $1", "A")
+        await together(
+            partial(store.write, adding("1", name="a")), partial(store.write, adding("2", name="A"))
+        )
+        found = fetching("SELECT name FROM workspaces WHERE name = $1", "A")
         assert await store.read(found) == [("A",)]
 
     # Counts
 
     @pytest.mark.parametrize(
-        ("sql", "count"),
+        ("sql", "arguments", "count"),
         [
-            ("UPDATE workspaces SET position = 5", 3),
-            ("UPDATE workspaces SET position = 5 WHERE id = 'a'", 1),
-            ("UPDATE workspaces SET position = 5 WHERE id = 'z'", 0),
-            ("DELETE FROM workspaces WHERE id > 'a'", 2),
-            ("DELETE FROM workspaces WHERE id > 'a' RETURNING id", 2),
+            ("UPDATE workspaces SET position = 5", (), 3),
+            ("UPDATE workspaces SET position = 5 WHERE id = $1::uuid", ("a",), 1),
+            ("UPDATE workspaces SET position = 5 WHERE id = $1::uuid", ("z",), 0),
+            ("DELETE FROM workspaces WHERE id > $1::uuid", ("a",), 2),
+            ("DELETE FROM workspaces WHERE id > $1::uuid RETURNING id", ("a",), 2),
             (
-                f"INSERT INTO workspaces {COLUMNS} SELECT id || id, name, 0, 0 FROM workspaces",
+                "INSERT INTO deleted_workspaces (id, number) SELECT id, number FROM workspaces",
+                (),
                 3,
             ),
-            (
-                f"INSERT INTO workspaces {COLUMNS} VALUES ('a', '', 0, 0) ON CONFLICT DO NOTHING",
-                0,
-            ),
-            (
-                f"INSERT INTO workspaces {COLUMNS} VALUES ('a', '', 0, 0) {OVERWRITE}",
-                1,
-            ),
-            ("SELECT id FROM workspaces", 0),
+            (f"{ADD_WORKSPACE} ON CONFLICT DO NOTHING", ("a", "", 0, 0), 0),
+            (f"{ADD_WORKSPACE} {OVERWRITE}", ("a", "", 0, 0), 1),
+            ("SELECT id FROM workspaces", (), 0),
         ],
     )
     async def test_execute_answers_how_many_rows_changed(
-        self, store: Store, sql: str, count: int
+        self, store: Store, sql: str, arguments: tuple[Value, ...], count: int
     ) -> None:
         for identity in "abc":
             await store.write(adding(identity))
-        assert await store.write(executing(sql)) == count
+        assert await store.write(executing(sql, *arguments)) == count
 
     async def test_execute_many_executes_for_each_row(self, store: Store) -> None:
         async def script(transaction: Transaction) -> None:
@@ -268,7 +273,7 @@ class StoreConformance:
         [
             (ADD_WORKSPACE, ("a", "again", 0, 0)),
             (ADD_WORKSPACE, ("b", None, 0, 0)),
-            (ADD_KEY, ("nobody",)),
+            (ADD_KEY, ("nobody", b"\0")),
         ],
         ids=["unique", "not null", "reference"],
     )
@@ -283,7 +288,7 @@ class StoreConformance:
 
     async def test_deletion_reaches_what_refers(self, store: Store) -> None:
         await store.write(executing(ADD_ACCOUNT, "a"))
-        await store.write(executing(ADD_KEY, "a"))
+        await store.write(executing(ADD_KEY, "a", b"\0"))
         await store.write(executing("DELETE FROM accounts"))
         assert await store.read(fetching("SELECT COUNT(*) FROM api_keys")) == [(0,)]
 
@@ -328,10 +333,10 @@ class StoreConformance:
             ("SELECT FROM WHERE", ()),
             ("SELECT nothing FROM workspaces", ()),
             ("UPDATE nobody SET a = 1", ()),
-            ("SELECT id FROM workspaces WHERE id = $1", ()),
-            ("SELECT id FROM workspaces WHERE id = $1", ("a", "b")),
+            ("SELECT id FROM workspaces WHERE id = $1::uuid", ()),
+            ("SELECT id FROM workspaces WHERE id = $1::uuid", ("a", "b")),
             ("SELECT id FROM workspaces WHERE position = $1", (2**63,)),
-            ("SELECT id FROM workspaces WHERE id = $1", ("\ud800",)),
+            ("SELECT id FROM workspaces WHERE id = $1::uuid", ("\ud800",)),
         ],
         ids=["syntax", "column", "table", "too few", "too many", "too large", "no Unicode"],
     )
@@ -392,7 +397,7 @@ class StoreConformance:
                 if row[0] < 2:
                     return False
                 await transaction.execute(
-                    "UPDATE workspaces SET position = 0 WHERE id = $1", identity
+                    "UPDATE workspaces SET position = 0 WHERE id = $1::uuid", identity
                 )
                 return True
 
@@ -416,7 +421,7 @@ class StoreConformance:
 
         async def look(read: Callable[[Script[bool]], Awaitable[bool]]) -> None:
             async def script(transaction: Transaction) -> bool:
-                sql = "SELECT position FROM workspaces WHERE id = $1"
+                sql = "SELECT position FROM workspaces WHERE id = $1::uuid"
                 return await transaction.fetch_one(sql, "a") == await transaction.fetch_one(
                     sql, "b"
                 )

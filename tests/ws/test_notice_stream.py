@@ -210,7 +210,9 @@ async def test_member_who_is_removed_is_told_and_the_stream_closed() -> None:
         async with tower.device(*headers) as device:
             await device.subscribe(workspace_id)
             await device.subscribe(kept)
-            await tower.home.execute("DELETE FROM members WHERE workspace_id = $1", workspace_id)
+            await tower.home.execute(
+                "DELETE FROM members WHERE workspace_id = $1::uuid", workspace_id
+            )
             assert await device.told() == gone(workspace_id, "not_found")
             assert await device.closed() == 1008
 
@@ -377,11 +379,13 @@ async def test_stream_takes_a_thousand_subscriptions_and_no_more(tower: Tower) -
     async def found(transaction: Transaction) -> None:
         for workspace_id in ids:
             await transaction.execute(
-                "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1, '', 0, 0)",
+                "INSERT INTO workspaces (id, name, position, created_at)"
+                " VALUES ($1::uuid, '', 0, 0)",
                 workspace_id,
             )
             await transaction.execute(
-                "INSERT INTO members (workspace_id, account_id, role) VALUES ($1, $2, 'owner')",
+                "INSERT INTO members (workspace_id, account_id, role)"
+                " VALUES ($1::uuid, $2::uuid, 'owner')",
                 workspace_id,
                 made.account.account_id,
             )

@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.model.identity import AccountId, Position, WorkspaceId
-from octavo.store.scripts.workspaces import Standing
+from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws import Frame
 from octavo.ws.notice_stream import NoticeStream, changed_frame
 
@@ -76,9 +76,11 @@ class Talk:
         # All are shorter than 126 bytes, so that the header has two.
         self.told.append(json.loads(frame[2:]))
 
-    async def standings(self, workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, Standing]:
+    async def standings(
+        self, workspace_ids: Sequence[WorkspaceId]
+    ) -> dict[WorkspaceId, WorkspaceAccess]:
         found = {
-            each: Standing(self.positions[each], each not in self.hidden)
+            each: WorkspaceAccess(self.positions[each], each not in self.hidden)
             for each in workspace_ids
             if each in self.positions
         }

@@ -9,7 +9,12 @@ import trio
 
 from octavo.model.identity import WorkspaceId
 from octavo.store import Store, StoreError
-from octavo.store.scripts.catching_up import index_some, link_some, links_behind, waiting
+from octavo.store.scripts.index_backlog import (
+    first_unlinked,
+    index_backlog,
+    index_unlinked,
+    workspaces_to_index,
+)
 
 CATCH_UP_SECONDS = 5.0
 """For which somebody waits at most; thousands of notes are taken in each second."""
@@ -24,11 +29,11 @@ async def catch_up_links(store: Store, workspace_id: WorkspaceId) -> bool:
     """
     with trio.move_on_after(CATCH_UP_SECONDS):
         # Where no words wait, no links do; so nothing is looked through as a rule.
-        if not await store.read(waiting([workspace_id])):
+        if not await store.read(workspaces_to_index([workspace_id])):
             return True
-        behind = await store.read_much(links_behind(workspace_id))
+        behind = await store.read_much(first_unlinked(workspace_id))
         while behind is not None:
-            behind = await store.write(link_some(workspace_id, behind))
+            behind = await store.write(index_unlinked(workspace_id, behind))
         return True
     return False
 
@@ -65,7 +70,7 @@ class IndexingJob:
         while True:
             try:
                 if trio.current_time() >= next_look:
-                    self._changed.update(await self._store.read_much(waiting()))
+                    self._changed.update(await self._store.read_much(workspaces_to_index()))
                     next_look = trio.current_time() + LOOK_EVERY
                 await self._take_in_all()
             except StoreError as error:
@@ -81,7 +86,7 @@ class IndexingJob:
         try:
             while left:
                 began = trio.current_time()
-                left = await self._store.write(index_some(left))
+                left = await self._store.write(index_backlog(left))
                 await trio.sleep(max(SHORTEST_PAUSE, trio.current_time() - began))
         finally:
             self._changed.update(left)

@@ -9,7 +9,7 @@ import trio
 from octavo.model.files.retention import Retention
 from octavo.model.identity import Position
 from octavo.store import Script, Store, StoreError
-from octavo.store.scripts.thinning import FIRST, Place, crowded, thin
+from octavo.store.scripts.history_pruning import FIRST, FileKey, files_to_prune, prune_file
 
 EVERY = 3600.0
 """Seconds between the ends and the beginnings of two rounds."""
@@ -61,18 +61,18 @@ class RetentionJob:
         now = int(self._now() * 1000)
         for step in self._steps:
             await self._finish(partial(step, now))
-        after: Place | None = FIRST
+        after: FileKey | None = FIRST
         while after is not None:
-            found = await self._store.read_much(crowded(after, self._retention, now))
+            found = await self._store.read_much(files_to_prune(after, self._retention, now))
             for place in found.files:
                 await self._thin_out(place, now)
             after = found.following
             await trio.sleep(PAUSE)
 
-    async def _thin_out(self, place: Place, now: int) -> None:
+    async def _thin_out(self, place: FileKey, now: int) -> None:
         after: Position | None = Position(0)
         while after is not None:
-            after = await self._store.write(thin(place, after, self._retention, now))
+            after = await self._store.write(prune_file(place, after, self._retention, now))
             await trio.sleep(PAUSE)
 
     async def _finish(self, step: Callable[[], Script[bool]]) -> None:

@@ -5,8 +5,8 @@ import logging
 import trio
 
 from octavo.store import Store, StoreError
+from octavo.store.scripts.fulltext_index import erase_removed_words
 from octavo.store.scripts.sweeping import sweep
-from octavo.store.scripts.wording import erase_some
 
 LOOK_EVERY = 600.0
 """Seconds between two looks for what another process left."""
@@ -40,7 +40,8 @@ class SweepingJob:
         while True:
             self._wake = trio.Event()
             try:
-                more = await self._store.write(sweep()) or await self._store.write(erase_some())
+                more = await self._store.write(sweep())
+                more = more or await self._store.write(erase_removed_words())
             except StoreError as error:
                 _log.info("what was deleted is removed later: %s", error)
                 await trio.sleep(pause)

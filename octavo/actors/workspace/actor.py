@@ -23,9 +23,14 @@ from octavo.model.files.tree import Tree
 from octavo.model.identity import MutationId, Position, WorkspaceId
 from octavo.model.refusal import DomainError
 from octavo.store import Store, StoreUnavailable
-from octavo.store.scripts.changesets import PositionMoved, Repeated, WorkspaceGone, keep
-from octavo.store.scripts.heads import heads_after
-from octavo.store.scripts.receipts import receipts
+from octavo.store.scripts.changesets import (
+    PositionMoved,
+    Repeated,
+    WorkspaceGone,
+    commit_changesets,
+    receipts,
+)
+from octavo.store.scripts.feed import heads_after
 
 TURN = 100
 """So many heads are taken in before others on the loop have their turn."""
@@ -141,7 +146,9 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
                 batch, found, documents, drafts = await self._planner.plan(known, waiting, now)
                 await self.context.fault_point("workspace.planned")
                 if batch.plans:
-                    script = keep(self._id, known.position, batch.plans, now, documents)
+                    script = commit_changesets(
+                        self._id, known.position, batch.plans, now, documents
+                    )
                     await self._store.write(script)
             except PositionMoved:
                 if batch is not None:

@@ -33,7 +33,7 @@ from octavo.model.refusal import DomainError, MutationReused
 from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.changesets import PositionMoved, WorkspaceGone
 from octavo.store.scripts.documents import documents_of
-from octavo.store.scripts.relinking import notes_to_relink
+from octavo.store.scripts.link_rewrite import notes_to_rewrite
 
 BYTES_OF_AN_OPERATION = 16_384
 
@@ -218,7 +218,7 @@ class Planner:
             raise StoreUnavailable(
                 "The links of the workspace are still being taken into their index: try again soon."
             )
-        found = await self._store.read_much(notes_to_relink(self._id, moving))
+        found = await self._store.read_much(notes_to_rewrite(self._id, moving))
         if found is None:
             raise WorkspaceGone
         if found.position != known.position:

@@ -34,7 +34,7 @@ from octavo.model.files.content import NoteText
 from octavo.model.identity import Epoch, FileId, MutationId, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, TooManyFiles
 from octavo.store import Store
-from octavo.store.scripts.receipts import receipts
+from octavo.store.scripts.changesets import receipts
 
 
 class _Single(ContractModel):

@@ -14,7 +14,7 @@ from octavo.http.contract.paging import PageQuery, cursor, read_cursor
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Store, StoreUnavailable
-from octavo.store.scripts.linking import (
+from octavo.store.scripts.link_queries import (
     FoundLink,
     OutgoingLink,
     back_links,

@@ -19,7 +19,7 @@ from octavo.http.server.asgi import Receive, Scope, Send, extension_of
 from octavo.http.server.request_id import RULE
 from octavo.model.identity import WorkspaceId
 from octavo.store import Store, StoreUnavailable
-from octavo.store.scripts.workspaces import Standing, standings
+from octavo.store.scripts.workspaces import WorkspaceAccess, access_to
 
 PATH = "/api/sync/notices"
 # Workspaces that are looked up without a thread of their own.
@@ -47,7 +47,7 @@ class Listening(NamedTuple):
     """
 
     caller: Caller
-    standings: Callable[[Sequence[WorkspaceId]], Awaitable[dict[WorkspaceId, Standing]]]
+    standings: Callable[[Sequence[WorkspaceId]], Awaitable[dict[WorkspaceId, WorkspaceAccess]]]
     still_valid: Callable[[], Awaitable[bool]]
 
 
@@ -155,10 +155,10 @@ class NoticeSocket:
             told = f"Ask for the subprotocol {self._subprotocol}."
             raise InvalidRequest(errors=[("/headers/sec-websocket-protocol", told)])
 
-        async def stand(workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, Standing]:
+        async def stand(workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, WorkspaceAccess]:
             few = len(workspace_ids) <= _FEW
             read = self._store.read if few else self._store.read_much
-            return await read(standings(workspace_ids, caller.account_id))
+            return await read(access_to(workspace_ids, caller.account_id))
 
         async def still_valid() -> bool:
             try:

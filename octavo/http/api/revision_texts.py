@@ -15,7 +15,7 @@ from octavo.model.identity import FileId, MutationId, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, MutationReused
 from octavo.store import Store
 from octavo.store.scripts import files
-from octavo.store.scripts.receipts import receipts
+from octavo.store.scripts.changesets import receipts
 
 MOST_BYTES = 8 * 1024 * 1024
 """Of text that one changeset gets back."""

@@ -18,8 +18,8 @@ from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.identity import WorkspaceId
 from octavo.model.search import InvalidQuery, Query, Ranked, parse_query, ranked, snippets_of
 from octavo.store import Store, StoreUnavailable
-from octavo.store.scripts.catching_up import index_some, waiting
-from octavo.store.scripts.searching import Found, candidates, workspaces_of
+from octavo.store.scripts.index_backlog import index_backlog, workspaces_to_index
+from octavo.store.scripts.searching import Candidates, candidates, workspaces_of
 
 CATCH_UP_SECONDS = 5.0
 """How long a search waits until the notes that changed can be found."""
@@ -164,9 +164,9 @@ async def catch_up(store: Store, workspaces: Sequence[WorkspaceId]) -> bool:
     """
     with trio.move_on_after(CATCH_UP_SECONDS):
         try:
-            left = await store.read(waiting(workspaces))
+            left = await store.read(workspaces_to_index(workspaces))
             while left:
-                left = await store.write(index_some(left))
+                left = await store.write(index_backlog(left))
         except StoreUnavailable:
             # It takes no changes, as a full disk does; what was taken in can be searched.
             return False
@@ -174,7 +174,7 @@ async def catch_up(store: Store, workspaces: Sequence[WorkspaceId]) -> bool:
     return False
 
 
-def _results(found: Found, query: Query, limit: int, complete: bool) -> SearchResults:
+def _results(found: Candidates, query: Query, limit: int, complete: bool) -> SearchResults:
     best = ranked(found.candidates, query)
     return SearchResults(
         items=[_result(each, query) for each in best[:limit]],

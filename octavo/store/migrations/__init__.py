@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Literal
 
 from octavo.store.errors import StoreUnusable
@@ -47,10 +48,13 @@ class Migration:
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
-def shipped(engine: Engine = "sqlite") -> tuple[Migration, ...]:
-    """Read the migrations of this version of Octavo, in order; each engine has as many."""
+def shipped(engine: Engine = "sqlite", folder: Traversable | None = None) -> tuple[Migration, ...]:
+    """Return the migrations of this version of Octavo, in order; each engine has as many.
+
+    They are read from ``folder``, or from this package.
+    """
     found = []
-    for resource in files(__name__).iterdir():
+    for resource in (files(__name__) if folder is None else folder).iterdir():
         named = _FILE.fullmatch(resource.name)
         if named is not None and named[3] in (None, engine):
             found.append(Migration(int(named[1]), named[2], resource.read_text("utf-8")))

@@ -5,6 +5,8 @@ from typing import Any, Protocol, cast
 
 import asyncpg  # type: ignore[import-untyped]
 
+from octavo.store import identifiers
+
 CONNECT_SECONDS = 5.0
 # The server ends a statement by itself. A timer of the client's for each statement would cost more
 # than many a statement, so there is one for a transaction.
@@ -61,6 +63,13 @@ async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> 
             "idle_in_transaction_session_timeout": str(int(IDLE_SECONDS * 1000)),
             "timezone": "UTC",
         },
+    )
+    await connection.set_type_codec(
+        "uuid",
+        schema="pg_catalog",
+        encoder=identifiers.to_bytes,
+        decoder=identifiers.to_text,
+        format="binary",
     )
     return cast(PooledConnection, connection)
 

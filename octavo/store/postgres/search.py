@@ -1,10 +1,10 @@
 """The full text index of PostgreSQL: vectors of our own tokens under a GIN index.
 
-Each token stands behind the tag of its workspace, as on SQLite: the index is one for all, and a
-search walks the entries of its own workspace. A vector knows positions below 16,384 only, and 255
-of each token (https://www.postgresql.org/docs/current/textsearch-limitations.html). So a text
-stands in pieces, which overlap by what a phrase may have. A clause is found within a piece, and the
-clauses of a query in any pieces of a note.
+Each token is preceded by the tag of its workspace, as on SQLite: one index serves all workspaces,
+and a search reads the entries of its own. A vector holds positions below 16,384 only, and 255 of
+each token (https://www.postgresql.org/docs/current/textsearch-limitations.html). So a text is split
+into pieces, which overlap by the length of the longest phrase. A clause is matched within a piece,
+and the clauses of a query in any pieces of a note.
 """
 
 from collections import Counter
@@ -12,39 +12,44 @@ from collections.abc import Iterator, Sequence
 
 from octavo.model.search import MOST_TOKENS, Clause
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
-from octavo.store.transaction import Matching, Value
+from octavo.store.transaction import Matching, NewNote, Value, indexed_title
 
 NUMBERS = "SELECT nextval('search_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
 PUT = """
     INSERT INTO search (workspace_id, number, piece, tokens)
-    VALUES ($1, $2, $3, CAST(CAST($4 AS TEXT) AS TSVECTOR))
+    VALUES ($1::uuid, $2, $3, CAST(CAST($4 AS TEXT) AS TSVECTOR))
 """
 PUT_NAME = """
     UPDATE search SET tokens = CAST(CAST($3 AS TEXT) AS TSVECTOR)
-    WHERE workspace_id = $1 AND number = $2 AND piece = 0
+    WHERE workspace_id = $1::uuid AND number = $2 AND piece = 0
 """
-DROP = "DELETE FROM search WHERE workspace_id = $1 AND number = $2"
+REMOVE = "DELETE FROM search WHERE workspace_id = $1::uuid AND number = $2"
+TEXT = """
+    SELECT text FROM contents WHERE workspace_id = $1::uuid AND content_id = $2::uuid
+"""
 PIECE = 2000
 """Tokens in a piece, at most."""
 MOST_POSITIONS = 255
 """Of one token in a piece."""
 
-# The planner knows nothing of what it costs to read a vector that stands beside its row, and would
-# rather read all of them than the index.
+# The planner does not account for the cost of reading a vector from another page than its row, and
+# prefers a scan of the table to the index.
 BY_INDEX = "SELECT set_config('enable_seqscan', 'off', true)"
 
-# Each clause by itself, and by the words: the workspace is compared so that its own index, which
-# leads to all its vectors, is none to choose. The tag has told it apart already.
+# Each clause is matched separately, and by its words: the workspace is compared as text so that the
+# index by workspace, which leads to all vectors of it, can't be chosen. The tag has excluded most
+# other workspaces already.
 _FOUND = """
     SELECT number FROM search
-    WHERE tokens @@ CAST(CAST({phrase} AS TEXT) AS TSQUERY) AND workspace_id || '' = $1 {piece}
+    WHERE tokens @@ CAST(CAST({phrase} AS TEXT) AS TSQUERY)
+    AND CAST(workspace_id AS TEXT) = CAST($1::uuid AS TEXT) {piece}
 """
 
 
 def pieces_of(tokens: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Cut ``tokens`` into pieces that a vector can hold, each overlapping the next.
+    """Split ``tokens`` into pieces that a vector can hold, each overlapping the next.
 
-    Any `MOST_TOKENS` of them that follow each other stand in one piece.
+    Any `MOST_TOKENS` of them that follow each other are in one piece.
     """
     at = 0
     while True:
@@ -59,33 +64,33 @@ def pieces_of(tokens: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def vector(tag: str, tokens: Sequence[str]) -> str:
-    """Answer the notation of the vector of ``tokens``, each behind ``tag``."""
+    """Return the notation of the vector of ``tokens``, each preceded by ``tag``."""
     positions: dict[str, list[str]] = {}
     for position, token in enumerate(tokens, 1):
         positions.setdefault(token, []).append(str(position))
-    # A token holds neither quote nor backslash: it is made of letters and digits.
+    # Tokens contain neither quotes nor backslashes: they consist of letters and digits.
     return " ".join(f"'{tag}{token}':{','.join(each)}" for token, each in positions.items())
 
 
 def name_vector(tag: str, path: str, title: str) -> str:
-    """Answer the notation of the vector of a note's name."""
+    """Return the notation of the vector of a note's name."""
     return vector(tag, name_tokens(path, title))
 
 
 def rows_of(
-    workspace_id: str, numbers: Sequence[int], notes: Sequence[tuple[str, str, str]]
+    workspace_id: str, numbers: Sequence[int], notes: Sequence[NewNote]
 ) -> Iterator[tuple[Value, ...]]:
-    """Answer the rows of notes that are taken in under ``numbers``: path, title, text of each."""
+    """Return the rows of notes: the name of each, and the pieces of its text."""
     tag = tag_of(workspace_id)
-    for number, (path, title, text) in zip(numbers, notes, strict=True):
-        yield workspace_id, number, 0, name_vector(tag, path, title)
-        for place, piece in enumerate(pieces_of(tokens_of(text)), 1):
-            if piece:
-                yield workspace_id, number, place, vector(tag, piece)
+    for number, (path, text) in zip(numbers, notes, strict=True):
+        yield workspace_id, number, 0, name_vector(tag, path, indexed_title(text))
+        for piece, tokens in enumerate(pieces_of(tokens_of(text)), 1):
+            if tokens:
+                yield workspace_id, number, piece, vector(tag, tokens)
 
 
 def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]]:
-    """Answer the statement that finds the files, and its arguments."""
+    """Return the statement that finds files, and its arguments."""
     tag = tag_of(workspace_id)
     arguments: list[Value] = [workspace_id, matching.limit]
     found = []
@@ -99,8 +104,8 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
         below = f"AND path >= ${len(arguments) - 1} AND path < ${len(arguments)}"
     sql = f"""
         WITH found AS MATERIALIZED ({" INTERSECT ".join(found)})
-        SELECT file_id FROM worded
-        WHERE workspace_id = $1 AND number IN (SELECT number FROM found) {below}
+        SELECT file_id FROM fulltext_notes
+        WHERE workspace_id = $1::uuid AND number IN (SELECT number FROM found) {below}
         ORDER BY number DESC LIMIT $2
     """
     return sql, tuple(arguments)

@@ -8,30 +8,31 @@ from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES, failure
 from octavo.store.postgres.search import (
     BY_INDEX,
-    DROP,
     NUMBERS,
     PUT,
     PUT_NAME,
+    REMOVE,
+    TEXT,
     match,
     name_vector,
     rows_of,
 )
-from octavo.store.transaction import IndexedNote, Matching, Row, Value
+from octavo.store.transaction import IndexedNote, Matching, NewNote, Row, Value, indexed_title
 
 _CHANGING = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 
 
 def changed_rows(tag: str) -> int:
-    """Answer how many rows a statement changed, by the tag of its answer: ``INSERT 0 1``."""
+    """Return how many rows a statement changed, by the tag of its result: ``INSERT 0 1``."""
     words = tag.split()
     return int(words[-1]) if words and words[0] in _CHANGING else 0
 
 
 class PostgresTransaction:
-    """The statements of one script. Whoever makes it begins and ends the transaction.
+    """The statements of one script. The caller begins and ends the transaction.
 
     Attributes:
-        failure: what ended the transaction before its time; its statements raise it from then on.
+        failure: what ended the transaction early; its statements raise it from then on.
     """
 
     __slots__ = ("_connection", "_reading", "failure")
@@ -42,7 +43,7 @@ class PostgresTransaction:
         self.failure: StoreError | None = None
 
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
-        """Answer the first row; None when there is none."""
+        """Return the first row, or None."""
         self._require_going()
         try:
             row = await self._connection.fetchrow(sql, *arguments)
@@ -51,7 +52,7 @@ class PostgresTransaction:
         return None if row is None else tuple(row)
 
     async def fetch_all(self, sql: str, *arguments: Value) -> Sequence[Row]:
-        """Answer every row."""
+        """Return every row."""
         self._require_going()
         try:
             return [tuple(row) for row in await self._connection.fetch(sql, *arguments)]
@@ -59,7 +60,7 @@ class PostgresTransaction:
             raise self._failed(error) from error
 
     async def execute(self, sql: str, *arguments: Value) -> int:
-        """Execute, and answer how many rows were inserted, changed or deleted."""
+        """Execute, and return how many rows were inserted, changed or deleted."""
         self._require_going()
         try:
             return changed_rows(await self._connection.execute(sql, *arguments))
@@ -67,7 +68,7 @@ class PostgresTransaction:
             raise self._failed(error) from error
 
     async def notify(self, channel: str, payload: str) -> None:
-        """Tell ``payload`` to whoever listens on ``channel``, once this is committed."""
+        """Send ``payload`` to the listeners on ``channel``, once this is committed."""
         await self.fetch_one("SELECT pg_notify($1, $2)", channel, payload)
 
     async def execute_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> None:
@@ -78,10 +79,8 @@ class PostgresTransaction:
         except FAILURES as error:
             raise self._failed(error) from error
 
-    async def put_words(
-        self, workspace_id: str, notes: Sequence[tuple[str, str, str]]
-    ) -> Sequence[int]:
-        """Take notes into the full text index; answer their numbers, in order."""
+    async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:
+        """Add notes to the full text index; return their numbers, in order."""
         numbers = [row[0] for row in await self.fetch_all(NUMBERS, len(notes))]
         await self.execute_many(PUT, rows_of(workspace_id, numbers, notes))
         return numbers
@@ -89,23 +88,23 @@ class PostgresTransaction:
     async def rename_words(
         self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
     ) -> None:
-        """Give notes that are in the full text index other paths."""
+        """Change the paths of notes that are in the full text index."""
         tag = tag_of(workspace_id)
-        rows = [
-            (workspace_id, note.number, name_vector(tag, path, note.title)) for note, path in notes
-        ]
-        await self.execute_many(PUT_NAME, rows)
+        for note, path in notes:
+            row = await self.fetch_one(TEXT, workspace_id, note.content_id)
+            title = "" if row is None else indexed_title(row[0])
+            await self.execute(PUT_NAME, workspace_id, note.number, name_vector(tag, path, title))
 
-    async def drop_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
-        """Take notes out of the full text index."""
-        await self.execute_many(DROP, [(workspace_id, note.number) for note in notes])
+    async def remove_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
+        """Remove notes from the full text index."""
+        await self.execute_many(REMOVE, [(workspace_id, note.number) for note in notes])
 
     async def merge_words(self, *, begin: bool) -> bool:
-        """Leave it to the server, which overwrites what was deleted when it vacuums."""
+        """Do nothing: the server overwrites deleted rows when it vacuums."""
         return False
 
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
-        """Answer the ids of notes that match, those first that were taken in last."""
+        """Return the ids of notes that match, those first that were indexed last."""
         await self.fetch_one(BY_INDEX)
         sql, arguments = match(workspace_id, matching)
         return [row[0] for row in await self.fetch_all(sql, *arguments)]

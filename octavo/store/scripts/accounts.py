@@ -1,4 +1,4 @@
-"""Accounts: find them, and replace their password."""
+"""Find accounts, and insert them."""
 
 from __future__ import annotations
 
@@ -13,64 +13,64 @@ COLUMNS = (
     "accounts.id, accounts.address, accounts.display_name, accounts.role, accounts.state, "
     "accounts.created_at, accounts.updated_at"
 )
-"""In the order of the members of `Account`."""
+"""In the order of the fields of `Account`."""
 COUNT = 7
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPassword:
-    """An account and its password, encoded as argon2 encodes them."""
+    """An account and its password, as argon2 encodes it."""
 
     account: Account
     encoded: str = field(repr=False)
 
 
 def by_id(account_id: AccountId) -> Script[Account | None]:
-    """Answer the account; None when there is none."""
+    """Return the account, or None."""
 
-    async def script(transaction: Transaction) -> Account | None:
+    async def find_account(transaction: Transaction) -> Account | None:
         row = await transaction.fetch_one(
-            f"SELECT {COLUMNS} FROM accounts WHERE id = $1", account_id
+            f"SELECT {COLUMNS} FROM accounts WHERE id = $1::uuid", account_id
         )
         return None if row is None else account_of(row)
 
-    return script
+    return find_account
 
 
 def password_at(address: Address) -> Script[StoredPassword | None]:
-    """Answer the account with the address, and its password; None when there is none."""
+    """Return the account with the address, and its password; None without one."""
 
-    async def script(transaction: Transaction) -> StoredPassword | None:
+    async def find_password(transaction: Transaction) -> StoredPassword | None:
         row = await transaction.fetch_one(
             f"SELECT {COLUMNS}, password FROM accounts WHERE address = $1", address
         )
         return None if row is None else StoredPassword(account_of(row), row[COUNT])
 
-    return script
+    return find_password
 
 
 def has_any() -> Script[bool]:
-    """Answer whether there is an account, whatever its state."""
+    """Return whether there is an account in any state."""
 
-    async def script(transaction: Transaction) -> bool:
+    async def find_any(transaction: Transaction) -> bool:
         return await transaction.fetch_one("SELECT 1 FROM accounts LIMIT 1") is not None
 
-    return script
+    return find_any
 
 
 async def is_open(transaction: Transaction, account_id: AccountId) -> bool:
-    """Answer whether the account is there and not disabled."""
+    """Return whether the account exists and is not disabled."""
     row = await transaction.fetch_one(
-        "SELECT 1 FROM accounts WHERE id = $1 AND state <> 'disabled'", account_id
+        "SELECT 1 FROM accounts WHERE id = $1::uuid AND state <> 'disabled'", account_id
     )
     return row is not None
 
 
 async def insert(transaction: Transaction, account: Account, encoded: str) -> bool:
-    """Insert an account; False, and nothing done, when its address is taken."""
+    """Insert an account; return False, and do nothing, when its address is taken."""
     inserted = await transaction.execute(
         "INSERT INTO accounts (id, address, display_name, password, role, state, created_at, "
-        "updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+        "updated_at) VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
         account.account_id,
         account.address,
         account.display_name,
@@ -84,5 +84,5 @@ async def insert(transaction: Transaction, account: Account, encoded: str) -> bo
 
 
 def account_of(row: Row) -> Account:
-    """Answer the account that a row begins with."""
+    """Return the account that a row begins with."""
     return Account(*row[:COUNT])

@@ -1,4 +1,4 @@
-"""API keys: make, find, list and revoke them."""
+"""Create, find, list and revoke API keys."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ _COUNT = 6
 
 @dataclass(frozen=True, slots=True)
 class KeyOfAccount:
-    """A key and its account, whatever the state of either."""
+    """A key and its account, in any state."""
 
     key: ApiKey
     account: Account
 
 
 def create(key: ApiKey, digest: bytes) -> Script[None]:
-    """Keep a key whose secret has ``digest``.
+    """Insert a key whose secret has ``digest``.
 
     Raises `TooManyKeys` and `AccountGone`.
     """
 
-    async def script(transaction: Transaction) -> None:
+    async def create_key(transaction: Transaction) -> None:
         if not await accounts.is_open(transaction, key.account_id):
             raise AccountGone
         row = await transaction.fetch_one(
-            "SELECT COUNT(*) FROM api_keys WHERE account_id = $1", key.account_id
+            "SELECT COUNT(*) FROM api_keys WHERE account_id = $1::uuid", key.account_id
         )
         if row is not None and row[0] >= MOST_KEYS:
             raise TooManyKeys
         await transaction.execute(
             "INSERT INTO api_keys (id, account_id, name, created_at, expires_at, used_at, digest) "
-            "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            "VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6, $7)",
             key.key_id,
             key.account_id,
             key.name,
@@ -52,13 +52,13 @@ def create(key: ApiKey, digest: bytes) -> Script[None]:
             digest,
         )
 
-    return script
+    return create_key
 
 
 def by_digest(digest: bytes) -> Script[KeyOfAccount | None]:
-    """Answer the key whose secret has this digest, expired or not; None for none."""
+    """Return the key whose secret has this digest, expired or not; None without one."""
 
-    async def script(transaction: Transaction) -> KeyOfAccount | None:
+    async def find_key(transaction: Transaction) -> KeyOfAccount | None:
         row = await transaction.fetch_one(
             f"SELECT {_COLUMNS}, {accounts.COLUMNS} FROM api_keys "
             "JOIN accounts ON accounts.id = api_keys.account_id WHERE api_keys.digest = $1",
@@ -66,31 +66,32 @@ def by_digest(digest: bytes) -> Script[KeyOfAccount | None]:
         )
         return None if row is None else KeyOfAccount(_key(row), accounts.account_of(row[_COUNT:]))
 
-    return script
+    return find_key
 
 
 def list_of(account_id: AccountId) -> Script[list[ApiKey]]:
-    """Answer every key of the account, the newest first; there are `MOST_KEYS` at most."""
+    """Return every key of the account, the newest first; there are `MOST_KEYS` at most."""
 
-    async def script(transaction: Transaction) -> list[ApiKey]:
+    async def read_keys(transaction: Transaction) -> list[ApiKey]:
         rows = await transaction.fetch_all(
-            f"SELECT {_COLUMNS} FROM api_keys WHERE account_id = $1 ORDER BY id DESC", account_id
+            f"SELECT {_COLUMNS} FROM api_keys WHERE account_id = $1::uuid ORDER BY id DESC",
+            account_id,
         )
         return [_key(row) for row in rows]
 
-    return script
+    return read_keys
 
 
 def revoke(account_id: AccountId, key_id: KeyId) -> Script[bool]:
-    """Revoke a key of the account; False when it has none of this id."""
+    """Revoke a key of the account; return False when it has none of this id."""
 
-    async def script(transaction: Transaction) -> bool:
+    async def revoke_key(transaction: Transaction) -> bool:
         revoked = await transaction.execute(
-            "DELETE FROM api_keys WHERE id = $1 AND account_id = $2", key_id, account_id
+            "DELETE FROM api_keys WHERE id = $1::uuid AND account_id = $2::uuid", key_id, account_id
         )
         return revoked == 1
 
-    return script
+    return revoke_key
 
 
 def _key(row: Row) -> ApiKey:

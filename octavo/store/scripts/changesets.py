@@ -1,138 +1,227 @@
-"""Keep accepted changesets, in the one place of the order that they were planned for."""
+"""Commit accepted changesets in the order in which they were planned, and read their receipts."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from typing import get_args
 
 from octavo.model.documents.document import KeptDocument
-from octavo.model.files.plan import Plan
-from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
-from octavo.store.scripts.announcing import announce
+from octavo.model.files.changeset import Outcome
+from octavo.model.files.plan import Change, Plan
+from octavo.model.files.receipt import FileOutcome, Receipt
+from octavo.model.files.revision import Revision
+from octavo.model.identity import Digest, FileId, MutationId, Position, WorkspaceId
+from octavo.store import identifiers
 from octavo.store.scripts.indexing import index_changes
-from octavo.store.scripts.naming import fetch_named
-from octavo.store.scripts.rows import COLUMNS, COUNT, values_of
+from octavo.store.scripts.position_notices import notify_position
+from octavo.store.scripts.revision_rows import (
+    COLUMNS,
+    COUNT,
+    from_both,
+    placeholders,
+    revision_of,
+    values_of,
+)
+from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Script, Transaction, Value
 
-_FILE = ", ".join(f"${number}" for number in range(2, COUNT + 2))
-_KEEP_HEAD = f"""
-    INSERT INTO files (workspace_id, {COLUMNS}) VALUES ($1, {_FILE})
+_MOVE_POSITION = """
+    UPDATE workspaces SET position = $3, last_file = last_file + $4
+    WHERE id = $1::uuid AND position = $2 RETURNING number, last_file
+"""
+_INSERT_HEAD = f"""
+    INSERT INTO files (workspace_id, number, {COLUMNS})
+    VALUES ($1::uuid, ${COUNT + 2}, {placeholders(2)})
+"""
+_SUPERSEDE_HEAD = f"""
+    INSERT INTO revisions (workspace_id, {COLUMNS})
+    SELECT workspace_id, {COLUMNS} FROM files WHERE workspace_id = $1::uuid AND file_id = $2::uuid
+"""
+# The index by path is left alone when the statement does not name its columns.
+_REPLACE_HEAD = """
+    UPDATE files SET revision_id = $6::uuid, position = $7, content_id = $8::uuid, digest = $9,
+        size = $10, media_type = $11, author_id = $12::uuid, mutation_id = $13::uuid,
+        changed_at = $14, origin = $15{place}
+    WHERE workspace_id = $1::uuid AND file_id = $2::uuid AND kind = $4{same}
+"""
+_REPLACE_IN_PLACE = _REPLACE_HEAD.format(place="", same=" AND state = $3 AND path = $5")
+_REPLACE_AND_MOVE = _REPLACE_HEAD.format(place=", state = $3, path = $5", same="")
+_PLACES = """
+    SELECT file_id, state, path FROM files WHERE workspace_id = $1::uuid AND file_id IN ($ids)
+"""
+_INSERT_REVISION = f"""
+    INSERT INTO revisions (workspace_id, {COLUMNS}) VALUES ($1::uuid, {placeholders(2)})
+"""
+_INSERT_CONTENT = """
+    INSERT INTO contents (workspace_id, content_id, text) VALUES ($1::uuid, $2::uuid, $3)
+"""
+_PUT_DOCUMENT = """
+    INSERT INTO documents (workspace_id, file_id, epoch_id, state, vector)
+    VALUES ($1::uuid, $2::uuid, $3::uuid, $4, $5)
     ON CONFLICT (workspace_id, file_id) DO UPDATE SET
-        state = excluded.state, kind = excluded.kind, path = excluded.path,
-        revision_id = excluded.revision_id, position = excluded.position,
-        content_id = excluded.content_id, digest = excluded.digest, size = excluded.size,
-        media_type = excluded.media_type, author = excluded.author,
-        mutation_id = excluded.mutation_id, changed_at = excluded.changed_at,
-        origin = excluded.origin
+        epoch_id = excluded.epoch_id, state = excluded.state, vector = excluded.vector
 """
-_KEEP_REVISION = f"INSERT INTO revisions (workspace_id, {COLUMNS}) VALUES ($1, {_FILE})"
-_KEEP_CONTENT = """
-    INSERT INTO contents (workspace_id, content_id, text) VALUES ($1, $2, $3)
+_DELETE_DOCUMENT = """
+    DELETE FROM documents WHERE workspace_id = $1::uuid AND file_id = $2::uuid
 """
-_KEEP_DOCUMENT = """
-    INSERT INTO documents (workspace_id, file_id, epoch, state, vector)
-    VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (workspace_id, file_id) DO UPDATE SET
-        epoch = excluded.epoch, state = excluded.state, vector = excluded.vector
-"""
-_FORGET_DOCUMENT = "DELETE FROM documents WHERE workspace_id = $1 AND file_id = $2"
-_KEEP_RECEIPT = """
+_INSERT_RECEIPT = """
     INSERT INTO receipts (workspace_id, mutation_id, fingerprint, position, changes, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+    VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6) ON CONFLICT DO NOTHING
 """
 _REPEATED = """
-    SELECT mutation_id FROM receipts WHERE workspace_id = $1 AND mutation_id IN ($names)
+    SELECT mutation_id FROM receipts WHERE workspace_id = $1::uuid AND mutation_id IN ($ids)
 """
-# Where a revision kept its content, the one that brought it stands there, too.
+# The revision that brought a content is stored as long as any other that has it.
 _LEAVE_CONTENTS = """
     INSERT INTO purged_contents (workspace_id, content_id, size)
     SELECT workspace_id, content_id, size FROM revisions
-    WHERE workspace_id = $1 AND file_id = $2 AND content_id = revision_id
+    WHERE workspace_id = $1::uuid AND file_id = $2::uuid AND content_id = revision_id
 """
-_FORGET_REVISIONS = """
-    UPDATE revisions SET path = '', content_id = '', digest = '', size = 0, media_type = ''
-    WHERE workspace_id = $1 AND file_id = $2
+_EMPTY_REVISIONS = """
+    UPDATE revisions SET path = '', content_id = $3::uuid, digest = $4, size = 0, media_type = ''
+    WHERE workspace_id = $1::uuid AND file_id = $2::uuid
 """
+_RECEIPTS = """
+    SELECT mutation_id, fingerprint, position, changes FROM receipts
+    WHERE workspace_id = $1::uuid AND mutation_id IN ($ids)
+"""
+_REVISIONS = from_both(
+    f"SELECT {COLUMNS} FROM {{table}} WHERE workspace_id = $1::uuid AND revision_id IN ($ids)"
+)
+# Stored by their index: append only.
+_OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+_CHANGE_BYTES = 17
 
 
 class PositionMoved(Exception):
-    """Somebody else changed the workspace since it was read: read it again, and plan anew."""
+    """Another process changed the workspace since it was read: read it again, and plan again."""
 
 
 class WorkspaceGone(Exception):
-    """The workspace is not there any more."""
+    """The workspace was deleted."""
 
 
 class Repeated(Exception):
-    """Some of the changesets were kept before; ``mutation_ids`` are theirs. None was kept now."""
+    """Some changesets were committed before, those of ``mutation_ids``. None was committed now."""
 
     def __init__(self, mutation_ids: Sequence[MutationId]) -> None:
         super().__init__(mutation_ids)
         self.mutation_ids = tuple(mutation_ids)
 
 
-def keep(
+def commit_changesets(
     workspace_id: WorkspaceId,
     planned_at: Position,
     plans: Sequence[Plan],
     now: int,
     documents: Sequence[tuple[FileId, KeptDocument]] = (),
 ) -> Script[None]:
-    """Keep ``plans``, which were planned one after the other from position ``planned_at`` on.
+    """Commit ``plans``, which were planned in this order from position ``planned_at`` on.
 
-    ``now`` is in milliseconds, ``documents`` are those that the plans changed. The texts of purged
-    files are beyond every reader then, and removed by `octavo.store.scripts.sweeping`. All are
-    kept or none: raises `PositionMoved`, `WorkspaceGone` or `Repeated`.
+    ``now`` is in milliseconds, ``documents`` are those that the plans changed. Texts of purged
+    files can't be read from then on; `octavo.store.scripts.sweeping` removes them. All plans are
+    committed or none. Raises `PositionMoved`, `WorkspaceGone` or `Repeated`.
     """
 
-    async def script(transaction: Transaction) -> None:
-        await _fence(transaction, workspace_id, planned_at, plans[-1].position)
-        await _keep_receipts(transaction, workspace_id, plans, now)
+    async def commit_plans(transaction: Transaction) -> None:
         changed = [change for plan in plans for change in plan.changed]
-        heads: dict[str, tuple[Value, ...]] = {}
-        revisions: list[tuple[Value, ...]] = []
-        contents: list[tuple[Value, ...]] = []
-        purged: list[tuple[Value, ...]] = []
-        for change in changed:
-            row = (workspace_id, *values_of(change.head))
-            heads[change.head.file_id] = row
-            revisions.append(row)
-            if change.content is not None:
-                contents.append((workspace_id, change.head.content_id, change.content.text))
-            if change.outcome == "purged":
-                purged.append((workspace_id, change.head.file_id))
-        if revisions:
-            await announce(transaction, workspace_id, plans[-1].position)
-        await _each(transaction, _KEEP_HEAD, [*heads.values()])
-        await _each(transaction, _KEEP_REVISION, revisions)
-        await _each(transaction, _KEEP_CONTENT, contents)
-        await index_changes(transaction, workspace_id, changed)
-        kept = [(workspace_id, file_id, *document) for file_id, document in documents]
-        await _each(transaction, _KEEP_DOCUMENT, kept)
-        await _each(transaction, _FORGET_DOCUMENT, purged)
-        await _each(transaction, _LEAVE_CONTENTS, purged)
-        await _each(transaction, _FORGET_REVISIONS, purged)
+        created = sum(change.outcome == "created" for change in changed)
+        workspace, last_file = await _move_position(
+            transaction, workspace_id, planned_at, plans[-1].position, created
+        )
+        await _insert_receipts(transaction, workspace_id, plans, now)
+        if changed:
+            await notify_position(transaction, workspace_id, plans[-1].position)
+        numbers = await store_changes(transaction, workspace_id, changed, last_file - created)
+        await index_changes(transaction, workspace_id, changed, workspace, numbers)
+        stored = [(workspace_id, file_id, *document) for file_id, document in documents]
+        await execute_each(transaction, _PUT_DOCUMENT, stored)
+        purged = [change.head.file_id for change in changed if change.outcome == "purged"]
+        if purged:
+            files = [(workspace_id, file_id) for file_id in purged]
+            await execute_each(transaction, _DELETE_DOCUMENT, files)
+            await execute_each(transaction, _LEAVE_CONTENTS, files)
+            empty = [(workspace_id, file_id, "", b"") for file_id in purged]
+            await execute_each(transaction, _EMPTY_REVISIONS, empty)
 
-    return script
+    return commit_plans
 
 
-async def _fence(
-    transaction: Transaction, workspace_id: WorkspaceId, planned_at: Position, position: Position
-) -> None:
-    moved = await transaction.execute(
-        "UPDATE workspaces SET position = $3 WHERE id = $1 AND position = $2",
-        workspace_id,
-        planned_at,
-        position,
-    )
-    if not moved:
+async def _move_position(
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    planned_at: Position,
+    position: Position,
+    created: int,
+) -> tuple[int, int]:
+    """Move the position, which fences off other writers.
+
+    Returns the number of the workspace, and the highest one of its files.
+    """
+    moved = await transaction.fetch_one(_MOVE_POSITION, workspace_id, planned_at, position, created)
+    if moved is None:
         found = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE id = $1", workspace_id
+            "SELECT position FROM workspaces WHERE id = $1::uuid", workspace_id
         )
         raise WorkspaceGone if found is None else PositionMoved
+    workspace, last_file = moved
+    return workspace, last_file
 
 
-async def _keep_receipts(
+async def store_changes(
+    transaction: Transaction, workspace_id: WorkspaceId, changed: Sequence[Change], last_file: int
+) -> dict[FileId, int]:
+    """Store the heads, the revisions before them, and the contents of changes, in their order.
+
+    A file may occur more than once. Returns the numbers of new files, which follow ``last_file``.
+    """
+    contents: list[tuple[Value, ...]] = []
+    created: list[tuple[Value, ...]] = []
+    numbers: dict[FileId, int] = {}
+    heads: dict[FileId, Revision] = {}
+    superseded: list[tuple[Value, ...]] = []
+    for change in changed:
+        head = change.head
+        if change.content is not None:
+            contents.append((workspace_id, head.content_id, change.content.text))
+        if change.outcome == "created":
+            numbers[head.file_id] = last_file + len(numbers) + 1
+            created.append((workspace_id, *values_of(head), numbers[head.file_id]))
+            continue
+        earlier = heads.get(head.file_id)
+        if earlier is not None:
+            superseded.append((workspace_id, *values_of(earlier)))
+        heads[head.file_id] = head
+    await execute_each(transaction, _INSERT_HEAD, created)
+    await execute_each(transaction, _SUPERSEDE_HEAD, [(workspace_id, file_id) for file_id in heads])
+    await execute_each(transaction, _INSERT_REVISION, superseded)
+    await _replace_heads(transaction, workspace_id, [*heads.values()])
+    await execute_each(transaction, _INSERT_CONTENT, contents)
+    return numbers
+
+
+async def _replace_heads(
+    transaction: Transaction, workspace_id: WorkspaceId, heads: Sequence[Revision]
+) -> None:
+    if len(heads) == 1:
+        row = (workspace_id, *values_of(heads[0]))
+        if not await transaction.execute(_REPLACE_IN_PLACE, *row):
+            await transaction.execute(_REPLACE_AND_MOVE, *row)
+        return
+    # Those that are not live have changed their state.
+    names = [head.file_id for head in heads if head.state == "live"]
+    found = await select_in(transaction, _PLACES, workspace_id, names)
+    places = {row[0]: (row[1], row[2]) for row in found}
+    in_place: list[tuple[Value, ...]] = []
+    moved: list[tuple[Value, ...]] = []
+    for head in heads:
+        rows = in_place if places.get(head.file_id) == (head.state, head.path) else moved
+        rows.append((workspace_id, *values_of(head)))
+    await execute_each(transaction, _REPLACE_IN_PLACE, in_place)
+    await execute_each(transaction, _REPLACE_AND_MOVE, moved)
+
+
+async def _insert_receipts(
     transaction: Transaction, workspace_id: WorkspaceId, plans: Sequence[Plan], now: int
 ) -> None:
     # Nobody can ask for the others.
@@ -141,31 +230,59 @@ async def _keep_receipts(
     if not rows:
         return
     if len(rows) == 1:
-        if not await transaction.execute(_KEEP_RECEIPT, *rows[0]):
+        if not await transaction.execute(_INSERT_RECEIPT, *rows[0]):
             raise Repeated([plans[0].changeset.mutation_id])
         return
     mutation_ids = [plan.changeset.mutation_id for plan in plans]
-    found = await fetch_named(transaction, _REPEATED, workspace_id, mutation_ids)
+    found = await select_in(transaction, _REPEATED, workspace_id, mutation_ids)
     if found:
         raise Repeated([row[0] for row in found])
-    # Nobody has added one meanwhile: whoever wants to waits behind the fence.
-    await transaction.execute_many(_KEEP_RECEIPT, rows)
+    # No other transaction has inserted one since: it would wait for the position.
+    await transaction.execute_many(_INSERT_RECEIPT, rows)
 
 
 def _receipt_row(workspace_id: WorkspaceId, plan: Plan, now: int) -> tuple[Value, ...]:
-    told = [[change.outcome, change.head.revision_id] for change in plan.changes]
+    changes = b"".join(
+        bytes((_OUTCOMES.index(change.outcome),)) + identifiers.to_bytes(change.head.revision_id)
+        for change in plan.changes
+    )
     return (
         workspace_id,
         plan.changeset.mutation_id,
-        plan.changeset.fingerprint,
+        bytes.fromhex(plan.changeset.fingerprint),
         plan.position,
-        json.dumps(told, separators=(",", ":")),
+        changes,
         now,
     )
 
 
-async def _each(transaction: Transaction, sql: str, rows: Sequence[tuple[Value, ...]]) -> None:
-    if len(rows) == 1:
-        await transaction.execute(sql, *rows[0])
-    elif rows:
-        await transaction.execute_many(sql, rows)
+def read_changes(changes: bytes) -> list[tuple[Outcome, str]]:
+    """Return the outcomes of a receipt, each with the id of the revision."""
+    return [
+        (_OUTCOMES[changes[at]], identifiers.to_text(changes[at + 1 : at + _CHANGE_BYTES]))
+        for at in range(0, len(changes), _CHANGE_BYTES)
+    ]
+
+
+def receipts(
+    workspace_id: WorkspaceId, mutation_ids: Sequence[MutationId]
+) -> Script[dict[MutationId, Receipt]]:
+    """Return the stored receipts of ``mutation_ids``, by these."""
+
+    async def read_receipts(transaction: Transaction) -> dict[MutationId, Receipt]:
+        rows = await select_in(transaction, _RECEIPTS, workspace_id, mutation_ids)
+        changes = [read_changes(row[3]) for row in rows]
+        names = [revision_id for each in changes for _, revision_id in each]
+        found = map(revision_of, await select_in(transaction, _REVISIONS, workspace_id, names))
+        heads: dict[str, Revision] = {head.revision_id: head for head in found}
+        return {
+            row[0]: Receipt(
+                row[0],
+                Digest(row[1].hex()),
+                Position(row[2]),
+                tuple(FileOutcome(outcome, heads[name]) for outcome, name in each),
+            )
+            for row, each in zip(rows, changes, strict=True)
+        }
+
+    return read_receipts

@@ -1,4 +1,4 @@
-"""Read the documents of notes."""
+"""Read the documents of notes, at a position of their workspace."""
 
 from __future__ import annotations
 
@@ -8,47 +8,45 @@ from typing import NamedTuple
 from octavo.model.documents.document import KeptDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.identity import ContentId, Epoch, FileId, Position, WorkspaceId
-from octavo.store.scripts.naming import fetch_named
+from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
 
 
 class StoredDocuments(NamedTuple):
-    """Documents by their files, and the position of the workspace that they were read at."""
+    """Documents by their files, and the position of the workspace at which they were read."""
 
     position: Position
     documents: dict[FileId, KeptDocument]
 
 
 _DOCUMENTS = """
-    SELECT files.file_id, documents.epoch, documents.state, documents.vector,
-        files.content_id,
-        CASE WHEN documents.epoch IS NULL THEN contents.text END
+    SELECT files.file_id, documents.epoch_id, documents.state, documents.vector, files.content_id,
+        CASE WHEN documents.epoch_id IS NULL THEN contents.text END
     FROM files
     LEFT JOIN documents ON documents.workspace_id = files.workspace_id
         AND documents.file_id = files.file_id
     LEFT JOIN contents ON contents.workspace_id = files.workspace_id
-        AND contents.content_id = files.content_id AND documents.epoch IS NULL
-    WHERE files.workspace_id = $1 AND files.file_id IN ($names)
+        AND contents.content_id = files.content_id AND documents.epoch_id IS NULL
+    WHERE files.workspace_id = $1::uuid AND files.file_id IN ($ids)
 """
 
 
 def documents_of(
     workspace_id: WorkspaceId, file_ids: Sequence[FileId]
 ) -> Script[StoredDocuments | None]:
-    """Answer the documents of those of the notes that there are; None without the workspace."""
+    """Return the documents of those notes that exist; None without the workspace."""
 
-    async def script(transaction: Transaction) -> StoredDocuments | None:
+    async def read_documents(transaction: Transaction) -> StoredDocuments | None:
         found = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE id = $1", workspace_id
+            "SELECT position FROM workspaces WHERE id = $1::uuid", workspace_id
         )
         if found is None:
             return None
-        rows = await fetch_named(transaction, _DOCUMENTS, workspace_id, file_ids)
-        return StoredDocuments(
-            Position(found[0]), {FileId(row[0]): _document(row[1:]) for row in rows}
-        )
+        rows = await select_in(transaction, _DOCUMENTS, workspace_id, file_ids)
+        documents = {FileId(row[0]): _document(row[1:]) for row in rows}
+        return StoredDocuments(Position(found[0]), documents)
 
-    return script
+    return read_documents
 
 
 def _document(row: Row) -> KeptDocument:

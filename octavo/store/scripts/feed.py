@@ -1,36 +1,81 @@
-"""What changed in a workspace: page by page, or all of it as it stood at one position."""
+"""What changed in a workspace: heads, pages of the feed, and all files at a position."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from octavo.model.files.feed import page_end
+from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.files import StoredFile
-from octavo.store.scripts.rows import COUNT, columns_of, revision_of
-from octavo.store.transaction import Script, Transaction
+from octavo.store.scripts.revision_rows import COLUMNS, COUNT, columns_of, revision_of
+from octavo.store.transaction import Row, Script, Transaction
 
+_POSITION = "SELECT position FROM workspaces WHERE id = $1::uuid"
+_HEADS_AFTER = f"SELECT {COLUMNS} FROM files WHERE workspace_id = $1::uuid AND position > $2"
+_ALL_HEADS = f"SELECT {COLUMNS} FROM files WHERE workspace_id = $1::uuid"
+_SIZES_AFTER = """
+    SELECT position, size FROM files WHERE workspace_id = $1::uuid AND position > $2
+    ORDER BY position LIMIT $3
+"""
+_SIZE_AT = "SELECT SUM(size) FROM files WHERE workspace_id = $1::uuid AND position = $2"
 _TEXT = """
     LEFT JOIN contents ON contents.workspace_id = {table}.workspace_id
     AND contents.content_id = {table}.content_id
 """
-# The revision that a file had at the position $2.
-_AS_OF = """
-    revisions.workspace_id = files.workspace_id AND revisions.file_id = files.file_id
-    AND revisions.position =
-        (SELECT MAX(older.position) FROM revisions AS older
-        WHERE older.workspace_id = files.workspace_id
-        AND older.file_id = files.file_id AND older.position <= $2)
+_PAGE = """
+    SELECT {columns} FROM files {text}
+    WHERE files.workspace_id = $1::uuid AND files.position > $2 AND files.position <= $3
+    ORDER BY files.position, files.file_id
 """
+_PAGE_OF_HEADS = _PAGE.format(columns=columns_of("files"), text="")
+_PAGE_OF_TEXTS = _PAGE.format(
+    columns=f"{columns_of('files')}, contents.text", text=_TEXT.format(table="files")
+)
+_FILES_FROM = """
+    SELECT file_id, CASE WHEN position <= $2 THEN size END FROM files
+    WHERE workspace_id = $1::uuid AND file_id > $3::uuid ORDER BY file_id LIMIT $4
+"""
+# The revisions that files had at the position $2 which have changed since.
+_CHANGED_SINCE = """
+    FROM files JOIN revisions
+    ON revisions.workspace_id = files.workspace_id AND revisions.file_id = files.file_id
+    AND revisions.position = (
+        SELECT MAX(older.position) FROM revisions AS older
+        WHERE older.workspace_id = files.workspace_id
+        AND older.file_id = files.file_id AND older.position <= $2
+    ) {text}
+    WHERE files.workspace_id = $1::uuid AND files.file_id > $3::uuid AND files.file_id <= $4::uuid
+    AND files.position > $2
+"""
+_SIZES_SINCE = f"SELECT files.file_id, revisions.size {_CHANGED_SINCE.format(text='')}"
+_LIVE_SINCE = f"""
+    SELECT {columns_of("revisions")}, contents.text
+    {_CHANGED_SINCE.format(text=_TEXT.format(table="revisions"))}
+    AND files.state <> 'purged' AND revisions.state = 'live'
+"""
+_LIVE_UNCHANGED = f"""
+    SELECT {columns_of("files")}, contents.text FROM files {_TEXT.format(table="files")}
+    WHERE files.workspace_id = $1::uuid AND files.file_id > $3::uuid AND files.file_id <= $4::uuid
+    AND files.position <= $2 AND files.state = 'live'
+"""
+
+
+class Heads(NamedTuple):
+    """The position of a workspace, and heads of its files."""
+
+    position: Position
+    heads: list[Revision]
 
 
 class FeedPage(NamedTuple):
     """One page of the feed.
 
     Attributes:
-        entries: heads in the order of their positions; all of one position or none.
-        texts: whether the entries hold their texts.
+        entries: heads in the order of their positions; those of one position are never separated.
+        texts: whether the entries include their texts.
         following: the cursor for the next page.
         position: of the workspace.
     """
@@ -41,111 +86,111 @@ class FeedPage(NamedTuple):
     position: Position
 
 
+def position_of(workspace_id: WorkspaceId) -> Script[Position | None]:
+    """Return the position of the newest changeset; None without the workspace."""
+
+    async def read_position(transaction: Transaction) -> Position | None:
+        row = await transaction.fetch_one(_POSITION, workspace_id)
+        return None if row is None else Position(row[0])
+
+    return read_position
+
+
+def heads_after(workspace_id: WorkspaceId, position: Position) -> Script[Heads | None]:
+    """Return the heads of all files, purged ones included, that changed after ``position``.
+
+    From 0 on these are all heads. Returns None without the workspace.
+    """
+
+    async def read_heads(transaction: Transaction) -> Heads | None:
+        found = await position_of(workspace_id)(transaction)
+        if found is None:
+            return None
+        if found == position:
+            return Heads(position, [])
+        if position:
+            rows = await transaction.fetch_all(_HEADS_AFTER, workspace_id, position)
+        else:
+            # In the order of the table, which is faster than by the index.
+            rows = await transaction.fetch_all(_ALL_HEADS, workspace_id)
+        return Heads(found, [revision_of(row) for row in rows])
+
+    return read_heads
+
+
 def feed(
     workspace_id: WorkspaceId, after: Position, limit: int, most_bytes: int, *, texts: bool
 ) -> Script[FeedPage | None]:
-    """Answer the heads that changed after a position, each file once, with their texts or not.
+    """Return the heads that changed after a position, each file once, with or without their texts.
 
-    ``limit`` and ``most_bytes`` are those of `page_end`; without texts the bytes don't count. What
-    stands at one position alone and has more than ``most_bytes`` comes without its texts, too.
-    None: there is no such workspace.
+    ``limit`` and ``most_bytes`` are those of `page_end`; without texts the bytes don't count. When
+    the changes of the first position alone have more than ``most_bytes``, they come without texts.
+    Returns None without the workspace.
     """
 
-    async def script(transaction: Transaction) -> FeedPage | None:
-        found = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE id = $1", workspace_id
-        )
-        if found is None:
+    async def read_page(transaction: Transaction) -> FeedPage | None:
+        position = await position_of(workspace_id)(transaction)
+        if position is None:
             return None
-        position = Position(found[0])
-        sizes = await transaction.fetch_all(
-            "SELECT position, size FROM files WHERE workspace_id = $1 AND position > $2"
-            " ORDER BY position LIMIT $3",
-            workspace_id,
-            after,
-            limit + 1,
-        )
+        sizes = await transaction.fetch_all(_SIZES_AFTER, workspace_id, after, limit + 1)
         counted = [(row[0], row[1] if texts else 0) for row in sizes]
         end = page_end(counted, limit, most_bytes)
         following = position if end is None else end
         whole = texts
         if texts and counted and counted[0][0] == following:
-            # A changeset is never torn: it may be more than was counted, and more than a page.
-            row = await transaction.fetch_one(
-                "SELECT SUM(size) FROM files WHERE workspace_id = $1 AND position = $2",
-                workspace_id,
-                following,
-            )
+            # A changeset is never divided: it may be more than was counted, and more than a page.
+            row = await transaction.fetch_one(_SIZE_AT, workspace_id, following)
             whole = row is not None and row[0] <= most_bytes
-        joined = _TEXT.format(table="files") if whole else ""
-        rows = await transaction.fetch_all(
-            f"SELECT {columns_of('files')}{', contents.text' if whole else ''} FROM files {joined}"
-            " WHERE files.workspace_id = $1 AND files.position > $2 AND files.position <= $3"
-            " ORDER BY files.position, files.file_id",
-            workspace_id,
-            after,
-            following,
-        )
+        sql = _PAGE_OF_TEXTS if whole else _PAGE_OF_HEADS
+        rows = await transaction.fetch_all(sql, workspace_id, after, following)
         entries = [StoredFile(revision_of(row), row[COUNT] if whole else None) for row in rows]
         return FeedPage(entries, whole, Position(following), position)
 
-    return script
-
-
-def position_of(workspace_id: WorkspaceId) -> Script[Position | None]:
-    """Answer the position of the newest changeset; None when there is no such workspace."""
-
-    async def script(transaction: Transaction) -> Position | None:
-        row = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE id = $1", workspace_id
-        )
-        return None if row is None else Position(row[0])
-
-    return script
+    return read_page
 
 
 def live_at(
     workspace_id: WorkspaceId, position: Position, after: FileId, limit: int, most_bytes: int
 ) -> Script[tuple[list[StoredFile], FileId | None]]:
-    """Answer files that were live at ``position``, as they were then, in the order of their ids.
+    """Return files that were live at ``position``, as they were then, in the order of their ids.
 
-    ``after`` is the id to go on behind; at most ``limit`` files are looked at, and about
-    ``most_bytes`` of text. Beside the files stands the last id that was looked at, None when
-    there are no more. A file that was purged since is left out. Raises `WorkspaceGone`.
+    Args:
+        workspace_id: which.
+        position: a position that the workspace has reached.
+        after: the id to continue after, at first empty.
+        limit: how many files are looked at, at most.
+        most_bytes: how many bytes of text are read, about.
+
+    Returns:
+        The files, and the id to continue after; None after the last one. Files that were purged
+        since are left out.
+
+    Raises:
+        WorkspaceGone: there is no such workspace.
     """
 
-    async def script(transaction: Transaction) -> tuple[list[StoredFile], FileId | None]:
-        if (
-            await transaction.fetch_one("SELECT 1 FROM workspaces WHERE id = $1", workspace_id)
-            is None
-        ):
+    async def read_live(transaction: Transaction) -> tuple[list[StoredFile], FileId | None]:
+        if await position_of(workspace_id)(transaction) is None:
             raise WorkspaceGone
-        ids = await transaction.fetch_all(
-            f"""
-            SELECT files.file_id, COALESCE(revisions.size, 0)
-            FROM files LEFT JOIN revisions ON {_AS_OF}
-            WHERE files.workspace_id = $1 AND files.file_id > $3 ORDER BY files.file_id LIMIT $4
-            """,
-            workspace_id,
-            position,
-            after,
-            limit + 1,
-        )
-        if not ids:
+        found = await transaction.fetch_all(_FILES_FROM, workspace_id, position, after, limit + 1)
+        if not found:
             return [], None
-        end = page_end([(row[0], row[1]) for row in ids], limit, most_bytes)
-        rows = await transaction.fetch_all(
-            f"""
-            SELECT {columns_of("revisions")}, contents.text
-            FROM files JOIN revisions ON {_AS_OF} {_TEXT.format(table="revisions")}
-            WHERE files.workspace_id = $1 AND files.file_id > $3 AND files.file_id <= $4
-            AND files.state <> 'purged' AND revisions.state = 'live' ORDER BY files.file_id
-            """,
-            workspace_id,
-            position,
-            after,
-            ids[-1][0] if end is None else end,
-        )
-        return [StoredFile(revision_of(row), row[COUNT]) for row in rows], end
+        span = (workspace_id, position, after)
+        changed: dict[FileId, int] = {}
+        if any(row[1] is None for row in found):
+            rows = await transaction.fetch_all(_SIZES_SINCE, *span, found[-1][0])
+            changed = {row[0]: row[1] for row in rows}
+        sizes = [(row[0], changed.get(row[0], 0) if row[1] is None else row[1]) for row in found]
+        end = page_end(sizes, limit, most_bytes)
+        last = found[-1][0] if end is None else end
+        rows = await transaction.fetch_all(_LIVE_UNCHANGED, *span, last)
+        files = _stored(rows)
+        if changed:
+            files += _stored(await transaction.fetch_all(_LIVE_SINCE, *span, last))
+        return sorted(files, key=lambda each: each.revision.file_id), end
 
-    return script
+    return read_live
+
+
+def _stored(rows: Sequence[Row]) -> list[StoredFile]:
+    return [StoredFile(revision_of(row), row[COUNT]) for row in rows]

@@ -1,4 +1,4 @@
-"""Read files: their heads, their revisions, their texts."""
+"""Read files: their heads, their earlier revisions, their texts and documents."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from octavo.model.documents.initial_document import initial
 from octavo.model.files.revision import Revision
 from octavo.model.identity import Epoch, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import TooManyFiles
-from octavo.store.scripts.naming import fetch_named
-from octavo.store.scripts.rows import COUNT, columns_of, revision_of
+from octavo.store.scripts.revision_rows import COLUMNS, COUNT, columns_of, from_both, revision_of
+from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A revision with its text; None for what has none, as an image or a purged file."""
+    """A revision with its text; None without one, as for an image or a purged file."""
 
     revision: Revision
     text: str | None
@@ -25,7 +25,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class WholeFile:
-    """A head with its text, and the document of a note that is not purged."""
+    """A head with its text, and its document if it is a note that is not purged."""
 
     stored: StoredFile
     document: KeptDocument | None
@@ -39,45 +39,60 @@ def _select(table: str) -> str:
     """
 
 
-_HEAD = f"{_select('files')} WHERE files.workspace_id = $1 AND files.file_id = $2"
+_EITHER = _select("{table}")
+_HEAD = f"{_select('files')} WHERE files.workspace_id = $1::uuid AND files.file_id = $2::uuid"
 _DOCUMENT = """
-    SELECT epoch, state, vector FROM documents WHERE workspace_id = $1 AND file_id = $2
+    SELECT epoch_id, state, vector FROM documents
+    WHERE workspace_id = $1::uuid AND file_id = $2::uuid
 """
 _SIZES_OF_DOCUMENTS = """
-    SELECT file_id, LENGTH(state) FROM documents WHERE workspace_id = $1 AND file_id IN ($names)
+    SELECT file_id, LENGTH(state) FROM documents
+    WHERE workspace_id = $1::uuid AND file_id IN ($ids)
 """
 _DOCUMENTS = """
-    SELECT file_id, epoch, state, vector FROM documents
-    WHERE workspace_id = $1 AND file_id IN ($names)
+    SELECT file_id, epoch_id, state, vector FROM documents
+    WHERE workspace_id = $1::uuid AND file_id IN ($ids)
 """
-_REVISION = f"""
-    {_select("revisions")} WHERE revisions.workspace_id = $1
-    AND revisions.revision_id = $2 AND revisions.file_id = $3
-"""
-_OF_HEADS = "files.workspace_id = $1 AND files.state = 'live' AND files.file_id IN ($names)"
+_REVISION = from_both(
+    f"""{_EITHER} WHERE {{table}}.workspace_id = $1::uuid
+    AND {{table}}.revision_id = $2::uuid AND {{table}}.file_id = $3::uuid"""
+)
+_OF_HEADS = "files.workspace_id = $1::uuid AND files.state = 'live' AND files.file_id IN ($ids)"
 _OF_REVISIONS = """
-    revisions.workspace_id = $1 AND revisions.path <> '' AND revisions.revision_id IN ($names)
+    {table}.workspace_id = $1::uuid AND {table}.path <> '' AND {table}.revision_id IN ($ids)
 """
 _SIZES_OF_HEADS = f"SELECT file_id, size FROM files WHERE {_OF_HEADS}"
-_SIZES_OF_REVISIONS = f"SELECT revision_id, size FROM revisions WHERE {_OF_REVISIONS}"
+_SIZES_OF_REVISIONS = from_both(f"SELECT revision_id, size FROM {{table}} WHERE {_OF_REVISIONS}")
 _HEADS = f"{_select('files')} WHERE {_OF_HEADS}"
-_REVISIONS = f"{_select('revisions')} WHERE {_OF_REVISIONS}"
+_REVISIONS = from_both(f"{_EITHER} WHERE {_OF_REVISIONS}")
+_LIST = f"""
+    SELECT {COLUMNS} FROM files
+    WHERE workspace_id = $1::uuid AND state = $2 AND path >= $3
+    AND (path, file_id) > ($4, $5::uuid) {{below}} ORDER BY path, file_id LIMIT $6
+"""
+_REVISIONS_BEFORE = (
+    from_both(
+        f"""SELECT {COLUMNS} FROM {{table}} WHERE workspace_id = $1::uuid
+        AND file_id = $2::uuid AND position < $3"""
+    )
+    + " ORDER BY position DESC LIMIT $4"
+)
 
 
 def file(workspace_id: WorkspaceId, file_id: FileId) -> Script[StoredFile | None]:
-    """Answer the head of a file, whatever its state; None when there is no such file."""
+    """Return the head of a file in any state; None without the file."""
 
-    async def script(transaction: Transaction) -> StoredFile | None:
+    async def read_file(transaction: Transaction) -> StoredFile | None:
         row = await transaction.fetch_one(_HEAD, workspace_id, file_id)
         return None if row is None else _stored(row)
 
-    return script
+    return read_file
 
 
 def whole_file(workspace_id: WorkspaceId, file_id: FileId) -> Script[WholeFile | None]:
-    """Answer the head of a file with its document; None when there is no such file."""
+    """Return the head of a file with its document; None without the file."""
 
-    async def script(transaction: Transaction) -> WholeFile | None:
+    async def read_whole_file(transaction: Transaction) -> WholeFile | None:
         row = await transaction.fetch_one(_HEAD, workspace_id, file_id)
         if row is None:
             return None
@@ -88,7 +103,7 @@ def whole_file(workspace_id: WorkspaceId, file_id: FileId) -> Script[WholeFile |
             kept[file_id] = KeptDocument(Epoch(found[0]), bytes(found[1]), bytes(found[2]))
         return WholeFile(stored, _document_of(stored, kept))
 
-    return script
+    return read_whole_file
 
 
 def files(
@@ -97,16 +112,16 @@ def files(
     revision_ids: Sequence[RevisionId],
     most_bytes: int,
 ) -> Script[tuple[list[StoredFile], list[StoredFile]]]:
-    """Answer those of the files that are live, and those of the revisions that there are.
+    """Return the heads of those files that are live, and those of the revisions that exist.
 
-    Each in the order asked. Purged ones are left out. Raises `TooManyFiles`, before any text is
-    read, when they have more than ``most_bytes``.
+    Both are in the order of the arguments. Purged ones are left out. Raises `TooManyFiles`, before
+    any text is read, when they have more than ``most_bytes``.
     """
 
-    async def script(transaction: Transaction) -> tuple[list[StoredFile], list[StoredFile]]:
+    async def read_files(transaction: Transaction) -> tuple[list[StoredFile], list[StoredFile]]:
         total = 0
         for sql, names in ((_SIZES_OF_HEADS, file_ids), (_SIZES_OF_REVISIONS, revision_ids)):
-            rows = await fetch_named(transaction, sql, workspace_id, names)
+            rows = await select_in(transaction, sql, workspace_id, names)
             sizes = {row[0]: row[1] for row in rows}
             total += sum(sizes.get(name, 0) for name in names)
         if total > most_bytes:
@@ -114,11 +129,11 @@ def files(
                 f"These files have more than {most_bytes >> 20} MiB of text: ask for fewer at once."
             )
         heads = [
-            _stored(row) for row in await fetch_named(transaction, _HEADS, workspace_id, file_ids)
+            _stored(row) for row in await select_in(transaction, _HEADS, workspace_id, file_ids)
         ]
         revisions = [
             _stored(row)
-            for row in await fetch_named(transaction, _REVISIONS, workspace_id, revision_ids)
+            for row in await select_in(transaction, _REVISIONS, workspace_id, revision_ids)
         ]
         by_file = {each.revision.file_id: each for each in heads}
         by_revision = {each.revision.revision_id: each for each in revisions}
@@ -127,7 +142,7 @@ def files(
             [by_revision[name] for name in revision_ids if name in by_revision],
         )
 
-    return script
+    return read_files
 
 
 def whole_files(
@@ -136,24 +151,26 @@ def whole_files(
     revision_ids: Sequence[RevisionId],
     most_bytes: int,
 ) -> Script[tuple[list[WholeFile], list[StoredFile]]]:
-    """Answer the same as `files`, the live files with their documents.
+    """Return the same as `files`, the live files with their documents.
 
-    These count as the texts do.
+    The documents count like the texts.
     """
 
-    async def script(transaction: Transaction) -> tuple[list[WholeFile], list[StoredFile]]:
-        rows = await fetch_named(transaction, _SIZES_OF_DOCUMENTS, workspace_id, file_ids)
+    async def read_whole_files(
+        transaction: Transaction,
+    ) -> tuple[list[WholeFile], list[StoredFile]]:
+        rows = await select_in(transaction, _SIZES_OF_DOCUMENTS, workspace_id, file_ids)
         sizes = {row[0]: row[1] for row in rows}
         total = sum(sizes.get(name, 0) for name in file_ids)
         heads, revisions = await files(
             workspace_id, file_ids, revision_ids, max(most_bytes - total, 0)
         )(transaction)
         names = [each.revision.file_id for each in heads if each.revision.file_id in sizes]
-        rows = await fetch_named(transaction, _DOCUMENTS, workspace_id, names)
+        rows = await select_in(transaction, _DOCUMENTS, workspace_id, names)
         kept = {row[0]: KeptDocument(row[1], bytes(row[2]), bytes(row[3])) for row in rows}
         return [WholeFile(each, _document_of(each, kept)) for each in heads], revisions
 
-    return script
+    return read_whole_files
 
 
 def _document_of(stored: StoredFile, kept: Mapping[FileId, KeptDocument]) -> KeptDocument | None:
@@ -166,20 +183,16 @@ def _document_of(stored: StoredFile, kept: Mapping[FileId, KeptDocument]) -> Kep
 def list_of(
     workspace_id: WorkspaceId, state: str, prefix: str, after: tuple[str, str], limit: int
 ) -> Script[list[Revision]]:
-    """Answer heads in the state whose path begins with ``prefix``, in the order of paths.
+    """Return heads in the state whose path begins with ``prefix``, in the order of paths.
 
-    ``after`` is path and id of the last one had; deleted files may have one path.
+    ``after`` has the path and the id of the last one before; deleted files may share a path.
     """
-    end = _behind(prefix)
+    end = _end_of(prefix)
+    sql = _LIST.format(below="" if end is None else "AND path < $7")
 
-    async def script(transaction: Transaction) -> list[Revision]:
+    async def read_list(transaction: Transaction) -> list[Revision]:
         rows = await transaction.fetch_all(
-            f"""
-            SELECT {columns_of("files")} FROM files
-            WHERE workspace_id = $1 AND state = $2 AND path >= $3
-            AND (path, file_id) > ($4, $5) {"" if end is None else "AND path < $7"}
-            ORDER BY path, file_id LIMIT $6
-            """,
+            sql,
             workspace_id,
             state,
             max(prefix, after[0]),
@@ -189,55 +202,45 @@ def list_of(
         )
         return [revision_of(row) for row in rows]
 
-    return script
+    return read_list
 
 
 def revisions_of(
     workspace_id: WorkspaceId, file_id: FileId, before: Position, limit: int
 ) -> Script[list[Revision]]:
-    """Answer revisions of a file with positions below ``before``, the newest first."""
+    """Return revisions of a file with positions below ``before``, the newest first."""
 
-    async def script(transaction: Transaction) -> list[Revision]:
-        rows = await transaction.fetch_all(
-            f"""
-            SELECT {columns_of("revisions")} FROM revisions
-            WHERE workspace_id = $1 AND file_id = $2 AND position < $3
-            ORDER BY position DESC LIMIT $4
-            """,
-            workspace_id,
-            file_id,
-            before,
-            limit,
-        )
+    async def read_revisions(transaction: Transaction) -> list[Revision]:
+        rows = await transaction.fetch_all(_REVISIONS_BEFORE, workspace_id, file_id, before, limit)
         return [revision_of(row) for row in rows]
 
-    return script
+    return read_revisions
 
 
 def revision(
     workspace_id: WorkspaceId, file_id: FileId, revision_id: RevisionId
 ) -> Script[StoredFile | None]:
-    """Answer one revision of a file with its text; None when the file has no such."""
+    """Return one revision of a file with its text; None without it."""
 
-    async def script(transaction: Transaction) -> StoredFile | None:
+    async def read_revision(transaction: Transaction) -> StoredFile | None:
         row = await transaction.fetch_one(_REVISION, workspace_id, revision_id, file_id)
         return None if row is None else _stored(row)
 
-    return script
+    return read_revision
 
 
 def _stored(row: Row) -> StoredFile:
     return StoredFile(revision_of(row), row[COUNT])
 
 
-def _behind(prefix: str) -> str | None:
-    """Answer the first text behind all those that begin with ``prefix``; None when there is none.
+def _end_of(prefix: str) -> str | None:
+    """Return the first text after all that begin with ``prefix``; None when there is no such text.
 
-    Texts are in the order of their code points, as both engines keep them.
+    Texts are in the order of their code points, as in both engines.
     """
     rest = prefix.rstrip("\U0010ffff")
     if not rest:
         return None
     following = ord(rest[-1]) + 1
-    # The surrogates in between are no text.
+    # Surrogates can't occur in a text.
     return rest[:-1] + chr(0xE000 if following == 0xD800 else following)

@@ -1,99 +1,63 @@
-"""Keep the index of links in step with the heads of files, in the commit that changes them.
+"""Update the indexes in the commit that changes files, and remove a workspace from them.
 
-What is to be done is found by comparing each head with what was taken in last; so whoever takes a
-file in twice, or late, does no harm. Words are left to `octavo.store.scripts.catching_up`.
+The link index is updated with every commit. Of the full text index, only purged notes are removed
+in the commit; the rest is left to `octavo.store.scripts.index_backlog`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from octavo.model.files.batch import portions
 from octavo.model.files.plan import Change
-from octavo.model.files.revision import Revision
-from octavo.model.identity import ContentId, FileId, WorkspaceId
-from octavo.store.scripts.naming import fetch_named
-from octavo.store.scripts.taking_in import Known, Work, forget, take_in
-from octavo.store.scripts.wording import drop_purged, drop_some_words, erase_later
+from octavo.model.identity import FileId, WorkspaceId
+from octavo.store.scripts.fulltext_index import remove_notes, remove_some_notes, request_erasure
+from octavo.store.scripts.link_index import IndexedFile, index_links, remove_some_links
 from octavo.store.transaction import Transaction
 
-MOST_BYTES = 2 * 1024 * 1024
-"""Of texts that are held at once."""
-_MOST_FILES = 100
-# Each takes reading what it has in the index.
-_MOST_FORGOTTEN = 20
+_MOST_LINKED = 100
+# Each of them takes reading its text.
+_MOST_NOTES = 20
 
-_KNOWN = """
-    SELECT file_id, path, title, links FROM indexed
-    WHERE workspace_id = $1 AND file_id IN ($names)
-"""
-_SOME_KNOWN = """
-    SELECT file_id, path, title, links FROM indexed
-    WHERE workspace_id = $1 ORDER BY file_id LIMIT $2
-"""
-_DROP_CURSOR = "DELETE FROM word_cursors WHERE workspace_id = $1"
+_DELETE_CURSOR = "DELETE FROM fulltext_cursors WHERE workspace_id = $1::uuid"
 
 
 async def index_changes(
-    transaction: Transaction, workspace_id: WorkspaceId, changed: Sequence[Change]
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    changed: Sequence[Change],
+    workspace: int,
+    numbers: Mapping[FileId, int],
 ) -> None:
-    """Take the changes of one commit into the indexes, each file once.
+    """Index the changes of one commit, each file once.
 
-    ``changed`` are in their order, a file may stand there often. To be called when heads and
-    contents are kept: a text that no change brings, as that of a file restored, is read.
+    ``changed`` are in their order, and may contain a file several times. ``workspace`` is the
+    number of the workspace, ``numbers`` are those of new files. To be called when heads and contents
+    are stored: a text that no change brings, as that of a restored file, is read.
     """
     heads = {change.head.file_id: change.head for change in changed}
+    new = {
+        file_id: IndexedFile(file_id, workspace, number, None, None, None)
+        for file_id, number in numbers.items()
+    }
     texts = {
         change.head.content_id: change.content.text
         for change in changed
         if change.content is not None
     }
-    made = {change.head.file_id for change in changed if change.outcome == "created"}
-    await index_links(transaction, workspace_id, heads.values(), texts, made)
+    await index_links(transaction, workspace_id, heads.values(), texts, new)
     purged = [head.file_id for head in heads.values() if head.state == "purged"]
     if purged:
-        await drop_purged(transaction, workspace_id, purged)
+        await remove_notes(transaction, workspace_id, purged)
 
 
-async def index_links(
-    transaction: Transaction,
-    workspace_id: WorkspaceId,
-    heads: Iterable[Revision],
-    texts: Mapping[ContentId, str],
-    made: set[FileId],
-) -> None:
-    """Take heads into the index of links, where it is not in step with them.
+async def unindex_some(transaction: Transaction, workspace_id: WorkspaceId) -> bool:
+    """Remove some entries of a deleted workspace from the indexes; return whether there were any.
 
-    ``made`` are files that are new. What ``texts`` hold is new to the index; any other text is in
-    it, if the file is.
+    To be called until there are none, and before the texts are removed.
     """
-    heads = list(heads)
-    names = [head.file_id for head in heads if head.file_id not in made]
-    rows = await fetch_named(transaction, _KNOWN, workspace_id, names)
-    known = {row[0]: Known(*row) for row in rows}
-    gone = [head for head in heads if head.state != "live" and head.file_id in known]
-    if gone:
-        await forget(transaction, workspace_id, [known[head.file_id] for head in gone])
-    works = [
-        Work(head, known.get(head.file_id), head.content_id in texts)
-        for head in heads
-        if head.state == "live"
-    ]
-    works = [work for work in works if work.text_moved or work.path_moved]
-    for portion in portions(works, lambda work: work.size, MOST_BYTES):
-        await take_in(transaction, workspace_id, portion, texts)
-
-
-async def forget_some(transaction: Transaction, workspace_id: WorkspaceId) -> bool:
-    """Remove some of what the indexes hold of a deleted workspace; answer whether there was any.
-
-    To be called until there is none, and before the texts are removed.
-    """
-    if await drop_some_words(transaction, workspace_id, _MOST_FORGOTTEN):
-        await erase_later(transaction)
+    if await remove_some_notes(transaction, workspace_id, _MOST_NOTES):
+        await request_erasure(transaction)
         return True
-    rows = await transaction.fetch_all(_SOME_KNOWN, workspace_id, _MOST_FILES)
-    await forget(transaction, workspace_id, [Known(*row) for row in rows])
-    if rows:
+    if await remove_some_links(transaction, workspace_id, _MOST_LINKED):
         return True
-    return await transaction.execute(_DROP_CURSOR, workspace_id) > 0
+    return await transaction.execute(_DELETE_CURSOR, workspace_id) > 0

@@ -1,4 +1,4 @@
-"""Invitations: make, find and use them."""
+"""Create, find and use invitations."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from octavo.model.accounts.session import Session
 from octavo.store.scripts import accounts, sessions
 from octavo.store.transaction import Row, Script, Transaction
 
-_COLUMNS = "id, address, role, created_at, expires_at, used_at, revoked_at, of_start"
+_COLUMNS = "id, address, role, created_at, expires_at, used_at, revoked_at, bootstrap"
 
 
 def create(invitation: Invitation, digest: bytes) -> Script[None]:
-    """Keep an invitation whose token has ``digest``."""
+    """Insert an invitation whose token has ``digest``."""
 
-    async def script(transaction: Transaction) -> None:
+    async def create_invitation(transaction: Transaction) -> None:
         await transaction.execute(
             f"INSERT INTO invitations ({_COLUMNS}, digest)"
-            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            " VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9)",
             invitation.invitation_id,
             invitation.address,
             invitation.role,
@@ -32,35 +32,35 @@ def create(invitation: Invitation, digest: bytes) -> Script[None]:
             digest,
         )
 
-    return script
+    return create_invitation
 
 
 def by_digest(digest: bytes) -> Script[Invitation | None]:
-    """Answer the invitation whose token has this digest, open or not; None for none."""
+    """Return the invitation whose token has this digest, open or not; None without one."""
 
-    async def script(transaction: Transaction) -> Invitation | None:
+    async def find_invitation(transaction: Transaction) -> Invitation | None:
         return await _by_digest(transaction, digest)
 
-    return script
+    return find_invitation
 
 
 def use(
     digest: bytes, account: Account, encoded: str, session: Session, token: bytes
 ) -> Script[Account]:
-    """Make an account from an invitation, with its first session; answer it.
+    """Create an account from an invitation, with its first session; return it.
 
     ``encoded`` is its password, ``token`` the digest of the session's token. Its role becomes
-    that of the invitation. Raises `InvitationUnusable`, or `AddressTaken`, and then the
+    that of the invitation. Raises `InvitationUnusable`, or `AddressTaken`, after which the
     invitation can still be used.
     """
 
-    async def script(transaction: Transaction) -> Account:
+    async def use_invitation(transaction: Transaction) -> Account:
         now = account.created_at
         found = await _by_digest(transaction, digest)
         if found is None or not found.admits(account.address, now):
             raise InvitationUnusable
         used = await transaction.execute(
-            "UPDATE invitations SET used_at = $2 WHERE id = $1 AND used_at IS NULL",
+            "UPDATE invitations SET used_at = $2 WHERE id = $1::uuid AND used_at IS NULL",
             found.invitation_id,
             now,
         )
@@ -70,15 +70,15 @@ def use(
         if not await accounts.insert(transaction, made, encoded):
             raise AddressTaken
         await sessions.insert(transaction, session, token)
-        # Those of other starts; nobody is to become the first administrator twice.
+        # Those of other starts of the server: there is only one first administrator.
         await transaction.execute(
             "UPDATE invitations SET revoked_at = $1"
-            " WHERE of_start = 1 AND used_at IS NULL AND revoked_at IS NULL",
+            " WHERE bootstrap = 1 AND used_at IS NULL AND revoked_at IS NULL",
             now,
         )
         return made
 
-    return script
+    return use_invitation
 
 
 async def _by_digest(transaction: Transaction, digest: bytes) -> Invitation | None:
@@ -89,5 +89,5 @@ async def _by_digest(transaction: Transaction, digest: bytes) -> Invitation | No
 
 
 def _invitation(row: Row) -> Invitation:
-    *given, of_start = row
-    return replace(Invitation(*given), of_start=of_start == 1)
+    *given, bootstrap = row
+    return replace(Invitation(*given), of_start=bootstrap == 1)

@@ -1,4 +1,4 @@
-"""Find notes by their words: what is to be ranked, with its texts."""
+"""Find notes by their words: the candidates to be ranked, with their texts."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ from typing import NamedTuple
 
 from octavo.model.identity import AccountId, FileId, RevisionId, WorkspaceId
 from octavo.model.search import Candidate, Query
-from octavo.store.scripts.naming import fetch_named
+from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Matching, Script, Transaction
 
 MOST_NAMED = 100
 MOST_FOUND = 500
-"""Notes of a workspace that are looked at, at most: those that match by name, and the newest."""
+"""Notes of a workspace that are looked at, at most: those whose names match, and the newest."""
 MOST_WORKSPACES = 100
 MOST_BYTES = 1024 * 1024
-"""Of texts that are read for one answer; what is left is ranked by its path alone."""
+"""Of texts that are read in one call; the other notes are ranked by their paths alone."""
 _LEAST_FOUND = 50
 
 _FOUND = """
     SELECT file_id, revision_id, path, changed_at, content_id, size FROM files
-    WHERE workspace_id = $1 AND state = 'live' AND file_id IN ($names)
+    WHERE workspace_id = $1::uuid AND state = 'live' AND file_id IN ($ids)
 """
-_TEXTS = "SELECT content_id, text FROM contents WHERE workspace_id = $1 AND content_id IN ($names)"
+_TEXTS = """
+    SELECT content_id, text FROM contents
+    WHERE workspace_id = $1::uuid AND content_id IN ($ids)
+"""
 
 
-class Found(NamedTuple):
-    """Candidates, and whether there are matches beyond them."""
+class Candidates(NamedTuple):
+    """Candidates, and whether there are more matches."""
 
     candidates: list[Candidate]
     more: bool
@@ -34,25 +37,25 @@ class Found(NamedTuple):
 
 def candidates(
     workspace_ids: Sequence[WorkspaceId], query: Query, folder: str | None
-) -> Script[Found]:
-    """Answer the live notes of workspaces that match, with their texts, to be ranked.
+) -> Script[Candidates]:
+    """Return the live notes of workspaces that match, with their texts, to be ranked.
 
     Args:
-        workspace_ids: whose notes; the caller has seen to it that they may be read. Those behind
-            the first `MOST_WORKSPACES` are left out.
-        query: what they have to hold.
-        folder: what they have to stand below; None for anywhere.
+        workspace_ids: whose notes; the caller has checked that they may be read. Those after the
+            first `MOST_WORKSPACES` are left out.
+        query: what the notes have to contain.
+        folder: in which folder they have to be; None for any.
 
-    Of many matches those are taken whose names match, then those that were written last.
+    Of many matches, those are returned whose names match, then those that were written last.
     """
     chosen = workspace_ids[:MOST_WORKSPACES]
     share = max(1, len(chosen))
     limit = max(MOST_FOUND // share, _LEAST_FOUND)
     name = "" if folder is None else folder.strip("/")
-    # The character behind the slash is the digit 0.
+    # The character after the slash is the digit 0.
     below = (f"{name}/", f"{name}0") if name else None
 
-    async def script(transaction: Transaction) -> Found:
+    async def find_candidates(transaction: Transaction) -> Candidates:
         found = []
         more = len(workspace_ids) > len(chosen)
         for workspace_id in chosen:
@@ -65,9 +68,9 @@ def candidates(
             more = more or len(whole) == limit
             file_ids = [FileId(name) for name in dict.fromkeys((*names, *whole))]
             found += await _read(transaction, workspace_id, file_ids, MOST_BYTES // share)
-        return Found(found, more)
+        return Candidates(found, more)
 
-    return script
+    return find_candidates
 
 
 async def _read(
@@ -76,8 +79,8 @@ async def _read(
     file_ids: Sequence[FileId],
     most_bytes: int,
 ) -> list[Candidate]:
-    """Answer the files in their order, with the texts of as many as there is room for."""
-    rows = {row[0]: row for row in await fetch_named(transaction, _FOUND, workspace_id, file_ids)}
+    """Return the files in their order, with the texts of as many as fit into ``most_bytes``."""
+    rows = {row[0]: row for row in await select_in(transaction, _FOUND, workspace_id, file_ids)}
     ordered = [rows[file_id] for file_id in file_ids if file_id in rows]
     wanted = []
     total = 0
@@ -85,7 +88,7 @@ async def _read(
         if total + row[5] <= most_bytes:
             total += row[5]
             wanted.append(row[4])
-    found = await fetch_named(transaction, _TEXTS, workspace_id, wanted)
+    found = await select_in(transaction, _TEXTS, workspace_id, wanted)
     texts = {row[0]: row[1] for row in found}
     return [
         Candidate(
@@ -96,17 +99,17 @@ async def _read(
 
 
 def workspaces_of(account_id: AccountId) -> Script[list[WorkspaceId]]:
-    """Answer the account's workspaces, the newest first: one more than are searched at once."""
+    """Return the workspaces of an account, the newest first: one more than one search looks at."""
 
-    async def script(transaction: Transaction) -> list[WorkspaceId]:
+    async def read_workspaces(transaction: Transaction) -> list[WorkspaceId]:
         rows = await transaction.fetch_all(
             "SELECT members.workspace_id FROM members"
             " JOIN workspaces ON workspaces.id = members.workspace_id"
-            " WHERE members.account_id = $1"
+            " WHERE members.account_id = $1::uuid"
             " ORDER BY workspaces.created_at DESC, workspaces.id DESC LIMIT $2",
             account_id,
             MOST_WORKSPACES + 1,
         )
         return [WorkspaceId(row[0]) for row in rows]
 
-    return script
+    return read_workspaces

@@ -1,13 +1,16 @@
-"""Sessions: begin, find, list and end them."""
+"""Begin, find, list and end sessions, and record when sessions and API keys were used."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from octavo.model.accounts.account import Account
+from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.refusal import InvalidCredentials
 from octavo.model.accounts.session import Session, SessionId
 from octavo.model.identity import AccountId
+from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -20,7 +23,7 @@ _COUNT = 6
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """A session and its account, whatever the state of either."""
+    """A session and its account, in any state."""
 
     session: Session
     account: Account
@@ -31,14 +34,14 @@ def begin(
 ) -> Script[Account]:
     """Begin a session of an account whose password ``verified`` (encoded) was proven.
 
-    ``rehashed`` takes its place when given. Sessions of the account that are not alive since the
-    two times of ``alive`` (`SessionLife.alive_since`) are removed. Raises `InvalidCredentials`
-    when the password was replaced or the account closed meanwhile.
+    ``rehashed`` replaces it when given. Sessions of the account that ended by the two times of
+    ``alive`` (`SessionLife.alive_since`) are deleted. Raises `InvalidCredentials` when the password
+    was replaced or the account closed in the meantime.
     """
 
-    async def script(transaction: Transaction) -> Account:
+    async def begin_session(transaction: Transaction) -> Account:
         row = await transaction.fetch_one(
-            f"SELECT {accounts.COLUMNS} FROM accounts WHERE id = $1 AND password = $2",
+            f"SELECT {accounts.COLUMNS} FROM accounts WHERE id = $1::uuid AND password = $2",
             session.account_id,
             verified,
         )
@@ -46,11 +49,14 @@ def begin(
             raise InvalidCredentials
         if rehashed is not None:
             await transaction.execute(
-                "UPDATE accounts SET password = $2 WHERE id = $1", session.account_id, rehashed
+                "UPDATE accounts SET password = $2 WHERE id = $1::uuid",
+                session.account_id,
+                rehashed,
             )
         active_after, created_after = alive
         await transaction.execute(
-            "DELETE FROM sessions WHERE account_id = $1 AND (active_at <= $2 OR created_at <= $3)",
+            "DELETE FROM sessions WHERE account_id = $1::uuid"
+            " AND (active_at <= $2 OR created_at <= $3)",
             session.account_id,
             active_after,
             created_after,
@@ -58,14 +64,14 @@ def begin(
         await insert(transaction, session, digest)
         return accounts.account_of(row)
 
-    return script
+    return begin_session
 
 
 async def insert(transaction: Transaction, session: Session, digest: bytes) -> None:
-    """Insert a session of an account that is there; ``digest`` is that of its token."""
+    """Insert a session of an existing account; ``digest`` is that of its token."""
     await transaction.execute(
         "INSERT INTO sessions (id, account_id, device, client, created_at, active_at, digest) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6, $7)",
         session.session_id,
         session.account_id,
         session.device,
@@ -77,9 +83,9 @@ async def insert(transaction: Transaction, session: Session, digest: bytes) -> N
 
 
 def by_digest(digest: bytes) -> Script[OpenSession | None]:
-    """Answer the session with the token of this digest, expired or not; None for none."""
+    """Return the session whose token has this digest, expired or not; None without one."""
 
-    async def script(transaction: Transaction) -> OpenSession | None:
+    async def find_session(transaction: Transaction) -> OpenSession | None:
         row = await transaction.fetch_one(
             f"SELECT {_COLUMNS}, {accounts.COLUMNS} FROM sessions "
             "JOIN accounts ON accounts.id = sessions.account_id WHERE sessions.digest = $1",
@@ -89,56 +95,74 @@ def by_digest(digest: bytes) -> Script[OpenSession | None]:
             return None
         return OpenSession(_session(row), accounts.account_of(row[_COUNT:]))
 
-    return script
+    return find_session
 
 
 def list_of(
     account_id: AccountId, alive: tuple[int, int], before: str | None, limit: int
 ) -> Script[list[Session]]:
-    """Answer living sessions of an account, the newest first, at most ``limit``.
+    """Return live sessions of an account, the newest first, at most ``limit``.
 
-    ``alive`` is of `SessionLife.alive_since`. With ``before``, those that follow the session of
-    that id alone, whether or not there still is one.
+    ``alive`` is the result of `SessionLife.alive_since`. With ``before``, return those that follow
+    the session of that id, whether or not it still exists.
     """
 
-    async def script(transaction: Transaction) -> list[Session]:
+    async def read_sessions(transaction: Transaction) -> list[Session]:
         rows = await transaction.fetch_all(
-            f"SELECT {_COLUMNS} FROM sessions WHERE account_id = $1 AND active_at > $2 "
-            "AND created_at > $3 AND id < $4 ORDER BY id DESC LIMIT $5",
+            f"SELECT {_COLUMNS} FROM sessions WHERE account_id = $1::uuid AND active_at > $2 "
+            "AND created_at > $3 AND id < $4::uuid ORDER BY id DESC LIMIT $5",
             account_id,
             *alive,
-            # Identifiers are hexadecimal digits and hyphens: all of them are less.
-            "g" if before is None else before,
+            LAST if before is None else before,
             limit,
         )
         return [_session(row) for row in rows]
 
-    return script
+    return read_sessions
 
 
 def end(account_id: AccountId, session_id: SessionId) -> Script[bool]:
-    """End a session of the account; False when it has none of this id."""
+    """End a session of the account; return False when it has none of this id."""
 
-    async def script(transaction: Transaction) -> bool:
+    async def end_session(transaction: Transaction) -> bool:
         ended = await transaction.execute(
-            "DELETE FROM sessions WHERE id = $1 AND account_id = $2", session_id, account_id
+            "DELETE FROM sessions WHERE id = $1::uuid AND account_id = $2::uuid",
+            session_id,
+            account_id,
         )
         return ended == 1
 
-    return script
+    return end_session
 
 
 def end_all(account_id: AccountId, *, but: SessionId | None = None) -> Script[int]:
-    """End every session of the account ``but`` one; answer how many were ended."""
+    """End every session of the account except ``but``; return how many were ended."""
 
-    async def script(transaction: Transaction) -> int:
+    async def end_sessions(transaction: Transaction) -> int:
         return await transaction.execute(
-            "DELETE FROM sessions WHERE account_id = $1 AND id <> $2",
+            "DELETE FROM sessions WHERE account_id = $1::uuid AND id <> $2::uuid",
             account_id,
             "" if but is None else but,
         )
 
-    return script
+    return end_sessions
+
+
+def record_activity(sessions: Mapping[SessionId, int], keys: Mapping[KeyId, int]) -> Script[None]:
+    """Record times of use, in milliseconds; ignore those before recorded ones."""
+
+    async def update_times(transaction: Transaction) -> None:
+        await transaction.execute_many(
+            "UPDATE sessions SET active_at = $2 WHERE id = $1::uuid AND active_at < $3",
+            [(session_id, at, at) for session_id, at in sessions.items()],
+        )
+        await transaction.execute_many(
+            "UPDATE api_keys SET used_at = $2"
+            " WHERE id = $1::uuid AND (used_at IS NULL OR used_at < $3)",
+            [(key_id, at, at) for key_id, at in keys.items()],
+        )
+
+    return update_times
 
 
 def _session(row: Row) -> Session:

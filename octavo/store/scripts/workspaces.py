@@ -7,90 +7,95 @@ from typing import NamedTuple, cast
 
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.workspace import Role, Workspace
-from octavo.store.scripts.announcing import announce_gone
-from octavo.store.scripts.naming import fetch_named
+from octavo.store.scripts.position_notices import notify_deletion
+from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
 
 _SELECT = """
     SELECT workspaces.id, workspaces.name, members.role, workspaces.created_at
     FROM members JOIN workspaces ON workspaces.id = members.workspace_id
-    WHERE members.account_id = $1
+    WHERE members.account_id = $1::uuid
 """
 
 
 def create(workspace_id: WorkspaceId, name: str, owner: AccountId, now: int) -> Script[None]:
-    """Make a workspace whose one member is ``owner``; ``now`` is in milliseconds."""
+    """Create a workspace whose only member is ``owner``; ``now`` is in milliseconds."""
 
-    async def script(transaction: Transaction) -> None:
+    async def create_workspace(transaction: Transaction) -> None:
         await transaction.execute(
-            "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1, $2, 0, $3)",
+            "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1::uuid, $2, 0, $3)",
             workspace_id,
             name,
             now,
         )
         await transaction.execute(
-            "INSERT INTO members (workspace_id, account_id, role) VALUES ($1, $2, 'owner')",
+            "INSERT INTO members (workspace_id, account_id, role)"
+            " VALUES ($1::uuid, $2::uuid, 'owner')",
             workspace_id,
             owner,
         )
 
-    return script
+    return create_workspace
 
 
 def list_of(account_id: AccountId, after: str, limit: int) -> Script[list[Workspace]]:
-    """Answer the account's workspaces whose id is greater than ``after``, at most ``limit``."""
+    """Return the account's workspaces whose id is greater than ``after``, at most ``limit``."""
 
-    async def script(transaction: Transaction) -> list[Workspace]:
+    async def read_workspaces(transaction: Transaction) -> list[Workspace]:
         rows = await transaction.fetch_all(
-            f"{_SELECT} AND members.workspace_id > $2 ORDER BY members.workspace_id LIMIT $3",
+            f"{_SELECT} AND members.workspace_id > $2::uuid ORDER BY members.workspace_id LIMIT $3",
             account_id,
             after,
             limit,
         )
         return [_workspace(row) for row in rows]
 
-    return script
+    return read_workspaces
 
 
 def seen_by(workspace_id: WorkspaceId, account_id: AccountId) -> Script[Workspace | None]:
-    """Answer the workspace as the account sees it; None when it does not belong to it."""
+    """Return the workspace with the role of a member; None for an account that is not one."""
 
-    async def script(transaction: Transaction) -> Workspace | None:
+    async def read_workspace(transaction: Transaction) -> Workspace | None:
         row = await transaction.fetch_one(
-            f"{_SELECT} AND members.workspace_id = $2", account_id, workspace_id
+            f"{_SELECT} AND members.workspace_id = $2::uuid", account_id, workspace_id
         )
         return None if row is None else _workspace(row)
 
-    return script
+    return read_workspace
 
 
 def rename(workspace_id: WorkspaceId, name: str) -> Script[bool]:
-    """Give the workspace a name; False when there is none."""
+    """Rename the workspace; return False when it does not exist."""
 
-    async def script(transaction: Transaction) -> bool:
+    async def rename_workspace(transaction: Transaction) -> bool:
         changed = await transaction.execute(
-            "UPDATE workspaces SET name = $2 WHERE id = $1", workspace_id, name
+            "UPDATE workspaces SET name = $2 WHERE id = $1::uuid", workspace_id, name
         )
         return changed == 1
 
-    return script
+    return rename_workspace
 
 
 def delete(workspace_id: WorkspaceId) -> Script[bool]:
-    """Delete the workspace; False when there is none.
+    """Delete the workspace; return False when it does not exist.
 
-    For everybody it is gone at once; what it held is left to `octavo.store.scripts.sweeping`.
+    It can't be accessed from then on. `octavo.store.scripts.sweeping` deletes what it contained.
     """
 
-    async def script(transaction: Transaction) -> bool:
-        deleted = await transaction.execute("DELETE FROM workspaces WHERE id = $1", workspace_id)
-        if deleted != 1:
+    async def delete_workspace(transaction: Transaction) -> bool:
+        moved = await transaction.execute(
+            "INSERT INTO deleted_workspaces (id, number)"
+            " SELECT id, number FROM workspaces WHERE id = $1::uuid",
+            workspace_id,
+        )
+        if moved != 1:
             return False
-        await transaction.execute("INSERT INTO deleted_workspaces (id) VALUES ($1)", workspace_id)
-        await announce_gone(transaction, workspace_id)
+        await transaction.execute("DELETE FROM workspaces WHERE id = $1::uuid", workspace_id)
+        await notify_deletion(transaction, workspace_id)
         return True
 
-    return script
+    return delete_workspace
 
 
 def _workspace(row: Row) -> Workspace:
@@ -98,46 +103,49 @@ def _workspace(row: Row) -> Workspace:
 
 
 def role_of(workspace_id: WorkspaceId, account_id: AccountId) -> Script[Role | None]:
-    """Answer the role of a member; None when the account does not belong to the workspace."""
+    """Return the role of a member; None for an account that is not one."""
 
-    async def script(transaction: Transaction) -> Role | None:
+    async def read_role(transaction: Transaction) -> Role | None:
         row = await transaction.fetch_one(
-            "SELECT role FROM members WHERE workspace_id = $1 AND account_id = $2",
+            "SELECT role FROM members WHERE workspace_id = $1::uuid AND account_id = $2::uuid",
             workspace_id,
             account_id,
         )
         return None if row is None else cast(Role, row[0])
 
-    return script
+    return read_role
 
 
-class Standing(NamedTuple):
-    """How a workspace stands to an account.
+class WorkspaceAccess(NamedTuple):
+    """A workspace, as an account may follow it.
 
     Attributes:
         position: of its newest changeset.
-        member: whether the account belongs to it.
+        member: whether the account is a member.
     """
 
     position: Position
     member: bool
 
 
-def standings(
+def access_to(
     workspace_ids: Sequence[WorkspaceId], account_id: AccountId
-) -> Script[dict[WorkspaceId, Standing]]:
-    """Answer how those of the workspaces that there are stand to the account."""
+) -> Script[dict[WorkspaceId, WorkspaceAccess]]:
+    """Return those of the workspaces that exist, with whether the account is a member of each."""
 
-    async def script(transaction: Transaction) -> dict[WorkspaceId, Standing]:
-        rows = await fetch_named(
+    async def read_access(transaction: Transaction) -> dict[WorkspaceId, WorkspaceAccess]:
+        rows = await select_in(
             transaction,
             "SELECT workspaces.id, workspaces.position, members.role FROM workspaces"
             " LEFT JOIN members"
-            " ON members.workspace_id = workspaces.id AND members.account_id = $1"
-            " WHERE workspaces.id IN ($names)",
+            " ON members.workspace_id = workspaces.id AND members.account_id = $1::uuid"
+            " WHERE workspaces.id IN ($ids)",
             account_id,
             workspace_ids,
         )
-        return {WorkspaceId(row[0]): Standing(Position(row[1]), row[2] is not None) for row in rows}
+        return {
+            WorkspaceId(row[0]): WorkspaceAccess(Position(row[1]), row[2] is not None)
+            for row in rows
+        }
 
-    return script
+    return read_access

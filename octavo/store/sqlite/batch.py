@@ -8,7 +8,7 @@ from outcome import Error, Outcome, Value
 
 from octavo.store.errors import StoreError, StoreUnavailable
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, commit_failure, failure
-from octavo.store.sqlite.placeholders import Translations
+from octavo.store.sqlite.statement import Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
 from octavo.store.transaction import Script
 
@@ -16,7 +16,7 @@ Outcomes = list[Outcome[Any]]
 
 
 def perform(
-    connection: sqlite3.Connection, translations: Translations, scripts: Sequence[Script[Any]]
+    connection: sqlite3.Connection, statements: Statements, scripts: Sequence[Script[Any]]
 ) -> Outcomes:
     """Begin a transaction and run each script in it; answer what each returned or raised.
 
@@ -27,11 +27,11 @@ def perform(
         StoreUnavailable: the database failed under one of them, or is locked; nothing is kept.
     """
     try:
-        outcomes = _run_bare(connection, translations, scripts)
+        outcomes = _run_bare(connection, statements, scripts)
         if outcomes is None:
             roll_back(connection)
             _begin(connection)
-            outcomes = [_run_in_savepoint(connection, translations, script) for script in scripts]
+            outcomes = [_run_in_savepoint(connection, statements, script) for script in scripts]
     except BaseException:
         roll_back(connection)
         raise
@@ -39,7 +39,7 @@ def perform(
 
 
 def _run_bare(
-    connection: sqlite3.Connection, translations: Translations, scripts: Sequence[Script[Any]]
+    connection: sqlite3.Connection, statements: Statements, scripts: Sequence[Script[Any]]
 ) -> Outcomes | None:
     """Run them without savepoints, which cost a third more; None when one has to be undone.
 
@@ -50,7 +50,7 @@ def _run_bare(
     outcomes: Outcomes = []
     for script in scripts:
         changes = connection.total_changes
-        outcome = _run(connection, translations, script)
+        outcome = _run(connection, statements, script)
         undone = connection.total_changes == changes or len(scripts) == 1
         if isinstance(outcome, Error) and not undone:
             return None
@@ -66,11 +66,11 @@ def _begin(connection: sqlite3.Connection) -> None:
 
 
 def _run_in_savepoint(
-    connection: sqlite3.Connection, translations: Translations, script: Script[Any]
+    connection: sqlite3.Connection, statements: Statements, script: Script[Any]
 ) -> Outcome[Any]:
     try:
         connection.execute("SAVEPOINT script")
-        outcome = _run(connection, translations, script)
+        outcome = _run(connection, statements, script)
         if isinstance(outcome, Error):
             connection.execute("ROLLBACK TO script")
         connection.execute("RELEASE script")
@@ -80,9 +80,9 @@ def _run_in_savepoint(
 
 
 def _run(
-    connection: sqlite3.Connection, translations: Translations, script: Script[Any]
+    connection: sqlite3.Connection, statements: Statements, script: Script[Any]
 ) -> Outcome[Any]:
-    transaction = SqliteTransaction(connection, translations)
+    transaction = SqliteTransaction(connection, statements)
     try:
         result = transaction.drive(script)
     except Exception as error:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from octavo.store.errors import StoreUnusable
 
-# RETURNING came with 3.35 (https://www.sqlite.org/lang_returning.html).
-OLDEST = (3, 35, 0)
+# STRICT tables came with 3.37 (https://www.sqlite.org/stricttables.html).
+OLDEST = (3, 37, 0)
 CACHED_STATEMENTS = 512
 BUSY_SECONDS = 5.0
 # In KiB. The whole of a small installation stands in it; pages are read past it otherwise.

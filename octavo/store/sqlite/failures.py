@@ -10,9 +10,9 @@ from octavo.store.errors import (
     StoreUnavailable,
 )
 
-# What the module raises for a statement, besides the errors of the database: an integer of more
-# than 64 bits, and text that is no Unicode.
-STATEMENT_ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
+# What a statement raises, besides the errors of the database: OverflowError for an integer of more
+# than 64 bits, ValueError for text that is not Unicode and for an identifier that is not a UUID.
+STATEMENT_ERRORS = (sqlite3.Error, OverflowError, ValueError)
 
 _MISTAKES = frozenset(
     {

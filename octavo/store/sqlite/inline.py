@@ -12,7 +12,7 @@ from octavo.store.migrations import shipped
 from octavo.store.sqlite.batch import Outcomes, all_failed, commit, perform, roll_back
 from octavo.store.sqlite.connection import connect, require_sqlite
 from octavo.store.sqlite.migrating import applied_version, migrate
-from octavo.store.sqlite.placeholders import Translations
+from octavo.store.sqlite.statement import Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
 from octavo.store.transaction import Script, T
 
@@ -32,7 +32,7 @@ class InlineStore:
     def __init__(self, path: Path | None, fault_point: FaultPoint | None = None) -> None:
         require_sqlite()
         self._connection = connect(path)
-        self._translations = Translations()
+        self._statements = Statements()
         self._fault_point = fault_point
         # Somebody may wait at a fault point, with the transaction open.
         self._free = trio.Lock()
@@ -52,7 +52,7 @@ class InlineStore:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
             try:
-                return SqliteTransaction(connection, self._translations, reading=True).drive(script)
+                return SqliteTransaction(connection, self._statements, reading=True).drive(script)
             finally:
                 roll_back(connection)
                 connection.execute("PRAGMA query_only = OFF")
@@ -74,7 +74,7 @@ class InlineStore:
         """
         async with self._free:
             try:
-                outcomes = perform(self._connection, self._translations, scripts)
+                outcomes = perform(self._connection, self._statements, scripts)
                 await self._pass("store.before_commit")
                 if any(isinstance(outcome, Value) for outcome in outcomes):
                     commit(self._connection)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from octavo.store.errors import StoreError
 from octavo.store.migrations import APPLIED, NEWEST, RECORD, RECORD_ONE, Migration, pending
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
-from octavo.store.sqlite.placeholders import translated
+from octavo.store.sqlite.statement import Statement
 
 
 def statements(sql: str) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _apply_next(connection: sqlite3.Connection, known: Sequence[Migration]) -> b
             for statement in statements(migration.sql):
                 connection.execute(statement)
             connection.execute(
-                translated(RECORD_ONE), (migration.version, migration.name, migration.digest)
+                Statement(RECORD_ONE).sql, (migration.version, migration.name, migration.digest)
             )
         connection.execute("COMMIT")
     except (*STATEMENT_ERRORS, StoreError):

@@ -10,7 +10,7 @@ from outcome import capture
 from octavo.store.errors import StoreUnavailable
 from octavo.store.sqlite.batch import roll_back
 from octavo.store.sqlite.failures import failure
-from octavo.store.sqlite.placeholders import Translations
+from octavo.store.sqlite.statement import Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
 from octavo.store.transaction import Script, T
 
@@ -31,7 +31,7 @@ class Reader:
             self._connection = connect()
         except sqlite3.Error as error:
             raise failure(error, reading=True) from error
-        self._translations = Translations()
+        self._statements = Statements()
         self._transaction: SqliteTransaction | None = None
         self.failed = False
 
@@ -44,7 +44,7 @@ class Reader:
             self.failed = True
             raise failure(error, reading=True) from error
         self._transaction = transaction = SqliteTransaction(
-            connection, self._translations, reading=True
+            connection, self._statements, reading=True
         )
         try:
             return transaction.drive(script)

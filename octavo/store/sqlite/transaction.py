@@ -1,71 +1,87 @@
-"""Transaction scripts on a connection of SQLite, driven without ever leaving the thread."""
+"""Transaction scripts on a connection of SQLite, driven without leaving the thread."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
 
 from octavo.store.errors import StatementInvalid, StoreError
+from octavo.store.identifiers import with_texts
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
-from octavo.store.sqlite.placeholders import Translations
 from octavo.store.sqlite.search import (
-    DROP,
     LEAST_CHANGES,
     MERGE,
     MERGED_PAGES,
     NUMBER,
     PUT,
+    REMOVE,
     TEXT,
+    index_row,
     match,
-    renamed,
-    row_of,
 )
-from octavo.store.transaction import IndexedNote, Matching, Row, Script, T, Value
+from octavo.store.sqlite.statement import Statements
+from octavo.store.transaction import (
+    IndexedNote,
+    Matching,
+    NewNote,
+    Row,
+    Script,
+    T,
+    Value,
+    indexed_title,
+)
 
 
 class SqliteTransaction:
-    """The statements of one script. Whoever makes it begins and ends the transaction.
+    """The statements of one script. The caller begins and ends the transaction.
 
     Attributes:
-        failure: what ended the transaction before its time; its statements raise it from then on.
+        failure: what ended the transaction early; its statements raise it from then on.
     """
 
-    __slots__ = ("_connection", "_reading", "_translations", "failure")
+    __slots__ = ("_connection", "_reading", "_statements", "failure")
 
     def __init__(
-        self, connection: sqlite3.Connection, translations: Translations, *, reading: bool = False
+        self, connection: sqlite3.Connection, statements: Statements, *, reading: bool = False
     ) -> None:
         self._connection = connection
-        self._translations = translations
+        self._statements = statements
         self._reading = reading
         self.failure: StoreError | None = None
 
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
-        """Answer the first row; None when there is none."""
+        """Return the first row, or None."""
         if self.failure is not None:
             raise self.failure
+        statement = self._statements[sql]
         try:
-            cursor = self._connection.execute(self._translations[sql], arguments)
+            cursor = self._connection.execute(statement.sql, statement.bind(arguments))
             row: Row | None = cursor.fetchone()
-            # A statement that has rows left would hold up the commit.
+            columns = statement.columns(cursor)
+            # A statement with rows left would block the commit.
             cursor.close()
         except STATEMENT_ERRORS as error:
             raise self._failed(error) from error
-        return row
+        return with_texts((row,), columns)[0] if row is not None and columns else row
 
     async def fetch_all(self, sql: str, *arguments: Value) -> Sequence[Row]:
-        """Answer every row."""
+        """Return every row."""
         if self.failure is not None:
             raise self.failure
+        statement = self._statements[sql]
         try:
-            return self._connection.execute(self._translations[sql], arguments).fetchall()
+            cursor = self._connection.execute(statement.sql, statement.bind(arguments))
+            rows = cursor.fetchall()
         except STATEMENT_ERRORS as error:
             raise self._failed(error) from error
+        columns = statement.columns(cursor)
+        return with_texts(rows, columns) if columns and rows else rows
 
     async def execute(self, sql: str, *arguments: Value) -> int:
-        """Execute, and answer how many rows were inserted, changed or deleted."""
+        """Execute, and return how many rows were inserted, changed or deleted."""
         if self.failure is not None:
             raise self.failure
+        statement = self._statements[sql]
         try:
-            cursor = self._connection.execute(self._translations[sql], arguments)
+            cursor = self._connection.execute(statement.sql, statement.bind(arguments))
             if cursor.description is not None:
                 # The count of a statement with RETURNING is known when its rows were read.
                 cursor.fetchall()
@@ -75,27 +91,26 @@ class SqliteTransaction:
         return max(count, 0)
 
     async def notify(self, channel: str, payload: str) -> None:
-        """Tell nobody: this process has the database for itself."""
+        """Do nothing: no other process uses the database."""
 
     async def execute_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> None:
         """Execute once for each row of arguments."""
         if self.failure is not None:
             raise self.failure
-        translated = self._translations[sql]
+        statement = self._statements[sql]
         try:
-            self._connection.executemany(translated, rows)
+            self._connection.executemany(statement.sql, map(statement.bind, rows))
         except STATEMENT_ERRORS as error:
             raise self._failed(error) from error
 
-    async def put_words(
-        self, workspace_id: str, notes: Sequence[tuple[str, str, str]]
-    ) -> Sequence[int]:
-        """Take notes into the full text index; answer their numbers, in order."""
+    async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:
+        """Add notes to the full text index; return their numbers, in order."""
         row = await self.fetch_one(NUMBER, len(notes))
         last = len(notes) if row is None else row[0]
         numbers = range(last + 1 - len(notes), last + 1)
         rows = (
-            row_of(workspace_id, number, *note) for number, note in zip(numbers, notes, strict=True)
+            index_row(workspace_id, number, note.path, indexed_title(note.text), note.text)
+            for number, note in zip(numbers, notes, strict=True)
         )
         await self.execute_many(PUT, rows)
         return numbers
@@ -103,32 +118,30 @@ class SqliteTransaction:
     async def rename_words(
         self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
     ) -> None:
-        """Give notes that are in the full text index other paths."""
+        """Change the paths of notes that are in the full text index."""
         for note, path in notes:
-            text = await self._text(workspace_id, note)
-            left, taken = renamed(workspace_id, note, path, text)
-            await self.execute(DROP, *left)
-            await self.execute(PUT, *taken)
+            number, body, name = await self._row(workspace_id, note, note.path)
+            await self.execute(REMOVE, number, body, name)
+            await self.execute(PUT, *await self._row(workspace_id, note, path))
 
-    async def drop_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
-        """Take notes out of the full text index, while their texts are still kept."""
+    async def remove_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
+        """Remove notes from the full text index, while their texts are still stored."""
         for note in notes:
-            text = await self._text(workspace_id, note)
-            row = row_of(workspace_id, note.number, note.path, note.title, text)
-            await self.execute(DROP, *row)
+            await self.execute(REMOVE, *await self._row(workspace_id, note, note.path))
 
-    async def _text(self, workspace_id: str, note: IndexedNote) -> str:
+    async def _row(self, workspace_id: str, note: IndexedNote, path: str) -> tuple[Value, ...]:
         row = await self.fetch_one(TEXT, workspace_id, note.content_id)
-        return "" if row is None else row[0]
+        text = "" if row is None else row[0]
+        return index_row(workspace_id, note.number, path, indexed_title(text), text)
 
     async def merge_words(self, *, begin: bool) -> bool:
-        """Overwrite some of what the full text index still has of notes that were taken out."""
+        """Overwrite some entries of removed notes in the full text index."""
         before = self._connection.total_changes
         await self.execute(MERGE, -MERGED_PAGES if begin else MERGED_PAGES)
         return self._connection.total_changes - before >= LEAST_CHANGES
 
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
-        """Answer the ids of notes that match, those first that were taken in last."""
+        """Return the ids of notes that match, those first that were indexed last."""
         sql, arguments = match(workspace_id, matching)
         return [row[0] for row in await self.fetch_all(sql, *arguments)]
 
@@ -137,11 +150,11 @@ class SqliteTransaction:
         return self.failure
 
     def drive(self, script: Script[T]) -> T:
-        """Run ``script`` to its end, and answer what it returns.
+        """Run ``script`` to its end, and return what it returns.
 
-        What it raises comes out. So does the failure of a statement that it kept to itself: half
-        of a script must not be taken for the whole. Raises `StatementInvalid` when it awaits
-        anything but this transaction, which is over afterwards in any case.
+        What it raises propagates. So does the failure of a statement that the script caught: half
+        of a script must not count as the whole. Raises `StatementInvalid` when it awaits anything
+        but this transaction. The transaction is over afterwards in any case.
         """
         steps = script(self).__await__()
         try:

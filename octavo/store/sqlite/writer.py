@@ -18,7 +18,7 @@ from outcome import Outcome, Value, capture
 from octavo.store.errors import StoreError, StoreUnavailable
 from octavo.store.sqlite.batch import Outcomes, all_failed, commit, perform, roll_back
 from octavo.store.sqlite.failures import failure
-from octavo.store.sqlite.placeholders import Translations
+from octavo.store.sqlite.statement import Statements
 from octavo.store.transaction import Script
 
 
@@ -52,7 +52,7 @@ class Writer:
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
         self._connection: sqlite3.Connection | None = None
-        self._translations = Translations()
+        self._statements = Statements()
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._closed = False
         self._thread = Thread(target=self._serve, name="octavo-writer")
@@ -99,7 +99,7 @@ class Writer:
         try:
             if self._connection is None:
                 self._connection = self._open()
-            outcomes = perform(self._connection, self._translations, scripts)
+            outcomes = perform(self._connection, self._statements, scripts)
             if any(isinstance(outcome, Value) for outcome in outcomes):
                 commit(self._connection)
             else:

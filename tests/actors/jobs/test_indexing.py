@@ -7,7 +7,7 @@ import trio
 
 from octavo.actors.jobs.indexing import LOOK_EVERY, QUIET, IndexingJob
 from octavo.model.identity import WorkspaceId
-from octavo.store.scripts.catching_up import waiting
+from octavo.store.scripts.index_backlog import workspaces_to_index
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.actors.jobs.test_sweeping import Fickle
 from tests.fakes.workspace_rig import VAULT, found_vault, note, serving
@@ -22,7 +22,7 @@ def engine() -> Iterator[InlineStore]:
 
 async def left(store: InlineStore) -> list[WorkspaceId]:
     """The workspaces with words that wait."""
-    return await store.read(waiting([VAULT]))
+    return await store.read(workspaces_to_index([VAULT]))
 
 
 async def test_words_are_taken_in_soon_behind_a_change(

@@ -15,7 +15,7 @@ from octavo.model.files.changeset import SaveNote, UpdateFile
 from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import DocumentTooLarge, EpochMismatch, TooManyFiles, UnrenderableNote
 from octavo.store import StoreUnavailable
-from octavo.store.scripts import relinking
+from octavo.store.scripts import link_rewrite
 from octavo.store.scripts.files import whole_file
 from tests.actors.workspace.test_actor import Flaky, text_of
 from tests.fakes.inline_documents import inline_documents
@@ -345,7 +345,7 @@ async def test_links_are_rewritten_in_the_note_as_another_process_left_it() -> N
 async def test_more_links_than_one_changeset_rewrites_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(relinking, "MOST_NOTES", 2)
+    monkeypatch.setattr(link_rewrite, "MOST_NOTES", 2)
     async with serving() as rig:
         await rig.push(note("a", "topic.md"))
         await rig.push(*(note(f"n{n}", f"{n}.md", "[it](topic.md)") for n in range(3)))

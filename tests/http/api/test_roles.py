@@ -52,8 +52,8 @@ async def store(engine: InlineStore) -> Slow:
         await transaction.execute_many(
             "INSERT INTO accounts"
             " (id, address, display_name, password, role, state, created_at, updated_at)"
-            " VALUES ($1, $1, '', '', 'member', 'enabled', 0, 0)",
-            [(ANN,), (BOB,)],
+            " VALUES ($1::uuid, $2, '', '', 'member', 'enabled', 0, 0)",
+            [(ANN, "ann"), (BOB, "bob")],
         )
 
     await engine.write(accounts)
@@ -65,7 +65,7 @@ async def store(engine: InlineStore) -> Slow:
 async def remove(store: Slow, workspace_id: WorkspaceId) -> None:
     async def script(transaction: Transaction) -> int:
         return await transaction.execute(
-            "DELETE FROM members WHERE workspace_id = $1", workspace_id
+            "DELETE FROM members WHERE workspace_id = $1::uuid", workspace_id
         )
 
     await store.write(script)
@@ -112,7 +112,8 @@ async def test_stranger_is_looked_up_each_time_and_let_in_at_once(store: Slow) -
 
     async def script(transaction: Transaction) -> int:
         return await transaction.execute(
-            "INSERT INTO members (workspace_id, account_id, role) VALUES ($1, $2, 'reader')",
+            "INSERT INTO members (workspace_id, account_id, role)"
+            " VALUES ($1::uuid, $2::uuid, 'reader')",
             VAULT,
             BOB,
         )

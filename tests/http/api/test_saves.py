@@ -374,7 +374,7 @@ async def test_documents_count_among_the_bytes_that_are_read(
 async def test_image_has_no_document(api: NotesApi) -> None:
     note = await api.note("a.md")
     await api.execute(
-        "UPDATE files SET kind = 'attachment', path = 'attachments/a.png' WHERE file_id = $1",
+        "UPDATE files SET kind = 'attachment', path = 'attachments/a.png' WHERE file_id = $1::uuid",
         note.id,
     )
     assert (await note.read()).json()["document"] is None

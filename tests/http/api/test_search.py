@@ -117,8 +117,10 @@ async def test_all_workspaces_of_the_account_are_searched_and_no_other(
     assert await paths(owner, "/api/search?q=tide") == ["ours.md"]
     assert await paths(stranger, "/api/search?q=tide") == ["theirs.md"]
     await api.execute(
-        "INSERT INTO members (workspace_id, account_id, role) VALUES ($1, 'owner', 'reader')",
+        "INSERT INTO members (workspace_id, account_id, role)"
+        " VALUES ($1::uuid, $2::uuid, 'reader')",
         theirs,
+        "owner",
     )
     assert sorted(await paths(owner, "/api/search?q=tide")) == ["ours.md", "theirs.md"]
     assert await paths(owner, f"/api/search?q=tide&workspaceId={theirs}") == ["theirs.md"]

@@ -116,7 +116,9 @@ async def test_cancelled_write_that_began_is_finished(postgres_url: str) -> None
 
         async def script(transaction: Transaction) -> None:
             await transaction.execute(
-                "INSERT INTO workspaces (id, name, position, created_at) VALUES ('a', '', 0, 0)"
+                "INSERT INTO workspaces (id, name, position, created_at)"
+                " VALUES ($1::uuid, '', 0, 0)",
+                "a",
             )
             began.set()
             await transaction.fetch_one("SELECT pg_sleep(0.05)")

@@ -7,37 +7,35 @@ from typing import NamedTuple
 
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.refusal import TooManyFiles
+from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.files import files
-from octavo.store.scripts.linking import linking_to
+from octavo.store.scripts.link_queries import linking_to
 from octavo.store.transaction import Script, Transaction
 
 MOST_NOTES = 1000
-"""Notes that one changeset changes beside those that it names."""
+"""Notes that one changeset changes in addition to those that it names."""
 MOST_BYTES = 16 * 1024 * 1024
 """Of their texts."""
 
 
-class ToRelink(NamedTuple):
-    """Texts of live notes, moved ones among them, as they are at a position."""
+class NotesToRewrite(NamedTuple):
+    """Texts of live notes at a position, the moved ones included."""
 
     position: Position
     texts: dict[FileId, str]
 
 
-def notes_to_relink(
+def notes_to_rewrite(
     workspace_id: WorkspaceId, moving: Mapping[FileId, str]
-) -> Script[ToRelink | None]:
-    """Answer the notes that the moves of files to new paths may concern.
+) -> Script[NotesToRewrite | None]:
+    """Return the notes that moves of files to new paths may affect; None without the workspace.
 
-    None: there is no such workspace. Raises `TooManyFiles` when they are more, or longer, than
-    one changeset takes.
+    Raises `TooManyFiles` when they are more, or longer, than one changeset may change.
     """
 
-    async def script(transaction: Transaction) -> ToRelink | None:
-        found = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE id = $1", workspace_id
-        )
-        if found is None:
+    async def read_notes(transaction: Transaction) -> NotesToRewrite | None:
+        position = await position_of(workspace_id)(transaction)
+        if position is None:
             return None
         moved, _ = await files(workspace_id, [*moving], [], MOST_BYTES)(transaction)
         linking, more = await linking_to(
@@ -50,6 +48,6 @@ def notes_to_relink(
             )
         texts = {each.revision.file_id: each.text for each in moved if each.text is not None}
         texts |= {each.file_id: each.text for each in linking}
-        return ToRelink(Position(found[0]), texts)
+        return NotesToRewrite(position, texts)
 
-    return script
+    return read_notes

@@ -34,23 +34,21 @@ from tests.store.conformance import Reopen, StoreConformance, adding, fetching, 
 
 # A process that writes without end, and says what was acknowledged.
 WRITE = """
-import os, pathlib, sys, trio
+import os, pathlib, sys, trio, uuid
 from octavo.store.sqlite import open_sqlite
 
-ADD = "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1, '', 0, 0)"
+ADD = "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1::uuid, '', 0, 0)"
 
 async def main():
     async with open_sqlite(pathlib.Path(sys.argv[1])) as store, trio.open_nursery() as nursery:
-        for writer in range(4):
-            nursery.start_soon(write, store, writer)
+        for _ in range(4):
+            nursery.start_soon(write, store)
 
-async def write(store, writer):
-    number = 0
+async def write(store):
     while True:
-        name = f"{os.getpid()}-{writer}-{number}"
+        name = str(uuid.uuid4())
         await store.write(lambda transaction: transaction.execute(ADD, name))
         os.write(1, f"{name}\\n".encode())
-        number += 1
 
 trio.run(main)
 """

@@ -59,7 +59,7 @@ async def test_call_is_one_checkpoint() -> None:
 async def test_script_that_awaits_something_else_is_invalid_and_leaves_nothing() -> None:
     async def script(transaction: Transaction) -> None:
         await transaction.execute(
-            "INSERT INTO workspaces (id, name, position, created_at) VALUES ('a', '', 0, 0)"
+            "INSERT INTO workspaces (id, name, position, created_at) VALUES (X'61', '', 0, 0)"
         )
         await trio.lowlevel.checkpoint()
 

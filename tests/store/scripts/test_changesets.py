@@ -27,13 +27,18 @@ from octavo.model.refusal import TooManyFiles
 from octavo.store import Row, Script, Store, Transaction, Value
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import feed, files, workspaces
-from octavo.store.scripts.changesets import PositionMoved, Repeated, WorkspaceGone, keep
-from octavo.store.scripts.heads import heads_after
-from octavo.store.scripts.naming import fetch_named
-from octavo.store.scripts.receipts import receipts
+from octavo.store.scripts.changesets import (
+    PositionMoved,
+    Repeated,
+    WorkspaceGone,
+    commit_changesets,
+    receipts,
+)
+from octavo.store.scripts.feed import heads_after
+from octavo.store.scripts.select_in import select_in
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
-from octavo.store.transaction import IndexedNote, Matching, T
+from octavo.store.transaction import IndexedNote, Matching, NewNote, T
 from tests.fakes.plain_documents import PlainDocuments
 from tests.fakes.workspace_rig import ANN, VAULT, found_vault, serving
 
@@ -90,9 +95,7 @@ class _Counted:
         self._counting.statements += 1
         await self._transaction.notify(channel, payload)
 
-    async def put_words(
-        self, workspace_id: str, notes: Sequence[tuple[str, str, str]]
-    ) -> Sequence[int]:
+    async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:
         self._counting.statements += 1
         return await self._transaction.put_words(workspace_id, notes)
 
@@ -102,9 +105,9 @@ class _Counted:
         self._counting.statements += 1
         await self._transaction.rename_words(workspace_id, notes)
 
-    async def drop_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
+    async def remove_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
         self._counting.statements += 1
-        await self._transaction.drop_words(workspace_id, notes)
+        await self._transaction.remove_words(workspace_id, notes)
 
     async def merge_words(self, *, begin: bool) -> bool:
         self._counting.statements += 1
@@ -182,8 +185,8 @@ class Scripts:
         self, store: Counting
     ) -> None:
         made = planned(Tree(), 0, "m", *creates(500))
-        await store.write(keep(VAULT, Position(0), [made], 7))
-        assert store.statements == 8
+        await store.write(commit_changesets(VAULT, Position(0), [made], 7))
+        assert store.statements == 7
         file_ids = [change.head.file_id for change in made.changes]
         revision_ids = [change.head.revision_id for change in made.changes]
         heads, revisions = await store.read_much(files.files(VAULT, file_ids, revision_ids, ROOMY))
@@ -199,8 +202,8 @@ class Scripts:
     async def test_many_changesets_are_kept_with_few_statements(self, store: Counting) -> None:
         tree = Tree()
         plans = [planned(tree, n, f"m{n}", each) for n, each in enumerate(creates(60))]
-        await store.write(keep(VAULT, Position(0), plans, 7))
-        assert store.statements == 9
+        await store.write(commit_changesets(VAULT, Position(0), plans, 7))
+        assert store.statements == 8
         names = [MutationId(f"m{n}") for n in range(60)]
         found = await store.read_much(receipts(VAULT, [*names, MutationId("none")]))
         assert store.statements == 2
@@ -217,8 +220,8 @@ class Scripts:
         deleted = planned(tree, 1, "deleted", *gone)
         purges = [PurgeFile(each.head.file_id) for each in made.changes]
         purged = planned(tree, 2, "purged", *purges)
-        await store.write(keep(VAULT, Position(0), [made, deleted], 7))
-        await store.write(keep(VAULT, Position(2), [purged], 7))
+        await store.write(commit_changesets(VAULT, Position(0), [made, deleted], 7))
+        await store.write(commit_changesets(VAULT, Position(2), [purged], 7))
         assert store.statements == 10
         file_ids = [each.head.file_id for each in made.changes]
         revision_ids = [each.head.revision_id for each in made.changes]
@@ -239,10 +242,10 @@ class Scripts:
     ) -> None:
         tree = Tree()
         plans = [planned(tree, n, f"m{n}", each) for n, each in enumerate(creates(count))]
-        await store.write(keep(VAULT, Position(0), plans[:1], 7))
+        await store.write(commit_changesets(VAULT, Position(0), plans[:1], 7))
         again = [planned(Tree(), 1, "m0", *creates(1)), *plans[1:]]
         with pytest.raises(Repeated) as repeated:
-            await store.write(keep(VAULT, Position(1), again, 7))
+            await store.write(commit_changesets(VAULT, Position(1), again, 7))
         assert repeated.value.mutation_ids == ("m0",)
         heads = await store.read_much(heads_after(VAULT, Position(0)))
         assert heads is not None
@@ -253,9 +256,9 @@ class Scripts:
     ) -> None:
         made = planned(Tree(), 0, "m", *creates(1))
         with pytest.raises(PositionMoved):
-            await store.write(keep(VAULT, Position(3), [made], 7))
+            await store.write(commit_changesets(VAULT, Position(3), [made], 7))
         with pytest.raises(WorkspaceGone):
-            await store.write(keep(GONE, Position(0), [made], 7))
+            await store.write(commit_changesets(GONE, Position(0), [made], 7))
         with pytest.raises(WorkspaceGone):
             await store.read_much(feed.live_at(GONE, Position(0), FileId(""), 10, ROOMY))
         assert await store.read_much(feed.feed(GONE, Position(0), 1, 1, texts=True)) is None
@@ -270,7 +273,7 @@ class Scripts:
             planned(tree, 1, "large", *creates(5, "x" * 100, "l")),
             planned(tree, 2, "last", *creates(1, "x", "z")),
         ]
-        await store.write(keep(VAULT, Position(0), plans, 7))
+        await store.write(commit_changesets(VAULT, Position(0), plans, 7))
         pages = []
         at = Position(0)
         while at < 3:
@@ -291,22 +294,24 @@ class Scripts:
         other = WorkspaceId("other")
         await store.write(workspaces.create(other, "Other", ANN, 7))
         for each in (VAULT, other):
-            await store.write(keep(each, Position(0), [planned(Tree(), 0, "m", *creates(45))], 7))
+            await store.write(
+                commit_changesets(each, Position(0), [planned(Tree(), 0, "m", *creates(45))], 7)
+            )
         assert not await store.write(sweep())
         assert await store.write(workspaces.delete(VAULT))
         assert not await store.write(workspaces.delete(VAULT))
-        assert await store.read(workspaces.standings([VAULT, other], ANN)) == {
+        assert await store.read(workspaces.access_to([VAULT, other], ANN)) == {
             other: (Position(1), True)
         }
         assert await store.read_much(heads_after(VAULT, Position(0))) is None
         steps = 0
         while await store.write(sweep()):
             steps += 1
-        # One for the links, one for revisions and texts, one for each other table with rows, and
-        # the last.
-        assert steps == 5
-        for table in ("contents", "files", "revisions", "receipts", "members"):
+        # One for the links, one for revisions and texts, one for the receipts, and the last.
+        assert steps == 4
+        for table in ("contents", "files", "receipts", "members"):
             assert await rows_of(store, table) == {other}
+        assert await rows_of(store, "revisions") == set()
         assert await rows_of(store, "deleted_workspaces", "id") == set()
 
     async def test_texts_of_purged_files_are_removed_slice_by_slice(self, store: Counting) -> None:
@@ -323,7 +328,9 @@ class Scripts:
         purged = planned(
             tree, 4, "purged", *(PurgeFile(each.head.file_id) for each in gone.changes)
         )
-        await store.write(keep(VAULT, Position(0), [made, kept, moved, gone, purged], 7))
+        await store.write(
+            commit_changesets(VAULT, Position(0), [made, kept, moved, gone, purged], 7)
+        )
         assert await store.read_much(
             files.files(
                 VAULT,
@@ -347,7 +354,7 @@ class Scripts:
         self, store: Counting
     ) -> None:
         made = planned(Tree(), 0, "m", *creates(3, "x" * 100))
-        await store.write(keep(VAULT, Position(0), [made], 7))
+        await store.write(commit_changesets(VAULT, Position(0), [made], 7))
         file_ids = [change.head.file_id for change in made.changes]
         heads, _ = await store.read_much(files.files(VAULT, file_ids, [], 306))
         assert len(heads) == 3
@@ -375,7 +382,9 @@ class Scripts:
             CreateFile(FileId(f"f{number}"), path, note_text(""))
             for number, path in enumerate(paths)
         ]
-        await store.write(keep(VAULT, Position(0), [planned(Tree(), 0, "m", *operations)], 7))
+        await store.write(
+            commit_changesets(VAULT, Position(0), [planned(Tree(), 0, "m", *operations)], 7)
+        )
 
         async def listed(prefix: str, limit: int) -> list[str]:
             found: list[str] = []
@@ -428,11 +437,11 @@ async def test_each_name_is_found_once_however_many_there_are(count: int, repeat
             scope, *names = arguments
             places = sql.removeprefix("IN (").removesuffix(")").split(", ")
             assert scope == "scope"
-            assert places == [f"${number}" for number in range(2, len(names) + 2)]
+            assert places == [f"${number}::uuid" for number in range(2, len(names) + 2)]
             assert len(names) in (1, 3, 10, 30, 100)
             return [(name,) for name in set(names)]
 
     names = [str(number) for number in range(count)]
     asked = names * 2 if repeated else names
-    found = await fetch_named(Echo(), "IN ($names)", "scope", asked)  # type: ignore[arg-type]
+    found = await select_in(Echo(), "IN ($ids)", "scope", asked)  # type: ignore[arg-type]
     assert sorted(row[0] for row in found) == sorted(names)

@@ -9,18 +9,18 @@ import trio
 from octavo.model.identity import WorkspaceId
 from octavo.store import Transaction
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts.catching_up import (
+from octavo.store.scripts.fulltext_index import erase_removed_words, request_erasure
+from octavo.store.scripts.index_backlog import (
     LINKS_BYTES,
     SLICE_BYTES,
-    index_some,
-    link_some,
-    links_behind,
-    waiting,
+    first_unlinked,
+    index_backlog,
+    index_unlinked,
+    workspaces_to_index,
 )
-from octavo.store.scripts.indexing import forget_some
-from octavo.store.scripts.wording import erase_later, erase_some
+from octavo.store.scripts.indexing import unindex_some
 from tests.fakes.notebook import Notebook
-from tests.store.test_scripts import Opened, on_sqlite
+from tests.store.scripts.test_changesets import Opened, on_sqlite
 
 VAULT = WorkspaceId("vault")
 OTHER = WorkspaceId("other")
@@ -28,10 +28,10 @@ OTHER = WorkspaceId("other")
 
 async def link_all(notebook: Notebook) -> int:
     """Have the links taken in of files that lack them; answer with how many steps."""
-    behind = await notebook.store.read(links_behind(notebook.workspace_id))
+    behind = await notebook.store.read(first_unlinked(notebook.workspace_id))
     steps = 0
     while behind is not None:
-        behind = await notebook.store.write(link_some(notebook.workspace_id, behind))
+        behind = await notebook.store.write(index_unlinked(notebook.workspace_id, behind))
         steps += 1
     return steps
 
@@ -56,8 +56,8 @@ class CatchingUp:
         assert not await vault.is_waiting()
         assert len(await vault.search("red")) == 448
         assert await vault.search("blue") == ["f001"]
-        assert (await vault.count("indexed"), await vault.count("worded")) == (449, 449)
-        assert await vault.count("links") == 448
+        assert (await vault.count("link_index"), await vault.count("fulltext_notes")) == (449, 449)
+        assert await vault.count("link_sources") == 448
 
     async def test_links_of_files_from_before_are_taken_in_first_where_they_are_needed(
         self, vault: Notebook
@@ -70,12 +70,15 @@ class CatchingUp:
         await vault.write("f001", "[[2]] [[3]]")
         await vault.delete("f002")
         assert await link_all(vault) == 3
-        assert (await vault.count("indexed"), await vault.count("worded")) == (249, 0)
-        assert await vault.count("links") == 250
+        assert (await vault.count("link_index"), await vault.count("fulltext_notes")) == (249, 0)
+        assert await vault.count("link_sources") == 250
         assert await vault.is_waiting()
         assert await link_all(vault) == 0
         await vault.catch_up()
-        assert (await vault.count("links"), await vault.count("worded")) == (250, 249)
+        assert (await vault.count("link_sources"), await vault.count("fulltext_notes")) == (
+            250,
+            249,
+        )
 
     async def test_links_that_came_with_the_words_are_not_taken_in_again(
         self, vault: Notebook
@@ -87,10 +90,10 @@ class CatchingUp:
         ]
         await vault.keep(*made)
         vault.indexed = True
-        await vault.store.write(index_some([VAULT]))
-        assert await vault.count("indexed") == 100
+        await vault.store.write(index_backlog([VAULT]))
+        assert await vault.count("link_index") == 100
         assert await link_all(vault) == 2
-        assert await vault.count("indexed") == 250
+        assert await vault.count("link_index") == 250
 
     async def test_links_of_little_text_are_taken_in_at_once(self, vault: Notebook) -> None:
         vault.indexed = False
@@ -102,20 +105,20 @@ class CatchingUp:
     async def test_workspace_that_is_gone_has_no_links_to_be_taken_in(
         self, vault: Notebook
     ) -> None:
-        assert await vault.store.read(links_behind(OTHER)) is None
+        assert await vault.store.read(first_unlinked(OTHER)) is None
 
     async def test_note_that_was_saved_often_is_taken_in_once(self, vault: Notebook) -> None:
         other = await Notebook(vault.store, OTHER).open()
         for number in range(3):
             await vault.write("a", f"red {number}")
         await vault.write("b", "red")
-        assert await vault.count("worded") == 0
-        assert await vault.store.read(waiting([VAULT, OTHER])) == [VAULT]
-        assert await vault.store.read(waiting()) == [VAULT]
+        assert await vault.count("fulltext_notes") == 0
+        assert await vault.store.read(workspaces_to_index([VAULT, OTHER])) == [VAULT]
+        assert await vault.store.read(workspaces_to_index()) == [VAULT]
         assert await other.catch_up() == await vault.catch_up() == 1
-        assert await vault.count("worded") == 2
-        assert await vault.store.read(waiting([VAULT, OTHER])) == []
-        assert await vault.store.read(waiting()) == []
+        assert await vault.count("fulltext_notes") == 2
+        assert await vault.store.read(workspaces_to_index([VAULT, OTHER])) == []
+        assert await vault.store.read(workspaces_to_index()) == []
         assert await vault.search("red 2") == ["a"]
 
     async def test_note_saved_while_it_is_taken_in_is_found_as_it_is(self, vault: Notebook) -> None:
@@ -133,7 +136,7 @@ class CatchingUp:
         assert await vault.search("red14 p14") == ["a"]
         for number in range(14):
             assert await vault.search(f'"red{number}"') == []
-        assert (await vault.count("worded"), await vault.is_waiting()) == (1, False)
+        assert (await vault.count("fulltext_notes"), await vault.is_waiting()) == (1, False)
 
     async def test_one_commit_of_many_files_is_taken_in_step_by_step(self, vault: Notebook) -> None:
         made = [
@@ -141,8 +144,8 @@ class CatchingUp:
             for number in range(250)
         ]
         await vault.keep(*made)
-        assert len(await vault.store.write(index_some([VAULT]))) == 1
-        assert await vault.count("worded") == 100
+        assert len(await vault.store.write(index_backlog([VAULT]))) == 1
+        assert await vault.count("fulltext_notes") == 100
         await vault.write("f005", "blue")
         assert await vault.catch_up() == 2
         assert len(await vault.search("red")) == 249
@@ -157,9 +160,9 @@ class CatchingUp:
             for number in range(30):
                 await notebook.write(f"f{number}", "red")
         asked = [WorkspaceId("nowhere"), VAULT, *names]
-        assert await vault.store.write(index_some(asked)) == names[3:]
-        assert await vault.store.write(index_some(names[3:])) == []
-        assert await vault.store.read(waiting()) == []
+        assert await vault.store.write(index_backlog(asked)) == names[3:]
+        assert await vault.store.write(index_backlog(names[3:])) == []
+        assert await vault.store.read(workspaces_to_index()) == []
 
     async def test_little_text_is_taken_in_at_once(self, vault: Notebook) -> None:
         for number in range(5):
@@ -170,24 +173,24 @@ class CatchingUp:
         await vault.write("a", "red")
         await vault.catch_up()
         await vault.delete("a")
-        assert await vault.count("worded") == 1
+        assert await vault.count("fulltext_notes") == 1
         await vault.purge("a")
-        assert await vault.count("worded") == 0
+        assert await vault.count("fulltext_notes") == 0
         assert await vault.search("red") == []
 
     async def test_words_that_are_to_be_erased_are_erased_step_by_step(
         self, vault: Notebook
     ) -> None:
-        assert not await vault.store.write(erase_some())
+        assert not await vault.store.write(erase_removed_words())
         for number in range(40):
             await vault.write(f"f{number}", f"tide w{number} " * 50)
         await vault.catch_up()
         await vault.delete("f7")
         await vault.catch_up()
-        await vault.store.write(erase_later)
-        while await vault.store.write(erase_some()):
+        await vault.store.write(request_erasure)
+        while await vault.store.write(erase_removed_words()):
             await vault.write("more", "tide")
-        assert not await vault.store.write(erase_some())
+        assert not await vault.store.write(erase_removed_words())
         assert await vault.search("w7") == []
         assert await vault.search("w8 tide") == ["f8"]
         assert len(await vault.search("tide")) >= 39
@@ -201,14 +204,20 @@ class CatchingUp:
             await notebook.write("late", "red")
 
         async def forget(transaction: Transaction) -> bool:
-            return await forget_some(transaction, VAULT)
+            return await unindex_some(transaction, VAULT)
 
         steps = 0
         while await vault.store.write(forget):
             steps += 1
         # Two for the words, one for the links, one for the cursor.
         assert steps == 4
-        for table in ("indexed", "places", "links", "word_cursors", "worded"):
+        for table in (
+            "link_index",
+            "link_targets",
+            "link_sources",
+            "fulltext_cursors",
+            "fulltext_notes",
+        ):
             assert await vault.count(table) == 0
             assert await other.count(table) > 0
         assert len(await other.search("red")) == 26
@@ -235,8 +244,8 @@ class TestCatchingUpOnSqlite(CatchingUp):
                 await vault.write(f"f{number}", "tide")
         await vault.catch_up()
         assert await vault.store.read(held)
-        await vault.store.write(erase_later)
-        while await vault.store.write(erase_some()):
+        await vault.store.write(request_erasure)
+        while await vault.store.write(erase_removed_words()):
             await vault.write("more", "tide")
         assert not await vault.store.read(held)
 

@@ -17,9 +17,10 @@ from octavo.store.scripts.searching import MOST_FOUND, candidates, workspaces_of
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.search import match
+from octavo.store.sqlite.statement import Statement
 from octavo.store.transaction import Matching
 from tests.fakes.notebook import Notebook
-from tests.store.test_scripts import Opened, on_sqlite
+from tests.store.scripts.test_changesets import Opened, on_sqlite
 
 VAULT = WorkspaceId("vault")
 OTHER = WorkspaceId("other")
@@ -128,7 +129,7 @@ class Searches:
         await vault.delete("a")
         await vault.purge("a")
         assert await vault.search("blue") == []
-        assert await vault.count("indexed") == 0
+        assert await vault.count("link_index") == 0
 
     async def test_title_stays_found_when_the_note_moves(self, vault: Notebook) -> None:
         await vault.write("a", "# Tide\ntext", "one.md")
@@ -183,10 +184,14 @@ class Searches:
         await Notebook(vault.store, OTHER).open()
         await vault.execute(
             "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
-            " updated_at) VALUES ('ann', 'ann', '', '', 'member', 'enabled', 0, 0)"
+            " updated_at) VALUES ($1::uuid, 'ann', '', '', 'member', 'enabled', 0, 0)",
+            "ann",
         )
         await vault.execute(
-            "INSERT INTO members (workspace_id, account_id, role) VALUES ('vault', 'ann', 'reader')"
+            "INSERT INTO members (workspace_id, account_id, role)"
+            " VALUES ($1::uuid, $2::uuid, 'reader')",
+            "vault",
+            "ann",
         )
         assert await vault.store.read(workspaces_of(AccountId("ann"))) == [VAULT]
         assert await vault.store.read(workspaces_of(AccountId("bob"))) == []
@@ -277,7 +282,8 @@ def _steps(folder: Path) -> int:
         for query in ("tide", "ti", '"tide word7"', "tide tid"):
             clauses = parse_query(query).clauses
             sql, arguments = match(VAULT, Matching(clauses, False, None, 500))
-            connection.execute(sql, arguments).fetchall()
+            statement = Statement(sql)
+            connection.execute(statement.sql, statement.bind(arguments)).fetchall()
     return steps
 
 

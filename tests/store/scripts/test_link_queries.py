@@ -12,11 +12,11 @@ from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import links_of, places_of, resolve
 from octavo.store import Store, Transaction
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import linking
-from octavo.store.scripts.link_rows import stored_key
+from octavo.store.scripts import link_queries
+from octavo.store.scripts.link_index import hashed
 from octavo.store.sqlite import open_inline
 from tests.fakes.notebook import Notebook
-from tests.store.test_scripts import on_sqlite
+from tests.store.scripts.test_changesets import on_sqlite
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
 VAULT = WorkspaceId("vault")
@@ -25,7 +25,7 @@ OTHER = WorkspaceId("other")
 
 async def outgoing(notebook: Notebook, file: str) -> list[tuple[str, str | None]]:
     """Target and path of each link."""
-    script = linking.outgoing_links(notebook.workspace_id, FileId(file))
+    script = link_queries.outgoing_links(notebook.workspace_id, FileId(file))
     found = await notebook.store.read_much(script)
     assert found is not None
     return [(link.target, link.path) for link in found]
@@ -36,7 +36,7 @@ async def incoming(notebook: Notebook, file: str, limit: int = 100) -> list[tupl
     links: list[tuple[str, str]] = []
     after = ("", -1)
     while True:
-        script = linking.back_links(notebook.workspace_id, FileId(file), after, limit)
+        script = link_queries.back_links(notebook.workspace_id, FileId(file), after, limit)
         page = await notebook.store.read_much(script)
         assert page is not None
         if not page:
@@ -50,7 +50,7 @@ async def unresolved(notebook: Notebook, limit: int = 100) -> list[tuple[str, st
     links: list[tuple[str, str]] = []
     after = ("", -1)
     while page := await notebook.store.read_much(
-        linking.unresolved_links(notebook.workspace_id, after, limit)
+        link_queries.unresolved_links(notebook.workspace_id, after, limit)
     ):
         links += [(link.file_id, link.target) for link in page]
         after = (page[-1].file_id, page[-1].number)
@@ -62,7 +62,7 @@ async def concerned(notebook: Notebook, *files: str, to: str = "") -> list[str]:
     notes: list[str] = []
     after: FileId | None = FileId("")
     while after is not None:
-        script = linking.linking_to(
+        script = link_queries.linking_to(
             notebook.workspace_id, [FileId(each) for each in files], [to] if to else [], after, 10
         )
         page, after = await notebook.store.read_much(script)
@@ -116,7 +116,7 @@ class Links:
         await vault.write("b", "[[a]] [[none]]")
         await vault.delete("b")
         assert (await incoming(vault, "a"), await unresolved(vault)) == ([], [])
-        assert await vault.count("links") == 0
+        assert await vault.count("link_sources") == 0
         await vault.restore("b")
         assert (await incoming(vault, "a"), await unresolved(vault)) == (
             [("b", "a")],
@@ -124,7 +124,7 @@ class Links:
         )
         await vault.delete("b")
         await vault.purge("b")
-        assert await vault.count("links") == await vault.count("places") - 4 == 0
+        assert await vault.count("link_sources") == await vault.count("link_targets") - 4 == 0
 
     async def test_relative_links_of_a_note_that_moves_are_looked_up_anew(
         self, vault: Notebook
@@ -175,29 +175,29 @@ class Links:
         await vault.write("a", "# One two")
         await vault.keep(vault.change("i", "created", path="attachments/i.png"))
         await vault.write("b", f"# Own\n{link}")
-        links = await vault.store.read_much(linking.outgoing_links(VAULT, FileId("b")))
+        links = await vault.store.read_much(link_queries.outgoing_links(VAULT, FileId("b")))
         assert links is not None
         assert [each.heading_found for each in links] == [found]
 
     async def test_headings_of_more_text_than_is_read_are_unknown(
         self, vault: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(linking, "MOST_HEADING_BYTES", 10)
+        monkeypatch.setattr(link_queries, "MOST_HEADING_BYTES", 10)
         await vault.write("a", "# One")
         await vault.write("b", "# Two more")
         await vault.write("c", "[[a#one]] [[b#two more]]")
-        links = await vault.store.read_much(linking.outgoing_links(VAULT, FileId("c")))
+        links = await vault.store.read_much(link_queries.outgoing_links(VAULT, FileId("c")))
         assert links is not None
         assert [each.heading_found for each in links] == [True, None]
 
     async def test_headings_of_more_lines_than_are_looked_at_are_unknown(
         self, vault: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(linking, "MOST_HEADING_LINES", 3)
+        monkeypatch.setattr(link_queries, "MOST_HEADING_LINES", 3)
         await vault.write("a", "# One\n# Two")
         await vault.write("b", "# Three\n# Four")
         await vault.write("c", "[[a#two]] [[b#three]]")
-        links = await vault.store.read_much(linking.outgoing_links(VAULT, FileId("c")))
+        links = await vault.store.read_much(link_queries.outgoing_links(VAULT, FileId("c")))
         assert links is not None
         assert [each.heading_found for each in links] == [True, None]
 
@@ -214,8 +214,8 @@ class Links:
         await vault.write("a", "")
         await vault.delete("a")
         for file in ("a", "none"):
-            assert await vault.store.read(linking.outgoing_links(VAULT, FileId(file))) is None
-            script = linking.back_links(VAULT, FileId(file), ("", -1), 9)
+            assert await vault.store.read(link_queries.outgoing_links(VAULT, FileId(file))) is None
+            script = link_queries.back_links(VAULT, FileId(file), ("", -1), 9)
             assert await vault.store.read(script) is None
 
     async def test_file_from_before_the_index_has_no_links_yet(self, vault: Notebook) -> None:
@@ -252,7 +252,7 @@ class Links:
         await vault.delete("b")
         assert await concerned(vault, "a") == ["c"]
         [note], _ = await vault.store.read_much(
-            linking.linking_to(VAULT, [FileId("d")], [], FileId(""), 1000)
+            link_queries.linking_to(VAULT, [FileId("d")], [], FileId(""), 1000)
         )
         assert (note.path, note.text, note.revision_id) == (
             "f.md",
@@ -375,7 +375,7 @@ async def _compare(vault: Notebook) -> None:
 async def _text(vault: Notebook, content_id: str) -> str:
     async def script(transaction: Transaction) -> str:
         row = await transaction.fetch_one(
-            "SELECT text FROM contents WHERE workspace_id = $1 AND content_id = $2",
+            "SELECT text FROM contents WHERE workspace_id = $1::uuid AND content_id = $2::uuid",
             vault.workspace_id,
             content_id,
         )
@@ -384,7 +384,8 @@ async def _text(vault: Notebook, content_id: str) -> str:
     return await vault.store.read(script)
 
 
-def test_key_that_is_long_is_stored_by_its_digest() -> None:
-    assert stored_key("/a") == "/a"
-    assert stored_key("x" * 300) == stored_key("x" * 300) != stored_key("x" * 301)
-    assert len(stored_key("x" * 300)) < 100
+def test_key_of_any_length_is_stored_as_a_signed_integer_of_64_bits() -> None:
+    assert hashed("/a") == hashed("/a") != hashed("a")
+    assert hashed("x" * 300) == hashed("x" * 300) != hashed("x" * 301)
+    assert all(-(2**63) <= hashed(f"{number}") < 2**63 for number in range(100))
+    assert {hashed(f"{number}") < 0 for number in range(100)} == {True, False}

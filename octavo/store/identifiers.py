@@ -1,0 +1,78 @@
+"""Identifiers as the databases store them: UUIDs of 16 bytes.
+
+The package knows them as text (`octavo.model.identity`). A statement casts each argument that is an
+identifier, ``$1::uuid``, and each column of a result that holds identifiers is named ``id`` or
+``…_id``. The engines convert both.
+
+The empty text stands for no identifier, and sorts before all others. It is stored as the nil UUID,
+which the service never assigns.
+"""
+
+from binascii import unhexlify
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+NIL = b"\0" * 16
+LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+"""Sorts after all identifiers that are assigned (RFC 9562 section 5.10)."""
+_SIZE = 16
+# In how many characters, and where its digits are. One more separates it from the next.
+_LENGTH = 36
+_DIGITS = [at for at in range(_LENGTH) if at not in (8, 13, 18, 23)]
+# Below so many, converting them one by one is faster.
+FEW = 6
+
+
+def to_bytes(identifier: str) -> bytes:
+    """Return the bytes of an identifier; raise ValueError for text that is not a UUID."""
+    if not identifier:
+        return NIL
+    data = unhexlify(identifier.replace("-", ""))
+    if len(data) != _SIZE:
+        raise ValueError(f"{identifier!r} is not a UUID")
+    return data
+
+
+def to_text(data: bytes) -> str:
+    """Return the identifier that is stored as 16 bytes."""
+    if data == NIL:
+        return ""
+    digits = data.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def to_texts(column: Sequence[bytes | None]) -> list[str | None]:
+    """Return the identifiers of a column, in which None stays None.
+
+    Many are converted together, one digit of all of them at a time.
+    """
+    if len(column) < FEW or None in column or NIL in column:
+        return [None if data is None else to_text(data) for data in column]
+    digits = b"".join(column).hex().encode()  # type: ignore[arg-type]  # None was excluded
+    step = _LENGTH + 1
+    texts = bytearray(b"-" * _LENGTH + b"\n") * len(column)
+    for number, at in enumerate(_DIGITS):
+        texts[at::step] = digits[number :: 2 * _SIZE]
+    return [*texts.decode().split("\n")[:-1]]
+
+
+def identifier_columns(names: Iterable[str]) -> tuple[int, ...]:
+    """Return which columns of a result hold identifiers, by their names."""
+    return tuple(at for at, name in enumerate(names) if name == "id" or name.endswith("_id"))
+
+
+def with_texts(rows: Sequence[Sequence[Any]], columns: Sequence[int]) -> Sequence[Sequence[Any]]:
+    """Return rows in which the identifiers of some columns are converted to text."""
+    if len(rows) < FEW:
+        converted = []
+        for row in rows:
+            values = [*row]
+            for at in columns:
+                if values[at] is not None:
+                    values[at] = to_text(values[at])
+            converted.append(tuple(values))
+        return converted
+    transposed: list[Sequence[Any]] = [*zip(*rows, strict=True)]
+    for at in columns:
+        transposed[at] = to_texts(transposed[at])
+    return [*zip(*transposed, strict=True)]

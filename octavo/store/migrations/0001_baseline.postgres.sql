@@ -1,0 +1,232 @@
+-- Identifiers are UUIDs of 16 bytes, digests have 32 bytes, times are milliseconds of Unix time.
+
+CREATE TABLE accounts (
+    id UUID NOT NULL PRIMARY KEY,
+    address TEXT NOT NULL UNIQUE,
+    display_name TEXT NOT NULL,
+    password TEXT NOT NULL,
+    role TEXT NOT NULL,
+    state TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+
+-- Of secrets, only SHA-256 digests are stored.
+CREATE TABLE sessions (
+    id UUID NOT NULL PRIMARY KEY,
+    account_id UUID NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    digest BYTEA NOT NULL UNIQUE,
+    device TEXT NOT NULL,
+    client TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    active_at BIGINT NOT NULL
+);
+CREATE INDEX sessions_by_account ON sessions (account_id);
+
+CREATE TABLE api_keys (
+    id UUID NOT NULL PRIMARY KEY,
+    account_id UUID NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    digest BYTEA NOT NULL UNIQUE,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT,
+    used_at BIGINT
+);
+CREATE INDEX api_keys_by_account ON api_keys (account_id);
+
+CREATE TABLE invitations (
+    id UUID NOT NULL PRIMARY KEY,
+    digest BYTEA NOT NULL UNIQUE,
+    address TEXT,
+    role TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    used_at BIGINT,
+    revoked_at BIGINT,
+    -- 1 for the invitation of the first administrator, which a server without accounts makes.
+    bootstrap BIGINT NOT NULL DEFAULT 0
+);
+
+-- The number of a workspace is its key in the link tables; numbers are not reused.
+CREATE TABLE workspaces (
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id UUID NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    position BIGINT NOT NULL,
+    -- The highest number of a file.
+    last_file BIGINT NOT NULL DEFAULT 0,
+    created_at BIGINT NOT NULL
+);
+
+CREATE TABLE members (
+    workspace_id UUID NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    account_id UUID NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,
+    PRIMARY KEY (workspace_id, account_id)
+);
+CREATE INDEX members_by_account ON members (account_id, workspace_id);
+
+-- Deleted workspaces whose contents are still to be removed, in steps. The tables below do not
+-- refer to workspaces by foreign keys: a cascade over a whole workspace would block every other
+-- writer.
+CREATE TABLE deleted_workspaces (
+    id UUID NOT NULL PRIMARY KEY,
+    number BIGINT NOT NULL
+);
+
+-- Each file with its newest revision, the head. The number is its key in the link tables. An empty
+-- media type is stored as '', that of a note as NULL.
+CREATE TABLE files (
+    workspace_id UUID NOT NULL,
+    file_id UUID NOT NULL,
+    number BIGINT NOT NULL,
+    state TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    path TEXT NOT NULL,
+    revision_id UUID NOT NULL,
+    position BIGINT NOT NULL,
+    content_id UUID NOT NULL,
+    digest BYTEA NOT NULL,
+    size BIGINT NOT NULL,
+    media_type TEXT,
+    author_id UUID NOT NULL,
+    mutation_id UUID NOT NULL,
+    changed_at BIGINT NOT NULL,
+    origin TEXT NOT NULL,
+    PRIMARY KEY (workspace_id, file_id)
+);
+CREATE INDEX files_by_position ON files (workspace_id, position);
+CREATE INDEX files_by_path ON files (workspace_id, state, path);
+CREATE INDEX files_by_revision ON files (workspace_id, revision_id);
+
+-- The revisions before the heads.
+CREATE TABLE revisions (
+    workspace_id UUID NOT NULL,
+    revision_id UUID NOT NULL,
+    file_id UUID NOT NULL,
+    state TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    path TEXT NOT NULL,
+    position BIGINT NOT NULL,
+    content_id UUID NOT NULL,
+    digest BYTEA NOT NULL,
+    size BIGINT NOT NULL,
+    media_type TEXT,
+    author_id UUID NOT NULL,
+    mutation_id UUID NOT NULL,
+    changed_at BIGINT NOT NULL,
+    origin TEXT NOT NULL,
+    PRIMARY KEY (workspace_id, revision_id)
+);
+CREATE INDEX revisions_by_file ON revisions (workspace_id, file_id, position);
+
+-- Texts, each under the id of the revision that brought it. Later revisions with the same text
+-- refer to it.
+CREATE TABLE contents (
+    workspace_id UUID NOT NULL,
+    content_id UUID NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (workspace_id, content_id)
+);
+
+-- Texts of purged files that are still to be removed, in steps. No revision refers to them.
+CREATE TABLE purged_contents (
+    workspace_id UUID NOT NULL,
+    content_id UUID NOT NULL,
+    size BIGINT NOT NULL,
+    PRIMARY KEY (workspace_id, content_id)
+);
+
+-- The results of changesets, for clients that send one again. For each operation, the changes hold
+-- a byte for its outcome and the id of the revision.
+CREATE TABLE receipts (
+    workspace_id UUID NOT NULL,
+    mutation_id UUID NOT NULL,
+    fingerprint BYTEA NOT NULL,
+    position BIGINT NOT NULL,
+    changes BYTEA NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (workspace_id, mutation_id)
+);
+CREATE INDEX receipts_by_age ON receipts (created_at);
+
+-- The Yjs documents of notes whose text has changed since they were created. The document of any
+-- other note is the insertion of its text.
+CREATE TABLE documents (
+    workspace_id UUID NOT NULL,
+    file_id UUID NOT NULL,
+    epoch_id UUID NOT NULL,
+    state BYTEA NOT NULL,
+    vector BYTEA NOT NULL,
+    PRIMARY KEY (workspace_id, file_id)
+);
+
+-- Live files in the link index. The keys are those of the file in the table link_sources, 8 bytes
+-- each: they are removed without reading the text again.
+CREATE TABLE link_index (
+    workspace BIGINT NOT NULL,
+    file BIGINT NOT NULL,
+    file_id UUID NOT NULL,
+    path TEXT NOT NULL,
+    -- The first heading; empty without one.
+    title TEXT NOT NULL,
+    keys BYTEA NOT NULL,
+    PRIMARY KEY (workspace, file)
+);
+
+-- The keys under which links find live files. A key is a hash of 64 bits.
+CREATE TABLE link_targets (
+    workspace BIGINT NOT NULL,
+    key BIGINT NOT NULL,
+    file BIGINT NOT NULL,
+    PRIMARY KEY (workspace, key, file)
+);
+
+-- The keys that decide whether the links of a live note lead somewhere. The links themselves are
+-- read from its text.
+CREATE TABLE link_sources (
+    workspace BIGINT NOT NULL,
+    key BIGINT NOT NULL,
+    file BIGINT NOT NULL,
+    PRIMARY KEY (workspace, key, file)
+);
+
+-- The tokens of notes, each preceded by the tag of its workspace: those of the name in piece 0,
+-- those of the text in the others, as a vector has a limited size.
+CREATE SEQUENCE search_numbers;
+CREATE TABLE search (
+    workspace_id UUID NOT NULL,
+    number BIGINT NOT NULL,
+    piece BIGINT NOT NULL,
+    tokens TSVECTOR NOT NULL,
+    PRIMARY KEY (workspace_id, number, piece)
+);
+-- Every search reads the entries that are not yet sorted into the index: their size is limited
+-- (kB).
+CREATE INDEX search_by_tokens ON search USING GIN (tokens) WITH (gin_pending_list_limit = 256);
+
+-- Notes in the full text index: their numbers there, and what was indexed.
+CREATE TABLE fulltext_notes (
+    workspace_id UUID NOT NULL,
+    file_id UUID NOT NULL,
+    number BIGINT NOT NULL,
+    content_id UUID NOT NULL,
+    path TEXT NOT NULL,
+    PRIMARY KEY (workspace_id, file_id)
+);
+CREATE UNIQUE INDEX fulltext_notes_by_number ON fulltext_notes (workspace_id, number);
+
+-- How far the full text index of each workspace has come: the next file is the first one after this
+-- position and id. Without a row, nothing is indexed.
+CREATE TABLE fulltext_cursors (
+    workspace_id UUID NOT NULL PRIMARY KEY,
+    position BIGINT NOT NULL,
+    file_id UUID NOT NULL
+);
+
+-- Whether words that were removed from the full text index are to be overwritten there: 0 for no, 1
+-- when requested, 2 when begun.
+CREATE TABLE fulltext_erasure (
+    state BIGINT NOT NULL
+);
+INSERT INTO fulltext_erasure (state) VALUES (0);

@@ -1,0 +1,234 @@
+-- Identifiers are UUIDs of 16 bytes, digests have 32 bytes, times are milliseconds of Unix time.
+--
+-- A table without a rowid stores each row once, in the b-tree of its primary key. Tables with long
+-- values keep their rowid: in the other kind, what exceeds 1,002 bytes of a row takes another page.
+
+CREATE TABLE accounts (
+    id BLOB NOT NULL PRIMARY KEY,
+    address TEXT NOT NULL UNIQUE,
+    display_name TEXT NOT NULL,
+    password TEXT NOT NULL,
+    role TEXT NOT NULL,
+    state TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Of secrets, only SHA-256 digests are stored.
+CREATE TABLE sessions (
+    id BLOB NOT NULL PRIMARY KEY,
+    account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    digest BLOB NOT NULL UNIQUE,
+    device TEXT NOT NULL,
+    client TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    active_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_account ON sessions (account_id);
+
+CREATE TABLE api_keys (
+    id BLOB NOT NULL PRIMARY KEY,
+    account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    digest BLOB NOT NULL UNIQUE,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX api_keys_by_account ON api_keys (account_id);
+
+CREATE TABLE invitations (
+    id BLOB NOT NULL PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE,
+    address TEXT,
+    role TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    used_at INTEGER,
+    revoked_at INTEGER,
+    -- 1 for the invitation of the first administrator, which a server without accounts makes.
+    bootstrap INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- The number of a workspace is its key in the link tables; numbers are not reused.
+CREATE TABLE workspaces (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id BLOB NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    -- The highest number of a file.
+    last_file INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE members (
+    workspace_id BLOB NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,
+    PRIMARY KEY (workspace_id, account_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX members_by_account ON members (account_id, workspace_id);
+
+-- Deleted workspaces whose contents are still to be removed, in steps. The tables below do not
+-- refer to workspaces by foreign keys: a cascade over a whole workspace would block every other
+-- writer.
+CREATE TABLE deleted_workspaces (
+    id BLOB NOT NULL PRIMARY KEY,
+    number INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Each file with its newest revision, the head. The number is its key in the link tables. An empty
+-- media type is stored as '', that of a note as NULL.
+CREATE TABLE files (
+    workspace_id BLOB NOT NULL,
+    file_id BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    path TEXT NOT NULL,
+    revision_id BLOB NOT NULL,
+    position INTEGER NOT NULL,
+    content_id BLOB NOT NULL,
+    digest BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    media_type TEXT,
+    author_id BLOB NOT NULL,
+    mutation_id BLOB NOT NULL,
+    changed_at INTEGER NOT NULL,
+    origin TEXT NOT NULL,
+    PRIMARY KEY (workspace_id, file_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX files_by_position ON files (workspace_id, position);
+CREATE INDEX files_by_path ON files (workspace_id, state, path);
+CREATE INDEX files_by_revision ON files (workspace_id, revision_id);
+
+-- The revisions before the heads.
+CREATE TABLE revisions (
+    workspace_id BLOB NOT NULL,
+    revision_id BLOB NOT NULL,
+    file_id BLOB NOT NULL,
+    state TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    path TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    content_id BLOB NOT NULL,
+    digest BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    media_type TEXT,
+    author_id BLOB NOT NULL,
+    mutation_id BLOB NOT NULL,
+    changed_at INTEGER NOT NULL,
+    origin TEXT NOT NULL,
+    PRIMARY KEY (workspace_id, revision_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX revisions_by_file ON revisions (workspace_id, file_id, position);
+
+-- Texts, each under the id of the revision that brought it. Later revisions with the same text
+-- refer to it.
+CREATE TABLE contents (
+    workspace_id BLOB NOT NULL,
+    content_id BLOB NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (workspace_id, content_id)
+) STRICT;
+
+-- Texts of purged files that are still to be removed, in steps. No revision refers to them.
+CREATE TABLE purged_contents (
+    workspace_id BLOB NOT NULL,
+    content_id BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    PRIMARY KEY (workspace_id, content_id)
+) STRICT, WITHOUT ROWID;
+
+-- The results of changesets, for clients that send one again. For each operation, the changes hold
+-- a byte for its outcome and the id of the revision.
+CREATE TABLE receipts (
+    workspace_id BLOB NOT NULL,
+    mutation_id BLOB NOT NULL,
+    fingerprint BLOB NOT NULL,
+    position INTEGER NOT NULL,
+    changes BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (workspace_id, mutation_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX receipts_by_age ON receipts (created_at);
+
+-- The Yjs documents of notes whose text has changed since they were created. The document of any
+-- other note is the insertion of its text.
+CREATE TABLE documents (
+    workspace_id BLOB NOT NULL,
+    file_id BLOB NOT NULL,
+    epoch_id BLOB NOT NULL,
+    state BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (workspace_id, file_id)
+) STRICT;
+
+-- Live files in the link index. The keys are those of the file in the table link_sources, 8 bytes
+-- each: they are removed without reading the text again.
+CREATE TABLE link_index (
+    workspace INTEGER NOT NULL,
+    file INTEGER NOT NULL,
+    file_id BLOB NOT NULL,
+    path TEXT NOT NULL,
+    -- The first heading; empty without one.
+    title TEXT NOT NULL,
+    keys BLOB NOT NULL,
+    PRIMARY KEY (workspace, file)
+) STRICT, WITHOUT ROWID;
+
+-- The keys under which links find live files. A key is a hash of 64 bits.
+CREATE TABLE link_targets (
+    workspace INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    file INTEGER NOT NULL,
+    PRIMARY KEY (workspace, key, file)
+) STRICT, WITHOUT ROWID;
+
+-- The keys that decide whether the links of a live note lead somewhere. The links themselves are
+-- read from its text.
+CREATE TABLE link_sources (
+    workspace INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    file INTEGER NOT NULL,
+    PRIMARY KEY (workspace, key, file)
+) STRICT, WITHOUT ROWID;
+
+-- The tokens of notes, each preceded by the tag of its workspace. They are passed already
+-- separated: the tokenizer only splits at spaces. The table keeps no copy of them. The body is the
+-- first column: its entries need no mark of their column then.
+CREATE VIRTUAL TABLE search
+    USING fts5 (body, name, tokenize = 'ascii', content = '', columnsize = 0);
+
+-- The number that was assigned last. Numbers are not reused: what is left of a removed note in the
+-- table is not found.
+CREATE TABLE search_numbers (
+    last INTEGER NOT NULL
+) STRICT;
+INSERT INTO search_numbers (last) VALUES (0);
+
+-- Notes in the full text index: their numbers there, and what was indexed.
+CREATE TABLE fulltext_notes (
+    workspace_id BLOB NOT NULL,
+    file_id BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    content_id BLOB NOT NULL,
+    path TEXT NOT NULL,
+    PRIMARY KEY (workspace_id, file_id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX fulltext_notes_by_number ON fulltext_notes (workspace_id, number);
+
+-- How far the full text index of each workspace has come: the next file is the first one after this
+-- position and id. Without a row, nothing is indexed.
+CREATE TABLE fulltext_cursors (
+    workspace_id BLOB NOT NULL PRIMARY KEY,
+    position INTEGER NOT NULL,
+    file_id BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Whether words that were removed from the full text index are to be overwritten there: 0 for no, 1
+-- when requested, 2 when begun.
+CREATE TABLE fulltext_erasure (
+    state INTEGER NOT NULL
+) STRICT;
+INSERT INTO fulltext_erasure (state) VALUES (0);

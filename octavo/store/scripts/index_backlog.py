@@ -1,0 +1,186 @@
+"""Index the words of what changed since they were last indexed, in steps.
+
+Indexing the words of a text costs more than ten times what storing it does. So a commit leaves that
+to a background task, and to searches, which do it first: a note that is saved often is indexed
+seldom. Changes are ordered by their positions, so one cursor for each workspace says what is left.
+
+Links are indexed in the commits. Files that the link index lacks are after the cursor, too. A query
+that needs all links has them indexed first, without the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from octavo.model.files.feed import page_end
+from octavo.model.files.revision import Revision
+from octavo.model.identity import FileId, WorkspaceId
+from octavo.store.scripts.fulltext_index import index_words
+from octavo.store.scripts.link_index import index_links
+from octavo.store.scripts.revision_rows import COLUMNS, COUNT, revision_of
+from octavo.store.scripts.select_in import select_in
+from octavo.store.transaction import Script, Transaction
+
+SLICE_BYTES = 64 * 1024
+"""Of texts whose words are indexed in one step, except for a single longer one: writers wait."""
+LINKS_BYTES = 512 * 1024
+"""Of texts whose links are indexed in one step, likewise."""
+_MOST_FILES = 100
+
+_WAITING = """
+    SELECT workspaces.id FROM workspaces
+    LEFT JOIN fulltext_cursors ON fulltext_cursors.workspace_id = workspaces.id
+    WHERE workspaces.position >= COALESCE(fulltext_cursors.position, $1)
+"""
+_CURSOR = """
+    SELECT workspaces.position, COALESCE(fulltext_cursors.position, $2), fulltext_cursors.file_id
+    FROM workspaces LEFT JOIN fulltext_cursors ON fulltext_cursors.workspace_id = workspaces.id
+    WHERE workspaces.id = $1::uuid
+"""
+_NEXT = """
+    SELECT position, file_id, size, state FROM files
+    WHERE workspace_id = $1::uuid AND position >= $2 AND (position, file_id) > ($2, $3::uuid)
+    ORDER BY position, file_id LIMIT $4
+"""
+_LINKED = """
+    SELECT files.file_id FROM files JOIN workspaces ON workspaces.id = files.workspace_id
+    JOIN link_index ON link_index.workspace = workspaces.number AND link_index.file = files.number
+    WHERE files.workspace_id = $1::uuid AND files.file_id IN ($ids)
+"""
+_HEADS = f"""
+    SELECT {COLUMNS} FROM files
+    WHERE workspace_id = $1::uuid AND state = 'live' AND file_id IN ($ids)
+"""
+# Two transactions that index the same files conflict here.
+_MOVE_CURSOR = """
+    INSERT INTO fulltext_cursors (workspace_id, position, file_id) VALUES ($1::uuid, $2, $3::uuid)
+    ON CONFLICT (workspace_id) DO UPDATE SET
+        position = excluded.position, file_id = excluded.file_id
+"""
+_FIRST = 1
+"""The position of the first change of a workspace."""
+
+
+class BacklogCursor(NamedTuple):
+    """A file, in the order in which files are indexed."""
+
+    position: int
+    file_id: str
+
+
+class _Step(NamedTuple):
+    files: int
+    size: int
+    more: bool
+
+
+def workspaces_to_index(
+    workspace_ids: Sequence[WorkspaceId] | None = None,
+) -> Script[list[WorkspaceId]]:
+    """Return which of the workspaces, or of all, have words that are to be indexed."""
+
+    async def read_waiting(transaction: Transaction) -> list[WorkspaceId]:
+        if workspace_ids is None:
+            rows = list(await transaction.fetch_all(_WAITING, _FIRST))
+        else:
+            some = f"{_WAITING} AND workspaces.id IN ($ids)"
+            rows = await select_in(transaction, some, _FIRST, workspace_ids)
+        return [WorkspaceId(row[0]) for row in rows]
+
+    return read_waiting
+
+
+def index_backlog(workspace_ids: Sequence[WorkspaceId]) -> Script[list[WorkspaceId]]:
+    """Index the words of some files of the workspaces; return those that may have more.
+
+    Files that the link index lacks are added to it. Two calls at the same time do no harm, nor does
+    a change of a file between two calls.
+    """
+
+    async def index_some(transaction: Transaction) -> list[WorkspaceId]:
+        files, size = _MOST_FILES, SLICE_BYTES
+        for at, workspace_id in enumerate(workspace_ids):
+            if files <= 0 or size <= 0:
+                return [*workspace_ids[at:]]
+            step = await _index_step(transaction, workspace_id, files, size)
+            if step.more:
+                return [*workspace_ids[at:]]
+            files, size = files - step.files, size - step.size
+        return []
+
+    return index_some
+
+
+async def _index_step(
+    transaction: Transaction, workspace_id: WorkspaceId, most_files: int, most_bytes: int
+) -> _Step:
+    found = await _cursor(transaction, workspace_id)
+    if found is None:
+        return _Step(0, 0, more=False)
+    position, cursor = found
+    rows = await transaction.fetch_all(_NEXT, workspace_id, *cursor, most_files + 1)
+    sizes = [((row[0], row[1]), row[2]) for row in rows]
+    end = page_end(sizes, most_files, most_bytes)
+    taken = [each for each in sizes if end is None or each[0] <= end]
+    file_ids = [FileId(file_id) for (_, file_id), _ in taken]
+    live = await _live(transaction, workspace_id, file_ids)
+    await index_links(transaction, workspace_id, live.values(), {})
+    await index_words(transaction, workspace_id, file_ids, live)
+    await transaction.execute(_MOVE_CURSOR, workspace_id, *(end or (position + 1, "")))
+    return _Step(len(taken), sum(size for _, size in taken), more=end is not None)
+
+
+async def _cursor(
+    transaction: Transaction, workspace_id: WorkspaceId
+) -> tuple[int, BacklogCursor] | None:
+    """Return the position of the workspace and its cursor; None when nothing is left."""
+    row = await transaction.fetch_one(_CURSOR, workspace_id, _FIRST)
+    if row is None or row[0] < row[1]:
+        return None
+    return row[0], BacklogCursor(row[1], row[2] or "")
+
+
+def first_unlinked(workspace_id: WorkspaceId) -> Script[BacklogCursor | None]:
+    """Return the cursor after which files are missing in the link index; None without any."""
+
+    async def find_unlinked(transaction: Transaction) -> BacklogCursor | None:
+        found = await _cursor(transaction, workspace_id)
+        cursor = None if found is None else found[1]
+        # By names: for a join of a table that is filling, PostgreSQL keeps the plan that it made
+        # for the few rows at the time.
+        while cursor is not None:
+            rows = await transaction.fetch_all(_NEXT, workspace_id, *cursor, _MOST_FILES)
+            live = [row[1] for row in rows if row[3] == "live"]
+            if len(await select_in(transaction, _LINKED, workspace_id, live)) < len(live):
+                return cursor
+            cursor = BacklogCursor(*rows[-1][:2]) if len(rows) == _MOST_FILES else None
+        return None
+
+    return find_unlinked
+
+
+def index_unlinked(workspace_id: WorkspaceId, after: BacklogCursor) -> Script[BacklogCursor | None]:
+    """Add files to the link index that it lacks; return the cursor to continue after.
+
+    Returns None when there are no more. Two calls at the same time do no harm, nor does a change of
+    a file between two calls.
+    """
+
+    async def index_some_links(transaction: Transaction) -> BacklogCursor | None:
+        rows = await transaction.fetch_all(_NEXT, workspace_id, *after, _MOST_FILES + 1)
+        sizes = [(BacklogCursor(*row[:2]), row[2]) for row in rows]
+        end = page_end(sizes, _MOST_FILES, LINKS_BYTES)
+        file_ids = [FileId(each.file_id) for each, _ in sizes if end is None or each <= end]
+        live = await _live(transaction, workspace_id, file_ids)
+        await index_links(transaction, workspace_id, live.values(), {})
+        return end
+
+    return index_some_links
+
+
+async def _live(
+    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+) -> dict[FileId, Revision]:
+    rows = await select_in(transaction, _HEADS, workspace_id, file_ids)
+    return {head.file_id: head for head in (revision_of(row[:COUNT]) for row in rows)}

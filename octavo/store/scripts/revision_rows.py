@@ -1,0 +1,81 @@
+"""Revisions as rows: the columns that the tables ``files`` and ``revisions`` have in common.
+
+The head of a file is in ``files``, the revisions before it are in ``revisions``.
+"""
+
+from octavo.model.files.content import MARKDOWN
+from octavo.model.files.revision import Revision
+from octavo.model.identity import Digest
+from octavo.store.transaction import Row, Value
+
+_NAMES = (
+    "file_id",
+    "state",
+    "kind",
+    "path",
+    "revision_id",
+    "position",
+    "content_id",
+    "digest",
+    "size",
+    "media_type",
+    "author_id",
+    "mutation_id",
+    "changed_at",
+    "origin",
+)
+COLUMNS = ", ".join(_NAMES)
+"""In the order of the fields of `Revision`."""
+COUNT = len(_NAMES)
+_DIGEST = _NAMES.index("digest")
+_MEDIA_TYPE = _NAMES.index("media_type")
+
+
+def columns_of(table: str) -> str:
+    """Return the columns, each qualified with the name of its table."""
+    return ", ".join(f"{table}.{name}" for name in _NAMES)
+
+
+def placeholders(first: int) -> str:
+    """Return the placeholders of the columns, from ``$first`` on."""
+    return ", ".join(
+        f"${number}::uuid" if name.endswith("_id") else f"${number}"
+        for number, name in enumerate(_NAMES, first)
+    )
+
+
+def from_both(select: str) -> str:
+    """Return a query over heads and earlier revisions; ``{table}`` in ``select`` is the table.
+
+    A view would not do: SQLite copies all of a UNION before it joins it.
+    """
+    return " UNION ALL ".join(select.format(table=table) for table in ("files", "revisions"))
+
+
+def revision_of(row: Row) -> Revision:
+    """Return the revision that a row begins with."""
+    values = [*row[:COUNT]]
+    values[_DIGEST] = Digest(values[_DIGEST].hex())
+    if values[_MEDIA_TYPE] is None:
+        values[_MEDIA_TYPE] = MARKDOWN
+    return Revision(*values)
+
+
+def values_of(revision: Revision) -> tuple[Value, ...]:
+    """Return the values of a row."""
+    return (
+        revision.file_id,
+        revision.state,
+        revision.kind,
+        revision.path,
+        revision.revision_id,
+        revision.position,
+        revision.content_id,
+        bytes.fromhex(revision.digest),
+        revision.size,
+        None if revision.media_type == MARKDOWN else revision.media_type,
+        revision.author,
+        revision.mutation_id,
+        revision.created_at,
+        revision.origin,
+    )

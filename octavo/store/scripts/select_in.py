@@ -1,0 +1,39 @@
+"""Run one statement for many names or rows with few calls: each is a round trip to a server."""
+
+from collections.abc import Sequence
+
+from octavo.store.transaction import Row, Transaction, Value
+
+# An engine prepares a statement once for each number of names, so there are few numbers.
+_SIZES = (1, 3, 10, 30, 100)
+
+
+async def select_in(
+    transaction: Transaction, sql: str, scope: Value, names: Sequence[Value]
+) -> list[Row]:
+    """Return the rows that ``sql`` selects for ``names``, in no particular order.
+
+    Each name is looked up once. ``$1`` in ``sql`` is ``scope``. The names are the arguments of
+    ``IN ($ids)`` when they are identifiers, and of ``IN ($names)`` otherwise.
+    """
+    rows: list[Row] = []
+    distinct = list(dict.fromkeys(names))
+    most = _SIZES[-1]
+    for at in range(0, len(distinct), most):
+        chunk = distinct[at : at + most]
+        size = next(each for each in _SIZES if each >= len(chunk))
+        # A name that is repeated is found once.
+        chunk += chunk[-1:] * (size - len(chunk))
+        places = [f"${number}" for number in range(2, size + 2)]
+        filled = sql.replace("$names", ", ".join(places))
+        filled = filled.replace("$ids", ", ".join(f"{place}::uuid" for place in places))
+        rows += await transaction.fetch_all(filled, scope, *chunk)
+    return rows
+
+
+async def execute_each(transaction: Transaction, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+    """Execute ``sql`` for each row of arguments; do nothing without rows."""
+    if len(rows) == 1:
+        await transaction.execute(sql, *rows[0])
+    elif rows:
+        await transaction.execute_many(sql, rows)
