@@ -1,8 +1,8 @@
 """What a durable save costs, by the number of writers that save at once.
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. A save is the commit of a
-changeset of one note with 2 KB of text; every writer has its own workspace. A save returns after its
-fsync. Absolute figures depend on the disk, so that of a bare fsync is printed, too.
+changeset of one note with 2 KB of text; every writer has its own workspace. A save returns after
+its fsync. Absolute figures depend on the disk, so that of a bare fsync is printed, too.
 
     python benchmarks/store.py [--quick] [--postgres URL]
 """

@@ -31,7 +31,7 @@ async def index_changes(
     """Index the changes of one commit, each file once.
 
     ``changed`` are in their order, and may contain a file several times. ``workspace`` is the
-    number of the workspace, ``numbers`` are those of new files. To be called when heads and contents
+    number of the workspace, ``numbers`` are those of new files. Call this when heads and contents
     are stored: a text that no change brings, as that of a restored file, is read.
     """
     heads = {change.head.file_id: change.head for change in changed}
