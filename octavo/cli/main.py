@@ -16,13 +16,13 @@ from octavo.cli.output import Failed, say, tell
 
 # A command is loaded when it is called: the server alone takes a second.
 _COMMANDS = {
-    "serve": "Run the service until it is told to stop.",
-    "invite": "Make an invitation to register, and print its link.",
-    "backup": "Write a verified copy of the database.",
-    "restore": "Put a backup in place of the database.",
-    "actors": "Show the actors of the running service.",
-    "settings": "Show every setting: what it is, and where it comes from.",
-    "openapi": "Print the API document.",
+    "serve": ("octavo.cli.serve", "Run the service until it is told to stop."),
+    "invite": ("octavo.cli.invite", "Make an invitation to register, and print its link."),
+    "backup": ("octavo.cli.backup", "Write a verified copy of the database."),
+    "restore": ("octavo.cli.restore", "Put a backup in place of the database."),
+    "actors": ("octavo.cli.actors", "Show the actors of the running service."),
+    "settings": ("octavo.cli.settings", "Show every setting: what it is, and where it comes from."),
+    "openapi": ("octavo.cli.openapi", "Print the API document."),
 }
 
 
@@ -33,11 +33,11 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        return cast("click.Command", import_module(f"octavo.cli.{cmd_name}").command)
+        return cast("click.Command", import_module(_COMMANDS[cmd_name][0]).command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         return help_option()
