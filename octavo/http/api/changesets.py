@@ -8,6 +8,7 @@ from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
 from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.fields import MarkdownText, PathText
 from octavo.http.api.file_schemas import ChangesetResultSchema, changeset_result
 from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE, text_of
 from octavo.http.api.refusals import OF_CHANGES, refused_with
@@ -50,16 +51,16 @@ class CreateOperation(_Single):
     """Make a note."""
 
     op: Literal["create"]
-    path: str
-    text: str
+    path: PathText
+    text: MarkdownText
 
 
 class UpdateOperation(_Guarded):
     """Give a file new text, a new path, or both."""
 
     op: Literal["update"]
-    text: str | MISSING = MISSING
-    path: str | MISSING = MISSING
+    text: MarkdownText | MISSING = MISSING
+    path: PathText | MISSING = MISSING
     rewrite_links: bool = False
     """With a path: every note that links to the file is changed in the same changeset, and so are
     the file's own links, so that all of them lead where they led. Those notes stand behind the
@@ -86,7 +87,7 @@ class RestoreOperation(_Guarded):
     """Bring a deleted file back, or an earlier text."""
 
     op: Literal["restore"]
-    path: str | MISSING = MISSING
+    path: PathText | MISSING = MISSING
     revision_id: Identifier | MISSING = MISSING
     """A revision of the file whose text it gets back; a live note can be given one, too."""
 
@@ -113,7 +114,11 @@ class ChangesetInput(ContractModel):
 
     mutation_id: Identifier
     """Sent again, the changeset has one effect and one answer."""
-    operations: Annotated[list[AnyOperation], Field(min_length=1), FailFast()]
+    operations: Annotated[
+        list[AnyOperation],
+        Field(min_length=1, json_schema_extra={"maxItems": MOST_OPERATIONS}),
+        FailFast(),
+    ]
     """At most 500, each on another file. They are judged by the tree that they make together."""
 
     @field_validator("operations", mode="before")

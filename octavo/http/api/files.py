@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic_core import MISSING
 
 from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
+from octavo.http.api.fields import ExpectedHead, MarkdownText, PathText
 from octavo.http.api.file_schemas import FileChangeSchema, file_change
 from octavo.http.api.refusals import IfMatchRequired, refused_with
 from octavo.http.api.revision_texts import RevisionTexts
@@ -62,7 +63,7 @@ class FilePath(WorkspacePath):
 class IfMatch(HeaderModel):
     """What the change rests on."""
 
-    if_match: str | None = None
+    if_match: ExpectedHead | None = None
     """The entity tag of the head that is changed, or a list of them; ``*`` is refused."""
 
 
@@ -71,9 +72,9 @@ class CreateFileInput(ContractModel):
 
     file_id: Identifier | MISSING = MISSING
     """An id of the client's own; left out, the server makes one."""
-    path: str
-    """Where it stands; ends with ``.md``."""
-    text: str
+    path: PathText
+    """Where it is stored; ends with ``.md``."""
+    text: MarkdownText
     mutation_id: Identifier | MISSING = MISSING
     """Makes the change repeatable: sent again, it has one effect and one answer."""
 
@@ -81,8 +82,8 @@ class CreateFileInput(ContractModel):
 class UpdateFileInput(ContractModel):
     """What is new: text, path, or both."""
 
-    text: str | MISSING = MISSING
-    path: str | MISSING = MISSING
+    text: MarkdownText | MISSING = MISSING
+    path: PathText | MISSING = MISSING
     rewrite_links: bool = False
     """With a path: notes that link to the file are changed with it, and so are its own links, so
     that all of them lead where they led. The feed tells which notes changed."""
@@ -92,8 +93,8 @@ class UpdateFileInput(ContractModel):
 class RestoreFileInput(ContractModel):
     """Where the file goes."""
 
-    path: str | MISSING = MISSING
-    """Left out: where it stood."""
+    path: PathText | MISSING = MISSING
+    """Omitted: its path before it was deleted."""
     revision_id: Identifier | MISSING = MISSING
     """A revision of the file whose text it gets back; a live note can be given one, too."""
     mutation_id: Identifier | MISSING = MISSING

@@ -1,5 +1,6 @@
 """The API keys of the account that calls."""
 
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
@@ -7,6 +8,7 @@ from pydantic import Field
 from octavo.accounts.caller import Caller
 from octavo.accounts.own_account import OwnKeys
 from octavo.accounts.ports import Clock
+from octavo.http.api.fields import label
 from octavo.http.api.refusals import refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -40,7 +42,7 @@ class KeyPath(ContractModel):
 class ApiKeyCreateInput(ContractModel):
     """A new key."""
 
-    name: str
+    name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
     """1 to 100 characters on one line, to know it by."""
     expires_at: GivenTime | None = None
     """When it ends; null for never."""

@@ -10,7 +10,7 @@ from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import PageQuery, cursor, read_cursor
+from octavo.http.contract.paging import Cursor, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Store, StoreUnavailable
@@ -64,7 +64,7 @@ class FileLinksSchema(ContractModel):
     """In the order of the note; on the first page alone."""
     incoming: list[FoundLinkDocument]
     """Of other notes."""
-    next: str | None
+    next: Cursor | None
     """What to give as ``after`` for more of ``incoming``; null on the last page."""
 
 
@@ -72,7 +72,7 @@ class LinkList(ContractModel):
     """A page of links."""
 
     items: list[FoundLinkDocument]
-    next: str | None
+    next: Cursor | None
     """What to give as ``after`` for the next page; null on the last one."""
 
 
@@ -153,9 +153,7 @@ def _after(given: str | None) -> tuple[str, int]:
 
 
 def _page(links: list[FoundLink], limit: int) -> tuple[list[FoundLinkDocument], str | None]:
-    page = links[:limit]
-    more = len(links) > limit
-    following = cursor(page[-1].file_id, str(page[-1].number)) if more else None
+    page, following = split_page(links, limit, lambda each: (each.file_id, str(each.number)))
     return list(map(_found, page)), following
 
 

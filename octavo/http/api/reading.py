@@ -7,6 +7,7 @@ from pydantic import Field
 
 from octavo.actors.workspace.messages import HeadOf
 from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.fields import FolderPath, KnownHeads
 from octavo.http.api.file_schemas import (
     ListedFileSchema,
     RevisionDocument,
@@ -24,7 +25,7 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import PageQuery, cursor, read_cursor
+from octavo.http.contract.paging import Cursor, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply
 from octavo.model.etag import EntityTags, entity_tag, parse_entity_tags
@@ -53,14 +54,14 @@ class ContentQuery(ContractModel):
 class IfNoneMatch(HeaderModel):
     """What the client has."""
 
-    if_none_match: str | None = None
+    if_none_match: KnownHeads | None = None
     """Entity tags, or ``*``: when one names the head, 304 is answered, without content."""
 
 
 class ListQuery(PageQuery):
     """Which files are listed."""
 
-    prefix: str = ""
+    prefix: FolderPath = ""
     """What their paths begin with."""
     state: Literal["live", "deleted"] = "live"
 
@@ -69,7 +70,7 @@ class FileList(ContractModel):
     """A page of files, by their paths."""
 
     items: list[ListedFileSchema]
-    next: str | None
+    next: Cursor | None
     """What to give as ``after`` for the next page; null on the last one."""
 
 
@@ -77,7 +78,7 @@ class RevisionList(ContractModel):
     """A page of revisions, the newest first."""
 
     items: list[RevisionDocument]
-    next: str | None
+    next: Cursor | None
     """What to give as ``after`` for the next page; null on the last one."""
 
 
@@ -171,9 +172,7 @@ class ReadingOperations:
             workspace_id, query.state, query.prefix, (after[0], after[1]), query.limit + 1
         )
         found = await self._store.read_much(script)
-        page = found[: query.limit]
-        more = len(found) > query.limit
-        following = cursor(page[-1].path, page[-1].file_id) if more else None
+        page, following = split_page(found, query.limit, lambda each: (each.path, each.file_id))
         return FileList(items=[listed_file(workspace_id, head) for head in page], next=following)
 
     @operation(
@@ -200,8 +199,7 @@ class ReadingOperations:
         found = await self._store.read_much(script)
         if not found and after is None:
             raise NotFound
-        page = found[: query.limit]
-        following = cursor(str(page[-1].position)) if len(found) > query.limit else None
+        page, following = split_page(found, query.limit, lambda each: (str(each.position),))
         return RevisionList(items=[revision_document(each) for each in page], next=following)
 
     @operation(

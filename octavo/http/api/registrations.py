@@ -1,6 +1,7 @@
 """Make an account from an invitation."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -8,6 +9,7 @@ from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.account import AccountSchema, account_schema
 from octavo.http.api.authentication import require_origin
+from octavo.http.api.fields import EmailAddress, NewPassword, label
 from octavo.http.api.refusals import refusals_as_problems, refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, session_cookie
 from octavo.http.contract.bodies import json_body
@@ -33,11 +35,11 @@ class RegistrationInput(ContractModel):
 
     invitation: str | None = Field(None, repr=False, max_length=1_000)
     """The token of the invitation."""
-    address: str = Field(max_length=1_000)
+    address: EmailAddress
     """What to sign in with; upper and lower case are one."""
-    password: str = Field(repr=False)
+    password: NewPassword
     """10 to 256 characters; not one of those that are guessed first."""
-    display_name: str
+    display_name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
     """1 to 100 characters on one line."""
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from octavo.accounts.caller import Caller
 from octavo.http.api.access import Access
+from octavo.http.api.fields import FolderPath, QueryText
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
@@ -35,9 +36,9 @@ _HOW = (
 class SearchQuery(ContractModel):
     """What to search for."""
 
-    q: str
+    q: QueryText
     """Words, and phrases in quotes; at most 500 characters."""
-    path: str = ""
+    path: FolderPath = ""
     """A folder to search in, with all below it."""
     limit: Annotated[int, Field(ge=1, le=100), IN_DIGITS] = 20
     """How many notes to answer at most."""

@@ -14,7 +14,7 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.paging import PageQuery, cursor, read_cursor
+from octavo.http.contract.paging import Cursor, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
 from octavo.model.accounts.session import Session, SessionId, SessionLife
 
@@ -46,7 +46,7 @@ class SessionList(ContractModel):
     """Sessions, the newest first."""
 
     items: tuple[AccountSession, ...]
-    next: str | None
+    next: Cursor | None
     """What to give as ``after`` for the next page; null on the last one."""
 
 
@@ -84,11 +84,9 @@ class SessionOperations:
         after = read_cursor(query.after, 1)
         before = None if after is None else after[0]
         found = await self._own.list(caller.account_id, before, query.limit + 1)
-        shown = found[: query.limit]
-        return SessionList(
-            items=tuple(self._told(session, caller) for session in shown),
-            next=cursor(shown[-1].session_id) if len(found) > len(shown) else None,
-        )
+        page, following = split_page(found, query.limit, lambda each: (each.session_id,))
+        items = tuple(self._told(session, caller) for session in page)
+        return SessionList(items=items, next=following)
 
     @operation(
         id="revokeSession",

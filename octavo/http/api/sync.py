@@ -36,7 +36,9 @@ class UnsupportedProtocol(Problem):
 class SyncProtocol(HeaderModel):
     """The version of the sync protocol that the client speaks."""
 
-    sync_protocol: str | None = None
+    sync_protocol: (
+        Annotated[str, Field(json_schema_extra={"enum": [str(each) for each in VERSIONS]})] | None
+    ) = None
     """A number; left out, it is 1."""
 
 

@@ -1,10 +1,14 @@
 """Workspaces: those that the account belongs to."""
 
 from collections.abc import Callable
+from typing import Annotated
 from uuid import UUID
+
+from pydantic import Field
 
 from octavo.accounts.caller import Caller
 from octavo.http.api.access import Access
+from octavo.http.api.fields import label
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -16,7 +20,7 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.paging import PageQuery, cursor, read_cursor
+from octavo.http.contract.paging import Cursor, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.identity import WorkspaceId
 from octavo.model.label import parse_label
@@ -36,7 +40,7 @@ class WorkspacePath(ContractModel):
 class WorkspaceNameInput(ContractModel):
     """What a workspace is called."""
 
-    name: str
+    name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
     """1 to 200 characters on one line."""
 
 
@@ -54,7 +58,7 @@ class WorkspaceList(ContractModel):
     """A page of workspaces, the oldest first."""
 
     items: list[WorkspaceDocument]
-    next: str | None
+    next: Cursor | None
     """What to give as ``after`` for the next page; null on the last one."""
 
 
@@ -99,8 +103,7 @@ class WorkspaceOperations:
         account_id = call.principal_as(Caller).account_id
         script = workspaces.list_of(account_id, after[0] if after else "", query.limit + 1)
         found = await self._store.read(script)
-        page = found[: query.limit]
-        following = cursor(page[-1].workspace_id) if len(found) > query.limit else None
+        page, following = split_page(found, query.limit, lambda each: (each.workspace_id,))
         return WorkspaceList(items=[_document(each) for each in page], next=following)
 
     @operation(

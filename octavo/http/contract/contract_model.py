@@ -104,6 +104,13 @@ def milliseconds_of(given: datetime) -> int:
 
 
 _SCHEMA = WithJsonSchema({"type": "string", "contentEncoding": "base64"})
+_GIVEN_SCHEMA = WithJsonSchema(
+    {
+        "type": "string",
+        "contentEncoding": "base64",
+        "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+    }
+)
 
 
 def _decode(given: object) -> bytes:
@@ -115,7 +122,7 @@ def _decode(given: object) -> bytes:
         raise ValueError("This is no standard base64 with padding.") from None
 
 
-GivenBytes = Annotated[bytes, BeforeValidator(_decode), _SCHEMA]
+GivenBytes = Annotated[bytes, BeforeValidator(_decode), _GIVEN_SCHEMA]
 """Bytes that are taken."""
 
 Base64 = Annotated[str, _SCHEMA]

@@ -2,13 +2,16 @@
 
 import base64
 import json
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeVar
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.problems import InvalidRequest
+
+T = TypeVar("T")
 
 MOST = 500
 _MOST_DIGITS = 20
@@ -30,13 +33,17 @@ IN_DIGITS = BeforeValidator(_in_digits)
 Limit = Annotated[int, Field(ge=1, le=MOST), IN_DIGITS]
 
 
+Cursor = Annotated[str, Field(json_schema_extra={"pattern": "^[A-Za-z0-9_-]+$"})]
+"""A cursor that `cursor` made; `read_cursor` reads it."""
+
+
 class PageQuery(ContractModel):
     """Which page of a list."""
 
     limit: Limit = 100
     """How many to answer at most."""
-    after: str | None = None
-    """``next`` of the page before; left out for the first page."""
+    after: Cursor | None = None
+    """``next`` of the page before; omitted for the first page."""
 
 
 def cursor(*parts: str) -> str:
@@ -63,3 +70,15 @@ def read_cursor(after: str | None, count: int) -> tuple[str, ...] | None:
         told = "This is no cursor of this list: take next of the page before, or leave it out."
         raise InvalidRequest(errors=[("/query/after", told)]) from None
     return tuple(parts)
+
+
+def split_page(
+    found: Sequence[T], limit: int, key: Callable[[T], tuple[str, ...]]
+) -> tuple[Sequence[T], str | None]:
+    """Return the first ``limit`` items of ``found``, and the cursor of the next page.
+
+    ``found`` has one item more than ``limit`` when there is a next page; otherwise the cursor is
+    None. ``key`` returns the sort keys of an item.
+    """
+    page = found[:limit]
+    return page, cursor(*key(page[-1])) if len(found) > limit else None
