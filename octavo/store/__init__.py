@@ -1,6 +1,6 @@
-"""What is kept, and how: transaction scripts, and the engines that run them.
+"""The database: transaction scripts, and the engines that run them.
 
-Scripts are written once; what differs between SQLite and PostgreSQL stands in their engines.
+Scripts are written once. What differs between SQLite and PostgreSQL is in their engines.
 """
 
 from octavo.store.errors import (

@@ -1,23 +1,23 @@
-"""What a database does instead of answering.
+"""The errors of the database.
 
 ::
 
     StoreError
-     ├ StoreUnavailable    it can't be reached, fails, or is too busy; it may recover
-     │  └ StoreFull        it has no room
-     ├ StoreUnusable       it can't be used as it is: somebody has to do something
+     ├ StoreUnavailable    it can't be reached, failed, or is too busy; it may recover
+     │  └ StoreFull        it is out of space
+     ├ StoreUnusable       it can't be opened until an administrator has acted
      │  └ StoreOutdated    its schema is older than this version of Octavo
      ├ ConstraintViolated  a row would have broken a rule of the schema
-     └ StatementInvalid    the script is mistaken
+     └ StatementInvalid    the script has a bug
 """
 
 
 class StoreError(Exception):
-    """The database did not do what was asked.
+    """The database failed.
 
     Attributes:
-        outcome_unknown: True when a write may have been kept all the same, as a commit whose
-            answer never came. False when nothing was.
+        outcome_unknown: True when a write may have been committed, for example when the
+            connection was lost during COMMIT. False when nothing was committed.
     """
 
     def __init__(self, detail: str, *, outcome_unknown: bool = False) -> None:
@@ -26,30 +26,30 @@ class StoreError(Exception):
 
 
 class StoreUnavailable(StoreError):
-    """The database can't be used now; the same call may succeed later."""
+    """The database can't be used now. The same call may succeed later."""
 
 
 class StoreFull(StoreUnavailable):
-    """The database has no room for more."""
+    """The database is out of space."""
 
 
 class StoreUnusable(StoreError):
-    """The database can't be opened; the text says what is wrong and what to do.
+    """The database can't be opened. The message says what is wrong and what to do.
 
-    The database is damaged, was made by a newer version of Octavo, or its migrations are others
-    than those known here.
+    The database is damaged, was written by a newer version of Octavo, or has other migrations
+    than this version.
     """
 
 
 class StoreOutdated(StoreUnusable):
-    """The database has an older schema, and whoever opened it was not to change that."""
+    """The database has an older schema, and was opened without permission to migrate it."""
 
 
 class ConstraintViolated(StoreError):
-    """A statement would have broken a rule of the schema: unique, not null, a reference.
+    """A statement would have violated a constraint: unique, not null, or a foreign key.
 
-    The transaction is over, on every engine: a script may catch this to raise something that says
-    more, and can't go on. One that expects a conflict writes ``ON CONFLICT DO NOTHING``.
+    The transaction is over, on every engine. A script may catch this to raise a more specific
+    error, and can't continue. One that expects a conflict uses ``ON CONFLICT DO NOTHING``.
     """
 
 

@@ -4,8 +4,7 @@ The package knows them as text (`octavo.model.identity`). A statement casts each
 identifier, ``$1::uuid``, and each column of a result that holds identifiers is named ``id`` or
 ``…_id``. The engines convert both.
 
-The empty text stands for no identifier, and sorts before all others. It is stored as the nil UUID,
-which the service never assigns.
+The empty text is converted to the nil UUID, which sorts before all others.
 """
 
 from binascii import unhexlify
@@ -35,8 +34,6 @@ def to_bytes(identifier: str) -> bytes:
 
 def to_text(data: bytes) -> str:
     """Return the identifier that is stored as 16 bytes."""
-    if data == NIL:
-        return ""
     digits = data.hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
@@ -46,7 +43,7 @@ def to_texts(column: Sequence[bytes | None]) -> list[str | None]:
 
     Many are converted together, one digit of all of them at a time.
     """
-    if len(column) < FEW or None in column or NIL in column:
+    if len(column) < FEW or None in column:
         return [None if data is None else to_text(data) for data in column]
     digits = b"".join(column).hex().encode()  # type: ignore[arg-type]  # None was excluded
     step = _LENGTH + 1

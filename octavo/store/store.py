@@ -1,4 +1,4 @@
-"""The door to what is kept, whichever engine is behind it."""
+"""The interface of a store, whatever its engine."""
 
 from typing import Protocol
 
@@ -6,25 +6,26 @@ from octavo.store.transaction import Script, T
 
 
 class Store(Protocol):
-    """Runs scripts, each as if it were alone (serializable).
+    """Runs scripts in serializable transactions.
 
-    When a call of a method is cancelled, a read ends; a write that began is finished, and may
-    have been kept or not.
+    When a call is cancelled, a read ends. A write that has begun is finished, and may have been
+    committed or not.
     """
 
     async def read(self, script: Script[T]) -> T:
-        """Run a script that changes nothing and reads a few rows; answer what it returns.
+        """Run a script that changes nothing and reads a few rows; return its result.
 
-        It sees every write that was acknowledged before. What it raises comes out. Raises
+        It sees every write that was acknowledged before. Exceptions of the script propagate. Raises
         `StoreUnavailable`.
         """
 
     async def read_much(self, script: Script[T]) -> T:
-        """As `read`, for a script that reads many rows: it holds up nobody else."""
+        """Run a script that reads many rows, without blocking other calls; see `read`."""
 
     async def write(self, script: Script[T]) -> T:
-        """Run a script and keep what it did: when this returns, it is durable.
+        """Run a script and commit it; when this returns, the commit is durable.
 
-        When the script raises, nothing of it is kept, and what it raised comes out. Raises
-        `StoreUnavailable`, whose ``outcome_unknown`` tells whether the write may have been kept.
+        When the script raises, nothing is committed and its exception propagates. Raises
+        `StoreUnavailable`, whose ``outcome_unknown`` says whether the write may have been
+        committed.
         """

@@ -11,7 +11,7 @@ from typing import Any
 from outcome import Outcome, Value
 
 from octavo.model.identity import AccountId, Position, WorkspaceId
-from octavo.store import Script, StoreFull, StoreUnavailable, Transaction
+from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, identifiers
 from octavo.store.scripts.workspaces import create
 from octavo.store.sqlite import InlineStore
 from octavo.store.sqlite.batch import all_failed
@@ -50,7 +50,7 @@ class Disk(InlineStore):
 
     def _note(self) -> None:
         rows = self._connection.execute("SELECT id, position FROM workspaces ORDER BY id")
-        self.committed = dict(rows.fetchall())
+        self.committed = {WorkspaceId(identifiers.to_text(row[0])): row[1] for row in rows}
 
     def copied(self, folder: Path) -> Path | None:
         """Copy the files as they are now, as a machine finds them that lost its power."""

@@ -143,7 +143,7 @@ class LinkOperations:
 
 
 def _after(given: str | None) -> tuple[str, int]:
-    parts = read_cursor(given, 2)
+    parts = read_cursor(given, 2, identifier=0)
     if parts is None:
         return "", -1
     name, number = parts

@@ -167,7 +167,7 @@ class ReadingOperations:
         await self._access.require(call, workspace_id, "read")
         if "\0" in query.prefix:
             raise InvalidRequest(errors=[("/query/prefix", "No path holds the character NUL.")])
-        after = read_cursor(query.after, 2) or ("", "")
+        after = read_cursor(query.after, 2, identifier=1) or ("", "")
         script = files.list_of(
             workspace_id, query.state, query.prefix, (after[0], after[1]), query.limit + 1
         )

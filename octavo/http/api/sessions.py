@@ -81,7 +81,7 @@ class SessionOperations:
     async def list_sessions(self, call: Call, query: PageQuery) -> SessionList:
         """Return the sessions."""
         caller = call.principal_as(Caller)
-        after = read_cursor(query.after, 1)
+        after = read_cursor(query.after, 1, identifier=0)
         before = None if after is None else after[0]
         found = await self._own.list(caller.account_id, before, query.limit + 1)
         page, following = split_page(found, query.limit, lambda each: (each.session_id,))

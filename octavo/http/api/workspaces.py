@@ -99,7 +99,7 @@ class WorkspaceOperations:
     )
     async def list_workspaces(self, call: Call, query: PageQuery) -> WorkspaceList:
         """Return a page of workspaces."""
-        after = read_cursor(query.after, 1)
+        after = read_cursor(query.after, 1, identifier=0)
         account_id = call.principal_as(Caller).account_id
         script = workspaces.list_of(account_id, after[0] if after else "", query.limit + 1)
         found = await self._store.read(script)

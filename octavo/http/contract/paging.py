@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
+from uuid import UUID
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
@@ -51,10 +52,13 @@ def cursor(*parts: str) -> str:
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
-def read_cursor(after: str | None, count: int) -> tuple[str, ...] | None:
+def read_cursor(
+    after: str | None, count: int, *, identifier: int | None = None
+) -> tuple[str, ...] | None:
     """Return the ``count`` sort keys of a cursor; None for the first page.
 
-    Raises `InvalidRequest` when `cursor` did not make it.
+    The key at index ``identifier``, if given, has to be a UUID. Raises `InvalidRequest` for text
+    that `cursor` did not return.
     """
     if after is None:
         return None
@@ -66,6 +70,8 @@ def read_cursor(after: str | None, count: int) -> tuple[str, ...] | None:
         if any(not isinstance(part, str) or "\0" in part for part in parts):
             raise ValueError(after)
         "".join(parts).encode()
+        if identifier is not None and str(UUID(parts[identifier])) != parts[identifier]:
+            raise ValueError(after)
     except (ValueError, RecursionError):
         told = "This is no cursor of this list: take next of the page before, or leave it out."
         raise InvalidRequest(errors=[("/query/after", told)]) from None

@@ -1,10 +1,9 @@
-"""Migrations: the schema, step by step, forward only.
+"""Migrations of the schema, forward only.
 
-Each is a file ``NNNN_name.sql`` beside this module, numbered from 1 without gaps. What a database
-has of them is recorded in it, with the digest of the text that was executed; so a file that was
-released never changes. They are written in the common subset of the engines; what an engine needs
-otherwise, it rewrites. A step that the engines take in ways of their own has a file for each of
-them, ``NNNN_name.sqlite.sql`` and ``NNNN_name.postgres.sql``.
+Each is a file ``NNNN_name.sql`` in this package, numbered from 1 without gaps. A database records
+those that it has, with the digest of the text that was executed; so a file never changes once it
+is released. A migration is written in the common subset of the engines, or has a file for each
+engine, ``NNNN_name.sqlite.sql`` and ``NNNN_name.postgres.sql``.
 """
 
 import hashlib
@@ -17,7 +16,7 @@ from typing import Literal
 
 from octavo.store.errors import StoreUnusable
 
-# In both engines, and before the first migration.
+# Created by both engines, before the first migration.
 RECORD = """
 CREATE TABLE IF NOT EXISTS migrations (
     version BIGINT NOT NULL PRIMARY KEY,
@@ -36,7 +35,7 @@ _FILE = re.compile(r"(\d{4})_([a-z0-9_]+)(?:\.(sqlite|postgres))?\.sql")
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step of the schema: ``sql`` holds statements, each ended by a semicolon."""
+    """A migration. ``sql`` contains statements, each terminated by a semicolon."""
 
     version: int
     name: str
@@ -44,7 +43,7 @@ class Migration:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the text, in hexadecimal."""
+        """The SHA-256 digest of the text, in hexadecimal."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
@@ -62,14 +61,14 @@ def shipped(engine: Engine = "sqlite", folder: Traversable | None = None) -> tup
 
 
 def pending(known: Sequence[Migration], applied: Mapping[int, str]) -> Sequence[Migration]:
-    """Answer which migrations a database lacks, in order.
+    """Return the migrations that a database lacks, in order.
 
     Args:
-        known: all that this version of Octavo has, in order.
-        applied: the digests of those that the database has had, by version.
+        known: all migrations of this version of Octavo, in order.
+        applied: the digests of those that were applied to the database, by version.
 
     Raises:
-        StoreUnusable: the database was made by a newer version, or by another text of a migration.
+        StoreUnusable: the database has migrations of a newer version, or one with another text.
     """
     newest = max(applied, default=0)
     if newest > len(known):

@@ -1,8 +1,8 @@
-"""From a task of trio to asyncio and back, once for all that is to be done there."""
+"""Run coroutines of asyncio from tasks of trio."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 import trio
@@ -15,20 +15,20 @@ T = TypeVar("T")
 
 
 class Bridge:
-    """Runs coroutines of asyncio for tasks of trio, whichever they are."""
+    """Runs coroutines of asyncio for any task of trio."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._closed = False
 
     async def run(self, coroutine: Coroutine[Any, Any, T], *, to_the_end: bool = False) -> T:
-        """Run a coroutine and answer what it returns; what it raises comes out.
+        """Run a coroutine and return its result; its exceptions propagate.
 
-        When cancelled, the coroutine is, too, and this returns when it has ended; with
-        ``to_the_end`` it is left to finish, so it must be bounded in time.
+        When this is cancelled, the coroutine is cancelled, too, and this returns when it has ended.
+        With ``to_the_end`` it is left to finish, so it must have a deadline.
 
         Raises:
-            StoreUnavailable: the bridge is closed, or was meanwhile.
+            StoreUnavailable: the bridge is closed, or was closed in the meantime.
         """
         if self._closed:
             coroutine.close()
@@ -57,13 +57,27 @@ class Bridge:
         return result
 
     def close(self) -> None:
-        """Let no further coroutine begin."""
+        """Accept no further coroutines."""
         self._closed = True
+
+
+@contextmanager
+def ungrouped() -> Iterator[None]:
+    """Raise a single exception of the block without the groups that nurseries add."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        single: BaseException = group
+        while isinstance(single, BaseExceptionGroup) and len(single.exceptions) == 1:
+            single = single.exceptions[0]
+        if single is group:
+            raise
+        raise single from single.__cause__
 
 
 @asynccontextmanager
 async def open_bridge() -> AsyncIterator[Bridge]:
-    """Run an asyncio loop for the block; at its end, what still runs there is cancelled."""
+    """Run an asyncio loop for the block; at its end, running coroutines are cancelled."""
     async with trio_asyncio.open_loop() as loop:
         bridge = Bridge(loop)
         try:

@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL server, and what each is told first."""
+"""Connections to a PostgreSQL server, and their settings."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, cast
@@ -8,26 +8,26 @@ import asyncpg  # type: ignore[import-untyped]
 from octavo.store import identifiers
 
 CONNECT_SECONDS = 5.0
-# The server ends a statement by itself. A timer of the client's for each statement would cost more
-# than many a statement, so there is one for a transaction.
+# Enforced by the server. A timer of the client for each statement would cost more than many
+# statements do, so the client has one for each transaction.
 STATEMENT_SECONDS = 25.0
-# A server that has lost its client must not keep what that one had locked.
+# A server that has lost its client must release its locks.
 IDLE_SECONDS = 60.0
 
 Notified = Callable[[object, int, str, str], None]
 
 
 class PooledConnection(Protocol):
-    """What is used of ``asyncpg.PooledConnection``; its methods are awaited in asyncio."""
+    """The used part of ``asyncpg.PooledConnection``; its methods are awaited in asyncio."""
 
     def fetch(self, sql: str, *arguments: object) -> Awaitable[Sequence[Any]]:
-        """Answer every row."""
+        """Return every row."""
 
     def fetchrow(self, sql: str, *arguments: object) -> Awaitable[Any]:
-        """Answer the first row, or None."""
+        """Return the first row, or None."""
 
     def execute(self, sql: str, *arguments: object) -> Awaitable[str]:
-        """Answer the tag of the command. Without arguments, there may be many statements."""
+        """Return the tag of the command. Without arguments, there may be many statements."""
 
     def executemany(self, sql: str, rows: Any) -> Awaitable[None]:  # noqa: ANN401
         """Execute for each row."""
@@ -42,16 +42,16 @@ class PooledConnection(Protocol):
         """Whether it is gone."""
 
     def terminate(self) -> None:
-        """Drop it at once."""
+        """Close without waiting for the server."""
 
     def close(self, *, timeout: float | None = None) -> Awaitable[None]:
-        """Say goodbye."""
+        """Close gracefully."""
 
 
 async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> PooledConnection:
-    """Open a connection; in asyncio. Raises what asyncpg raises.
+    """Open a connection; in asyncio. Raise the exceptions of asyncpg.
 
-    ``statement_seconds`` is how long a statement may take, 0 for as long as it wants.
+    ``statement_seconds`` is the maximum time of a statement, 0 for no limit.
     """
     connection = await asyncpg.connect(
         url,
@@ -75,14 +75,14 @@ async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> 
 
 
 class Connections:
-    """Those that are idle. How many there are, whoever takes them bounds."""
+    """A pool of idle connections. The caller limits their number."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._idle: list[PooledConnection] = []
 
     async def take(self) -> tuple[PooledConnection, bool]:
-        """Answer a connection, and whether it was used before; in asyncio."""
+        """Return a connection, and whether it was used before; in asyncio."""
         while self._idle:
             connection = self._idle.pop()
             if not connection.is_closed():
@@ -90,12 +90,12 @@ class Connections:
         return await connect(self._url), False
 
     def give_back(self, connection: PooledConnection) -> None:
-        """Keep a connection that is in no transaction."""
+        """Return a connection that is not in a transaction to the pool."""
         if not connection.is_closed():
             self._idle.append(connection)
 
     async def close(self, seconds: float) -> None:
-        """Close those that are idle, for at most ``seconds`` each; in asyncio."""
+        """Close the idle connections, for at most ``seconds`` each; in asyncio."""
         while self._idle:
             connection = self._idle.pop()
             try:

@@ -1,4 +1,4 @@
-"""What PostgreSQL's error codes, and asyncpg's errors, mean to whoever asked.
+"""The error codes of PostgreSQL, and the errors of asyncpg, as errors of the store.
 
 The codes are those of https://www.postgresql.org/docs/current/errcodes-appendix.html.
 """
@@ -15,8 +15,8 @@ from octavo.store.errors import (
     StoreUnavailable,
 )
 
-# What a statement or a connection raises; text that is no Unicode and numbers that are too large
-# among them.
+# What a statement or a connection raises: also for text that is not Unicode, identifiers that are
+# not UUIDs, and numbers that are too large.
 FAILURES = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -25,32 +25,32 @@ FAILURES = (
     TimeoutError,
     asyncio.IncompleteReadError,
     OverflowError,
-    UnicodeError,
+    ValueError,
 )
 
 _CONFLICTS = frozenset({"40001", "40P01"})
 _DISK_FULL = "53100"
 _READ_ONLY = "25006"
-# Classes: integrity constraints; what is wrong with a statement, its data or its place.
+# Classes: integrity constraints; errors of a statement, its data or its context.
 _CONSTRAINT = "23"
 _MISTAKES = frozenset({"0A", "21", "22", "25", "26", "2B", "34", "42", "44"})
 _NOT_ALLOWED = "42501"
 
 
 class Conflict(StoreUnavailable):
-    """Another transaction came in between: nothing was kept, and the script may be run again."""
+    """The transaction conflicted with another, and was rolled back; it may be run again."""
 
 
-def told(error: BaseException) -> str:
-    """Answer what an error says; its name when it says nothing, as a timeout does."""
+def message_of(error: BaseException) -> str:
+    """Return the message of an error; its name if it has none, as a timeout."""
     return str(error) or type(error).__name__
 
 
 def failure(error: BaseException, *, reading: bool = False) -> StoreError:
-    """Answer what an error of a statement means; it is the cause.
+    """Return the store's error for an error of a statement, with this as the cause.
 
-    ``reading`` says that the transaction takes no changes, so a refusal to write is a mistake of
-    the script; in one that writes, the server is a standby.
+    ``reading`` says that the transaction is read-only, so that an attempt to write is a bug of the
+    script. In any other transaction, the server is a standby.
     """
     result = _failure(error, reading=reading)
     result.__cause__ = error
@@ -60,29 +60,29 @@ def failure(error: BaseException, *, reading: bool = False) -> StoreError:
 def _failure(error: BaseException, *, reading: bool) -> StoreError:
     code = getattr(error, "sqlstate", None)
     if code is None:
-        # What the client refuses to send is a ValueError, too, or is told by its words alone.
+        # What the client refuses to send is a ValueError, or only known by its message.
         wrong = isinstance(error, ValueError | OverflowError)
         if wrong or (isinstance(error, asyncpg.InterfaceError) and "connection" not in str(error)):
             return StatementInvalid(str(error))
-        return StoreUnavailable(f"the database can't be reached: {told(error)}")
+        return StoreUnavailable(f"the database can't be reached: {message_of(error)}")
     if code in _CONFLICTS:
-        return Conflict(f"too many others write at the same time: {error}")
+        return Conflict(f"too many concurrent writes: {error}")
     if code.startswith(_CONSTRAINT):
         return ConstraintViolated(str(error))
     if code == _DISK_FULL:
         return StoreFull(f"the database has no room: {error}")
     if code == _READ_ONLY and not reading:
-        return StoreUnavailable(f"the database takes no changes: {error}")
+        return StoreUnavailable(f"the database is read-only: {error}")
     if code[:2] in _MISTAKES and code != _NOT_ALLOWED:
         return StatementInvalid(str(error))
     return StoreUnavailable(f"the database failed: {error}")
 
 
 def commit_failure(error: BaseException) -> StoreError:
-    """Answer what an error of COMMIT means; it is the cause.
+    """Return the store's error for an error of COMMIT, with this as the cause.
 
-    A conflict or a constraint is the server's word that it was rolled back. After anything else,
-    as a lost connection, it may have been kept.
+    After a conflict or a failed constraint, the server has rolled back. After any other error, as a
+    lost connection, the transaction may have been committed.
     """
     result = failure(error)
     result.outcome_unknown = not isinstance(result, Conflict | ConstraintViolated)

@@ -9,14 +9,13 @@ from functools import partial
 import trio
 
 from octavo.store.errors import StoreUnavailable
-from octavo.store.postgres.bridge import Bridge
+from octavo.store.postgres.bridge import Bridge, ungrouped
 from octavo.store.postgres.connection import PooledConnection, connect
 from octavo.store.postgres.failures import FAILURES
 from octavo.store.postgres.requirements import opening_failure
-from octavo.store.postgres.ungrouped import ungrouped
 
 MOST_WAITING = 10_000
-# A connection whose other end has vanished without a word is found out so.
+# Detects a connection whose server has vanished.
 PING_EVERY = 20.0
 PING_SECONDS = 10.0
 FIRST_PAUSE = 0.1
@@ -24,15 +23,15 @@ LONGEST_PAUSE = 5.0
 
 
 class Gap(enum.Enum):
-    """What a listener hears in place of messages that it missed: it has to read again."""
+    """What a listener receives in place of missed messages: it has to read the database again."""
 
     GAP = "gap"
 
 
 class Messages(AsyncIterator[str | Gap]):
-    """What was heard and not taken yet, in order; for one task to iterate over.
+    """Received messages, in order; for one task to iterate over.
 
-    A reader that falls behind by too many is told of a gap instead.
+    When too many are waiting, a gap replaces them.
     """
 
     def __init__(self) -> None:
@@ -59,10 +58,10 @@ class Messages(AsyncIterator[str | Gap]):
 async def listening(
     bridge: Bridge, url: str, channel: str, random: Callable[[], float]
 ) -> AsyncIterator[Messages]:
-    """Listen on ``channel`` within the block, on a connection of its own.
+    """Listen on ``channel`` within the block, on a separate connection.
 
-    Gives the payload of each notification of a transaction that committed after the block began.
-    A lost connection is made anew for as long as it takes; then comes `Gap.GAP` first.
+    Returns the payloads of notifications by transactions that committed after the block began. A
+    lost connection is opened again, however long that takes; `Gap.GAP` comes first then.
 
     Raises:
         StoreUnavailable: the server can't be reached at the beginning.
@@ -72,7 +71,7 @@ async def listening(
         async with trio.open_nursery() as nursery:
             await nursery.start(partial(_listen, bridge, url, channel, random, messages))
             yield messages
-            nursery.cancel_scope.cancel("nobody listens any more")
+            nursery.cancel_scope.cancel("the listener has left")
 
 
 async def _listen(
@@ -83,16 +82,16 @@ async def _listen(
     messages: Messages,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    ear = _Ear(url, channel, messages)
-    await bridge.run(ear.open())
+    listener = _Listener(url, channel, messages)
+    await bridge.run(listener.open())
     task_status.started()
     pause = FIRST_PAUSE
     try:
         while True:
-            await ear.lost(bridge)
+            await listener.lost(bridge)
             while True:
                 try:
-                    await bridge.run(ear.open())
+                    await bridge.run(listener.open())
                 except StoreUnavailable:
                     await trio.sleep(pause * (0.5 + random()))
                     pause = min(2 * pause, LONGEST_PAUSE)
@@ -101,11 +100,11 @@ async def _listen(
             messages.put(Gap.GAP)
             pause = FIRST_PAUSE
     finally:
-        ear.close()
+        listener.close()
 
 
-class _Ear:
-    """The connection that listens, one after the other."""
+class _Listener:
+    """The connection that listens, which is replaced when it is lost."""
 
     def __init__(self, url: str, channel: str, messages: Messages) -> None:
         self._url = url
@@ -115,20 +114,20 @@ class _Ear:
         self._gone = trio.Event()
 
     async def open(self) -> None:
-        """Connect and listen; in asyncio. Raises `StoreError`."""
+        """Connect and listen; in asyncio. Raise `StoreError`."""
         connection = None
         try:
             connection = await connect(self._url)
             self._gone = gone = trio.Event()
             connection.add_termination_listener(lambda _: gone.set())
-            await connection.add_listener(self._channel, self._hear)
+            await connection.add_listener(self._channel, self._received)
         except FAILURES as error:
             if connection is not None:
                 connection.terminate()
             raise opening_failure(error, self._url) from error
         self._connection = connection
 
-    def _hear(self, _connection: object, _process: int, _channel: str, payload: str) -> None:
+    def _received(self, _connection: object, _process: int, _channel: str, payload: str) -> None:
         self._messages.put(payload)
 
     async def lost(self, bridge: Bridge) -> None:
@@ -151,7 +150,7 @@ class _Ear:
                 self.close()
 
     def close(self) -> None:
-        """Drop the connection."""
+        """Terminate the connection."""
         if self._connection is not None:
             self._connection.terminate()
             self._gone.set()

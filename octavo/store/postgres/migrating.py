@@ -8,23 +8,23 @@ from octavo.store.migrations import APPLIED, RECORD, RECORD_ONE, Migration, pend
 from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES
 
-# Any number that nobody else takes: "octavo" in ASCII.
+# A number that no other application is likely to use: "octavo" in ASCII.
 LOCK = int.from_bytes(b"octavo")
 
 _TEXT = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\bTEXT\b")
 
 
 def collated(sql: str) -> str:
-    """Answer DDL whose columns of text sort by bytes, as those of SQLite do."""
+    """Return DDL whose columns of text sort by bytes, as those of SQLite do."""
     return _TEXT.sub(lambda found: 'TEXT COLLATE "C"' if found[0] == "TEXT" else found[0], sql)
 
 
 async def migrate(connection: PooledConnection, known: Sequence[Migration]) -> int:
-    """Bring the database to the newest version, and answer that; in asyncio.
+    """Migrate the database to the newest version, and return that; in asyncio.
 
-    Each migration is a transaction of its own. A lock is held meanwhile: of two processes that
-    start at once, one waits for the other and finds nothing left to do. A database that lacks none
-    is not locked.
+    Each migration is a transaction. They run under a lock: of two processes that start at the same
+    time, one waits for the other and finds nothing left to do. A database that is up to date is not
+    locked.
 
     Raises:
         StoreUnusable: the database is newer than ``known``, or a migration was changed.

@@ -5,7 +5,7 @@ from urllib.parse import unquote, urlsplit
 
 from octavo.store.errors import StoreError, StoreUnavailable, StoreUnusable
 from octavo.store.postgres.connection import PooledConnection
-from octavo.store.postgres.failures import failure, told
+from octavo.store.postgres.failures import failure, message_of
 
 OLDEST = 12
 """The search uses ``WITH … AS MATERIALIZED``, which came with this version."""
@@ -95,4 +95,4 @@ def _reason(error: BaseException) -> str:
         return "connection refused"
     if isinstance(error, FileNotFoundError):
         return "there is no socket"
-    return getattr(error, "strerror", None) or told(error)
+    return getattr(error, "strerror", None) or message_of(error)

@@ -1,4 +1,4 @@
-"""The PostgreSQL store: each script a transaction, on a pool of connections."""
+"""The PostgreSQL store: a transaction for each script, on a pool of connections."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -9,39 +9,58 @@ import trio
 
 from octavo.store.errors import StatementInvalid, StoreUnavailable
 from octavo.store.migrations import NEWEST, shipped
-from octavo.store.postgres.attempts import pause_before
-from octavo.store.postgres.bridge import Bridge, open_bridge
+from octavo.store.postgres.bridge import Bridge, open_bridge, ungrouped
 from octavo.store.postgres.connection import Connections, PooledConnection, connect
-from octavo.store.postgres.failures import FAILURES, Conflict, commit_failure, failure, told
+from octavo.store.postgres.failures import (
+    FAILURES,
+    Conflict,
+    commit_failure,
+    failure,
+    message_of,
+)
 from octavo.store.postgres.listening import Messages, listening
 from octavo.store.postgres.migrating import migrate
 from octavo.store.postgres.requirements import check_database, opening_failure
 from octavo.store.postgres.transaction import PostgresTransaction
-from octavo.store.postgres.ungrouped import ungrouped
 from octavo.store.transaction import Script, T, Transaction
 
 CONNECTIONS = 10
-# How long a call waits for a connection to come free.
+# How long a call waits for a connection.
 TURN_SECONDS = 5.0
-# For all attempts of a write together. A cancelled caller waits for the end of its write so long.
+# For all attempts of a write. A cancelled caller waits at most so long for the end of its write.
 WRITE_SECONDS = 40.0
 ROLLBACK_SECONDS = 5.0
 CLOSE_SECONDS = 5.0
+MOST_ATTEMPTS = 12
+FIRST_PAUSE = 0.002
+LONGEST_PAUSE = 0.25
 
 _BEGIN_READING = "BEGIN READ ONLY"
 _BEGIN_WRITING = "BEGIN READ WRITE"
 
 
+def pause_before(attempt: int, random: float) -> float | None:
+    """Return the seconds to wait before the ``attempt``-th try, from 2 on; None to give up.
+
+    The pause is random, below a bound that doubles, so that transactions that conflicted do not
+    conflict again. ``random`` is a random number within [0, 1).
+    """
+    if attempt > MOST_ATTEMPTS:
+        return None
+    bound: float = FIRST_PAUSE * 2 ** (attempt - 2)
+    return random * min(bound, LONGEST_PAUSE)
+
+
 class _Attempt:
-    """How far a transaction has come: whether COMMIT was sent."""
+    """The state of a transaction: whether COMMIT was sent."""
 
     committing = False
 
 
 class PostgresStore:
-    """A `Store` on a PostgreSQL database; made by `open_postgres`.
+    """A `Store` on a PostgreSQL database; see `open_postgres`.
 
-    Every transaction is serializable; one that met another is run again, a few times.
+    Transactions are serializable. One that conflicts with another is run again, a few times.
     """
 
     def __init__(
@@ -54,33 +73,32 @@ class PostgresStore:
         self._turns = trio.Semaphore(connections)
 
     async def read(self, script: Script[T]) -> T:
-        """As of `Store`. When cancelled, the server is told to stop, too."""
+        """See `Store`. When cancelled, the statement is cancelled on the server, too."""
         async with self._turn():
             return await self._bridge.run(self._repeat(script, reading=True))
 
     async def read_much(self, script: Script[T]) -> T:
-        """As of `Store`."""
+        """See `Store`."""
         return await self.read(script)
 
     async def write(self, script: Script[T]) -> T:
-        """As of `Store`. When cancelled before a connection came free, it does nothing."""
+        """See `Store`. When cancelled while it waits for a connection, it does nothing."""
         async with self._turn():
             return await self._bridge.run(self._repeat(script, reading=False), to_the_end=True)
 
     async def applied_version(self) -> int:
-        """Answer the version of the schema in the database; raises `StoreUnavailable`."""
+        """Return the version of the schema in the database; raise `StoreUnavailable`."""
 
-        async def script(transaction: Transaction) -> int:
+        async def read_version(transaction: Transaction) -> int:
             row = await transaction.fetch_one(NEWEST)
             return 0 if row is None else int(row[0])
 
-        return await self.read(script)
+        return await self.read(read_version)
 
     def listen(self, channel: str) -> AbstractAsyncContextManager[Messages]:
-        """Hear what is notified on ``channel`` within the block; see `listening`.
+        """Receive notifications on ``channel`` within the block; see `listening`.
 
-        A transaction notifies with the statement ``SELECT pg_notify($1, $2)``: heard when it has
-        been committed.
+        A transaction sends one with ``SELECT pg_notify($1, $2)``. It is delivered after the commit.
         """
         return listening(self._bridge, self._url, channel, self._random)
 
@@ -89,13 +107,13 @@ class PostgresStore:
         with trio.move_on_after(TURN_SECONDS) as waiting:
             await self._turns.acquire()
         if waiting.cancelled_caught:
-            raise StoreUnavailable(f"no connection came free in {TURN_SECONDS:g} s")
+            raise StoreUnavailable(f"no connection became available within {TURN_SECONDS:g} s")
         try:
             yield
         finally:
             self._turns.release()
 
-    # What follows runs in asyncio.
+    # The following methods run in asyncio.
 
     async def _repeat(self, script: Script[T], *, reading: bool) -> T:
         attempt = _Attempt()
@@ -114,7 +132,7 @@ class PostgresStore:
                 f"the database took longer than {WRITE_SECONDS:g} s",
                 outcome_unknown=attempt.committing and not reading,
             ) from None
-        raise AssertionError("unreachable: counting has no end")
+        raise AssertionError("unreachable: count() does not end")
 
     async def _transact(self, script: Script[T], attempt: _Attempt, *, reading: bool) -> T:
         attempt.committing = False
@@ -125,8 +143,8 @@ class PostgresStore:
                 await connection.execute(_BEGIN_READING if reading else _BEGIN_WRITING)
             except FAILURES as error:
                 if used and connection.is_closed():
-                    # The server has gone and come since it was last used.
-                    raise Conflict(f"the connection was lost: {told(error)}") from error
+                    # The server was restarted since it was last used.
+                    raise Conflict(f"the connection was lost: {message_of(error)}") from error
                 raise failure(error) from error
             result = await self._drive(script, PostgresTransaction(connection, reading=reading))
             attempt.committing = True
@@ -136,8 +154,8 @@ class PostgresStore:
                 raise failure(error) if reading else commit_failure(error) from error
             clean = True
         except BaseException:
-            # Cancelled, too: asyncpg has the server cancel the statement, and the rollback waits
-            # for its word.
+            # On cancellation, too: asyncpg has the server cancel the statement, and the rollback
+            # waits for that.
             clean = await _roll_back(connection)
             raise
         finally:
@@ -151,7 +169,7 @@ class PostgresStore:
         try:
             return await self._connections.take()
         except FAILURES as error:
-            raise StoreUnavailable(f"the database can't be reached: {told(error)}") from error
+            raise StoreUnavailable(f"the database can't be reached: {message_of(error)}") from error
 
     async def _drive(self, script: Script[T], transaction: PostgresTransaction) -> T:
         try:
@@ -166,7 +184,7 @@ class PostgresStore:
         return result
 
     async def make_ready(self) -> None:
-        """Bring the schema to the newest version; in asyncio."""
+        """Migrate the schema to the newest version; in asyncio."""
         try:
             connection = await connect(self._url, statement_seconds=0)
             try:
@@ -183,7 +201,7 @@ class PostgresStore:
 
 
 async def _roll_back(connection: PooledConnection) -> bool:
-    """Answer whether the connection is of use afterwards."""
+    """Roll back; return whether the connection can be used again."""
     try:
         async with asyncio.timeout(ROLLBACK_SECONDS):
             await connection.execute("ROLLBACK")
@@ -200,15 +218,15 @@ async def open_postgres(
 
     Args:
         url: as libpq has it: ``postgresql://user:password@host:port/database``.
-        random: numbers within [0, 1), for pauses.
-        connections: how many there may be at most, those of listeners apart.
+        random: returns random numbers within [0, 1), for pauses.
+        connections: the maximum number of connections, without those of listeners.
 
     Raises:
         StoreUnusable: the server refuses, or the database is newer than this version of Octavo.
         StoreUnavailable: the server can't be reached now.
 
-    At the end of the block, and when it is cancelled, transactions under way are cut off; those who
-    wait for one hear `StoreUnavailable`, with ``outcome_unknown`` for a write.
+    At the end of the block, and when it is cancelled, running transactions are aborted. Their
+    callers receive `StoreUnavailable`, with ``outcome_unknown`` for a write.
     """
     with ungrouped():
         async with open_bridge() as bridge:

@@ -36,8 +36,9 @@ _PAGE_OF_TEXTS = _PAGE.format(
 )
 _FILES_FROM = """
     SELECT file_id, CASE WHEN position <= $2 THEN size END FROM files
-    WHERE workspace_id = $1::uuid AND file_id > $3::uuid ORDER BY file_id LIMIT $4
+    WHERE workspace_id = $1::uuid AND file_id >= $3::uuid ORDER BY file_id LIMIT $4
 """
+_FILES_AFTER = _FILES_FROM.replace(">= $3", "> $3")
 # The revisions that files had at the position $2 which have changed since.
 _CHANGED_SINCE = """
     FROM files JOIN revisions
@@ -47,7 +48,7 @@ _CHANGED_SINCE = """
         WHERE older.workspace_id = files.workspace_id
         AND older.file_id = files.file_id AND older.position <= $2
     ) {text}
-    WHERE files.workspace_id = $1::uuid AND files.file_id > $3::uuid AND files.file_id <= $4::uuid
+    WHERE files.workspace_id = $1::uuid AND files.file_id >= $3::uuid AND files.file_id <= $4::uuid
     AND files.position > $2
 """
 _SIZES_SINCE = f"SELECT files.file_id, revisions.size {_CHANGED_SINCE.format(text='')}"
@@ -58,7 +59,7 @@ _LIVE_SINCE = f"""
 """
 _LIVE_UNCHANGED = f"""
     SELECT {columns_of("files")}, contents.text FROM files {_TEXT.format(table="files")}
-    WHERE files.workspace_id = $1::uuid AND files.file_id > $3::uuid AND files.file_id <= $4::uuid
+    WHERE files.workspace_id = $1::uuid AND files.file_id >= $3::uuid AND files.file_id <= $4::uuid
     AND files.position <= $2 AND files.state = 'live'
 """
 
@@ -172,10 +173,12 @@ def live_at(
     async def read_live(transaction: Transaction) -> tuple[list[StoredFile], FileId | None]:
         if await position_of(workspace_id)(transaction) is None:
             raise WorkspaceGone
-        found = await transaction.fetch_all(_FILES_FROM, workspace_id, position, after, limit + 1)
+        # The nil UUID is an identifier that clients may choose.
+        first = _FILES_AFTER if after else _FILES_FROM
+        found = await transaction.fetch_all(first, workspace_id, position, after, limit + 1)
         if not found:
             return [], None
-        span = (workspace_id, position, after)
+        span = (workspace_id, position, found[0][0])
         changed: dict[FileId, int] = {}
         if any(row[1] is None for row in found):
             rows = await transaction.fetch_all(_SIZES_SINCE, *span, found[-1][0])

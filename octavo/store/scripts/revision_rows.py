@@ -5,7 +5,7 @@ The head of a file is in ``files``, the revisions before it are in ``revisions``
 
 from octavo.model.files.content import MARKDOWN
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Digest
+from octavo.model.identity import ContentId, Digest
 from octavo.store.transaction import Row, Value
 
 _NAMES = (
@@ -27,6 +27,8 @@ _NAMES = (
 COLUMNS = ", ".join(_NAMES)
 """In the order of the fields of `Revision`."""
 COUNT = len(_NAMES)
+_PATH = _NAMES.index("path")
+_CONTENT = _NAMES.index("content_id")
 _DIGEST = _NAMES.index("digest")
 _MEDIA_TYPE = _NAMES.index("media_type")
 
@@ -55,6 +57,9 @@ def from_both(select: str) -> str:
 def revision_of(row: Row) -> Revision:
     """Return the revision that a row begins with."""
     values = [*row[:COUNT]]
+    if not values[_PATH]:
+        # It was purged, and has no content.
+        values[_CONTENT] = ContentId("")
     values[_DIGEST] = Digest(values[_DIGEST].hex())
     if values[_MEDIA_TYPE] is None:
         values[_MEDIA_TYPE] = MARKDOWN

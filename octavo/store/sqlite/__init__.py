@@ -1,6 +1,6 @@
-"""SQLite: one file, a thread that writes, batches of writes; also inline, for tests."""
+"""SQLite: one file, one writing thread, and batches of writes. Without threads for tests."""
 
-from octavo.store.sqlite.folder import DATABASE
+from octavo.store.sqlite.connection import DATABASE
 from octavo.store.sqlite.inline import InlineStore, open_inline
 from octavo.store.sqlite.store import SqliteStore, open_sqlite
 

@@ -1,4 +1,4 @@
-"""Many writes in one transaction of SQLite: one fsync serves them all."""
+"""Many writes in one transaction of SQLite, with a single fsync."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ Outcomes = list[Outcome[Any]]
 def perform(
     connection: sqlite3.Connection, statements: Statements, scripts: Sequence[Script[Any]]
 ) -> Outcomes:
-    """Begin a transaction and run each script in it; answer what each returned or raised.
+    """Begin a transaction and run each script in it; return the result or exception of each.
 
-    A script that raises leaves nothing behind; one that raised after a change makes all of them
-    run once more. The transaction stays open, for `commit` or `roll_back`, unless this raises.
+    A script that raises has no effect. If it raised after a change, all scripts are run again. The
+    transaction stays open, for `commit` or `roll_back`, unless this raises.
 
     Raises:
-        StoreUnavailable: the database failed under one of them, or is locked; nothing is kept.
+        StoreUnavailable: the database failed or is locked. Nothing was committed.
     """
     try:
         outcomes = _run_bare(connection, statements, scripts)
@@ -41,10 +41,10 @@ def perform(
 def _run_bare(
     connection: sqlite3.Connection, statements: Statements, scripts: Sequence[Script[Any]]
 ) -> Outcomes | None:
-    """Run them without savepoints, which cost a third more; None when one has to be undone.
+    """Run scripts without savepoints, which take a third longer; return None if one must be undone.
 
-    Most scripts that raise do so on what they read, and have changed nothing. A single one needs
-    no savepoint: with it, the transaction is rolled back.
+    Most scripts that raise have only read. A single script needs no savepoint: the transaction is
+    rolled back with it.
     """
     _begin(connection)
     outcomes: Outcomes = []
@@ -101,11 +101,11 @@ def _unavailable(error: StoreError) -> StoreUnavailable:
 
 
 def commit(connection: sqlite3.Connection) -> None:
-    """Commit the open transaction; when this returns, it has been fsynced.
+    """Commit the open transaction; when this returns, it is durable.
 
     Raises:
-        StoreError: it was not committed, or, with ``outcome_unknown``, perhaps it was. The
-            connection must not be used for another transaction then.
+        StoreError: it was not committed or, with ``outcome_unknown``, may have been. The connection
+            must not be used for another transaction.
     """
     try:
         connection.execute("COMMIT")
@@ -114,9 +114,9 @@ def commit(connection: sqlite3.Connection) -> None:
 
 
 def roll_back(connection: sqlite3.Connection) -> None:
-    """End the transaction, if one is open, keeping nothing of it.
+    """Roll the transaction back, if one is open.
 
-    An error of the rollback is dropped: SQLite then rolls back when the connection is closed.
+    Errors are ignored: SQLite rolls back when the connection is closed.
     """
     if connection.in_transaction:
         try:
@@ -126,10 +126,10 @@ def roll_back(connection: sqlite3.Connection) -> None:
 
 
 def all_failed(error: StoreError, count: int) -> Outcomes:
-    """Answer ``count`` failures that say what ``error`` says, one for each script of a batch."""
+    """Return ``count`` copies of ``error``, one for each script of a batch."""
     outcomes: Outcomes = []
     for _ in range(count):
-        # Each is raised in another task, which ties its traceback to it.
+        # Each is raised in another task, which adds its traceback.
         single = type(error)(str(error), outcome_unknown=error.outcome_unknown)
         single.__cause__ = error.__cause__
         outcomes.append(Error(single))

@@ -1,5 +1,6 @@
-"""Connections to a SQLite file, and what each is told first."""
+"""The database file of SQLite, and connections to it."""
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -7,15 +8,17 @@ from octavo.store.errors import StoreUnusable
 
 # STRICT tables came with 3.37 (https://www.sqlite.org/stricttables.html).
 OLDEST = (3, 37, 0)
+DATABASE = "octavo.sqlite3"
+"""The name of the database file in the data folder."""
 CACHED_STATEMENTS = 512
 BUSY_SECONDS = 5.0
-# In KiB. The whole of a small installation stands in it; pages are read past it otherwise.
+# In KiB. A small installation fits into it.
 CACHE_KIB = 32 * 1024
 MAPPED_BYTES = 256 * 1024 * 1024
-# The log is copied into the file at so many pages. Each copying costs two fsyncs, and a page that
-# was changed often meanwhile is copied once.
+# A checkpoint is made at so many pages of the log. It costs two fsyncs, and copies a page that was
+# changed often once.
 CHECKPOINT_PAGES = 4000
-# A log that a long read made grow is cut back to so many bytes.
+# After a long read made the log grow, it is truncated to so many bytes.
 LOG_BYTES = 64 * 1024 * 1024
 
 
@@ -24,30 +27,48 @@ def require_sqlite(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> No
     if version < OLDEST:
         raise StoreUnusable(
             f"SQLite {'.'.join(map(str, version))} is too old: Octavo needs"
-            f" {'.'.join(map(str, OLDEST))} or newer; use a Python that brings it"
+            f" {'.'.join(map(str, OLDEST))} or newer; use a Python that includes it"
         )
+
+
+def prepare_file(folder: Path) -> Path:
+    """Create the folder and the database file if they don't exist; return the file.
+
+    Only the user of this process has access to them. SQLite creates its other files with the mode
+    of the database. Raises `StoreUnusable`.
+    """
+    database = folder / DATABASE
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StoreUnusable(
+            f"the data folder {folder} can't be used ({error.strerror}: {error.filename}): give the"
+            " user that runs Octavo the right to write to it, or name another folder"
+        ) from error
+    return database
 
 
 def connect(
     path: Path | None, *, reading: bool = False, busy_seconds: float = BUSY_SECONDS
 ) -> sqlite3.Connection:
-    """Open a connection to the database at ``path``, or to one in memory.
+    """Open a connection to the database at ``path``, or to a new one in memory.
 
-    Transactions are begun and ended by statements alone. An answered commit has been fsynced
-    (``synchronous=FULL``). With ``reading`` no statement can change anything. A statement waits
-    ``busy_seconds`` for another process's lock. Raises what ``sqlite3`` raises.
+    Transactions begin and end with explicit statements. A commit that returns has been fsynced
+    (``synchronous=FULL``). With ``reading``, statements can't change anything. A statement waits
+    ``busy_seconds`` for a lock of another process. Raises the exceptions of ``sqlite3``.
     """
     connection = sqlite3.connect(
         ":memory:" if path is None else path,
         timeout=busy_seconds,
         isolation_level=None,
-        # Each is used by one thread at a time, which needn't be the one that opened it.
+        # It is used by one thread at a time, not necessarily the one that opened it.
         check_same_thread=False,
         cached_statements=CACHED_STATEMENTS,
     )
     try:
         connection.execute("PRAGMA foreign_keys = ON")
-        # What was purged is overwritten, however the library was built.
+        # Deleted data is overwritten, whatever the default of the library.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         if path is not None:
@@ -57,7 +78,7 @@ def connect(
             connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
             connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
-            # What a savepoint remembers otherwise spills into a file of its own, for each.
+            # Otherwise each savepoint writes to a temporary file.
             connection.execute("PRAGMA temp_store = MEMORY")
         if reading:
             connection.execute("PRAGMA query_only = ON")

@@ -1,4 +1,4 @@
-"""What SQLite's result codes mean to whoever asked (https://www.sqlite.org/rescode.html)."""
+"""The errors of SQLite as errors of the store (https://www.sqlite.org/rescode.html)."""
 
 import sqlite3
 
@@ -26,16 +26,16 @@ _MISTAKES = frozenset(
 
 
 def primary_code(error: BaseException) -> int | None:
-    """Answer the primary result code of an error; None when it is the module's own."""
+    """Return the primary result code of an error; None if SQLite did not raise it."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 
 
 def failure(error: BaseException, *, reading: bool = False) -> StoreError:
-    """Answer what an error of a statement means; it is the cause.
+    """Return the store's error for an error of a statement, with this as the cause.
 
-    ``reading`` says that the connection takes no changes, so a refusal to write is a mistake of
-    the script.
+    ``reading`` says that the connection is read-only, so that an attempt to write is a bug of the
+    script.
     """
     code = primary_code(error)
     result: StoreError
@@ -52,12 +52,12 @@ def failure(error: BaseException, *, reading: bool = False) -> StoreError:
 
 
 def commit_failure(error: BaseException) -> StoreError:
-    """Answer what an error of COMMIT means; it is the cause.
+    """Return the store's error for an error of COMMIT, with this as the cause.
 
-    In WAL mode a commit is a frame at the end of what it appends to the log. When there was no
-    room for it, when a constraint was deferred to the end, and when the database was locked, it
-    isn't there. After any other error, as one of the fsync that follows, it may be: should the
-    machine stop now, the recovery of the log finds it.
+    In WAL mode a commit is a frame at the end of what it appends to the log. It was not written
+    when there was no space, when a deferred constraint failed, and when the database was locked.
+    After any other error, for example of the fsync that follows, it may have been: if the machine
+    stops now, the recovery of the log finds it.
     (https://www.sqlite.org/walformat.html, "Recovery")
     """
     result = failure(error)

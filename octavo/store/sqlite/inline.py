@@ -1,4 +1,4 @@
-"""A store without threads, for runs that must repeat exactly."""
+"""A store without threads, for deterministic runs."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -20,13 +20,13 @@ FaultPoint = Callable[[str], Awaitable[None]]
 
 
 class InlineStore:
-    """Runs each script at once, in the task that asks, on the one connection that it has.
+    """Runs each script in the calling task, on a single connection.
 
-    Each call is one checkpoint, before its transaction begins, and none after it. With a fault
-    point it passes that, too: ``store.before_commit`` and ``store.after_commit``, with the name;
-    what this raises comes out of the call, and before the commit nothing is kept.
+    Each call executes one checkpoint, before its transaction begins. A fault point is awaited with
+    ``store.before_commit`` and ``store.after_commit``. What it raises propagates from the call;
+    before the commit, nothing is committed.
 
-    It holds up the whole loop while it works: for tests, and for commands.
+    It blocks the event loop while it works: it is meant for tests and for commands.
     """
 
     def __init__(self, path: Path | None, fault_point: FaultPoint | None = None) -> None:
@@ -34,19 +34,19 @@ class InlineStore:
         self._connection = connect(path)
         self._statements = Statements()
         self._fault_point = fault_point
-        # Somebody may wait at a fault point, with the transaction open.
+        # A call may wait at a fault point while its transaction is open.
         self._free = trio.Lock()
 
     def close(self) -> None:
-        """Close the database; one in memory is gone then."""
+        """Close the database; one in memory is lost."""
         self._connection.close()
 
     def migrate(self) -> None:
-        """Bring the schema to the newest version; raises `StoreUnusable`."""
+        """Migrate the schema to the newest version; raise `StoreUnusable`."""
         migrate(self._connection, shipped())
 
     async def read(self, script: Script[T]) -> T:
-        """As of `Store`."""
+        """See `Store`."""
         async with self._free:
             connection = self._connection
             connection.execute("PRAGMA query_only = ON")
@@ -58,19 +58,19 @@ class InlineStore:
                 connection.execute("PRAGMA query_only = OFF")
 
     async def read_much(self, script: Script[T]) -> T:
-        """As of `Store`."""
+        """See `Store`."""
         return await self.read(script)
 
     async def write(self, script: Script[T]) -> T:
-        """As of `Store`."""
+        """See `Store`."""
         [outcome] = await self.write_batch([script])
         result: T = outcome.unwrap()
         return result
 
     async def write_batch(self, scripts: Sequence[Script[Any]]) -> Outcomes:
-        """Run scripts in one transaction; answer what each returned or raised.
+        """Run scripts in one transaction; return the result or exception of each, in order.
 
-        A script that raises leaves nothing behind. When the database fails, all of them do.
+        A script that raises has no effect. When the database fails, all of them fail.
         """
         async with self._free:
             try:
@@ -86,7 +86,7 @@ class InlineStore:
             return outcomes
 
     async def applied_version(self) -> int:
-        """Answer the version of the schema in the database."""
+        """Return the version of the schema in the database."""
         async with self._free:
             return applied_version(self._connection)
 
@@ -96,7 +96,7 @@ class InlineStore:
 
 
 def open_inline(path: Path | None = None, fault_point: FaultPoint | None = None) -> InlineStore:
-    """Open the database at ``path``, or a new one in memory, and bring its schema to the newest.
+    """Open the database at ``path``, or a new one in memory, and migrate its schema.
 
     Raises:
         StoreUnusable: SQLite is too old, or the database is newer than this version of Octavo.

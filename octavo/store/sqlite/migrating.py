@@ -10,7 +10,7 @@ from octavo.store.sqlite.statement import Statement
 
 
 def statements(sql: str) -> Iterator[str]:
-    """Split a text at the semicolons that end its statements."""
+    """Split a text at the semicolons that terminate its statements."""
     *ended, rest = sql.split(";")
     begun = ""
     for part in ended:
@@ -25,11 +25,11 @@ def statements(sql: str) -> Iterator[str]:
 
 
 def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> int:
-    """Bring the database to the newest version, and answer that.
+    """Migrate the database to the newest version, and return that.
 
-    Each migration is a transaction of its own, under SQLite's exclusive lock: of two processes
-    that start at once, one waits for the other and finds nothing left to do. A database that lacks
-    none is not locked.
+    Each migration is a transaction under SQLite's exclusive lock: of two processes that start at
+    the same time, one waits for the other and finds nothing left to do. A database that is up to
+    date is not locked.
 
     Raises:
         StoreUnusable: the database is newer than ``known``, or a migration was changed.
@@ -46,7 +46,7 @@ def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> int:
 
 
 def lacks_some(connection: sqlite3.Connection, known: Sequence[Migration]) -> bool:
-    """Answer whether the database lacks some of ``known``; raises as `migrate`."""
+    """Return whether the database lacks some of ``known``; raise the same errors as `migrate`."""
     try:
         return not _has_record(connection) or bool(pending(known, _applied(connection)))
     except STATEMENT_ERRORS as error:
@@ -85,7 +85,7 @@ def _apply_next(connection: sqlite3.Connection, known: Sequence[Migration]) -> b
 
 
 def applied_version(connection: sqlite3.Connection) -> int:
-    """Answer the version of the schema in the database, which has been migrated."""
+    """Return the version of the schema in a database that has been migrated."""
     try:
         found = connection.execute(NEWEST).fetchone()
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""The connections that read."""
+"""Connections for reading."""
 
 import sqlite3
 from collections.abc import Callable
@@ -14,16 +14,16 @@ from octavo.store.sqlite.statement import Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
 from octavo.store.transaction import Script, T
 
-# How often a cancelled read is told to end: an interrupt that falls between two statements is lost.
+# How often a cancelled read is interrupted: an interrupt between two statements has no effect.
 INTERRUPT_EVERY = 0.01
 INTERRUPT_FOR = 60.0
 
 
 class Reader:
-    """A connection that reads, for one thread at a time.
+    """A connection for reading, used by one thread at a time.
 
     Attributes:
-        failed: whether the database failed under it; it is to be closed then.
+        failed: whether the database failed; the reader is to be closed then.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -36,7 +36,7 @@ class Reader:
         self.failed = False
 
     def run(self, script: Script[T]) -> T:
-        """Run a script on a snapshot of the newest commit; what it raises comes out."""
+        """Run a script on a snapshot of the newest commit; its exceptions propagate."""
         connection = self._connection
         try:
             connection.execute("BEGIN")
@@ -54,7 +54,7 @@ class Reader:
             roll_back(connection)
 
     def interrupt(self) -> None:
-        """End the statement under way, from another thread, and let no other one begin."""
+        """End the running statement, from another thread, and prevent further ones."""
         transaction = self._transaction
         if transaction is not None:
             transaction.failure = StoreUnavailable("the read was cancelled")
@@ -66,7 +66,7 @@ class Reader:
 
 
 class _Call:
-    """What became of one read in a thread."""
+    """The state of one read in a thread."""
 
     def __init__(self, reader: Reader | None) -> None:
         self.reader = reader
@@ -78,8 +78,8 @@ class ReaderPool:
     """Readers for worker threads, opened when they are first needed.
 
     Args:
-        connect: opens a connection that reads; called in the thread.
-        size: how many reads may be under way at once; more wait their turn.
+        connect: opens a connection for reading; called in the thread.
+        size: how many reads run at the same time, at most; more of them wait.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], size: int) -> None:
@@ -89,13 +89,13 @@ class ReaderPool:
         self._idle: list[Reader] = []
 
     async def run(self, script: Script[T]) -> T:
-        """Run a script in a thread; what it raises comes out.
+        """Run a script in a thread; its exceptions propagate.
 
-        When cancelled, the statement under way is interrupted, and this returns when the thread
-        has let go of it.
+        When cancelled, the running statement is interrupted, and this returns when the thread has
+        finished.
         """
         async with self._turn:
-            # A reader changes hands in the loop alone: an interrupt never meets another's read.
+            # Readers are assigned in the event loop only: an interrupt never reaches another read.
             call = _Call(self._idle.pop() if self._idle else None)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_interrupt_when_cancelled, call)
@@ -124,7 +124,7 @@ class ReaderPool:
             self._idle.append(call.reader)
 
     def close(self) -> None:
-        """Close the connections of readers that are idle; there must be no others."""
+        """Close the connections of all readers, which must be idle."""
         while self._idle:
             self._idle.pop().close()
 

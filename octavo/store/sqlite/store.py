@@ -1,4 +1,4 @@
-"""The SQLite store of a server: a thread that writes, connections that read."""
+"""The SQLite store of a server: one thread that writes, and connections that read."""
 
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -12,9 +12,8 @@ import trio
 from octavo.store.errors import StoreOutdated, StoreUnavailable, StoreUnusable
 from octavo.store.migrations import shipped
 from octavo.store.sqlite.batch import Outcomes
-from octavo.store.sqlite.connection import connect, require_sqlite
+from octavo.store.sqlite.connection import connect, prepare_file, require_sqlite
 from octavo.store.sqlite.failures import failure
-from octavo.store.sqlite.folder import prepare
 from octavo.store.sqlite.migrating import applied_version, lacks_some, migrate
 from octavo.store.sqlite.readers import Reader, ReaderPool
 from octavo.store.sqlite.writer import Writer
@@ -22,14 +21,14 @@ from octavo.store.transaction import Script, T
 
 READ_THREADS = 4
 CLOSE_SECONDS = 60.0
-# A short read that meets a lock holds up the whole loop, so it doesn't wait for long.
+# A short read blocks the event loop, so it does not wait long for a lock.
 SHORT_READ_BUSY_SECONDS = 0.05
 
 
 class SqliteStore:
-    """A `Store` on one file; writes that come at once are best put together by whoever calls.
+    """A `Store` on one file; see `open_sqlite`.
 
-    Made by `open_sqlite`.
+    Callers should batch concurrent writes (`write_batch`).
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,7 +39,7 @@ class SqliteStore:
         self._closed = False
 
     async def read(self, script: Script[T]) -> T:
-        """As of `Store`: a checkpoint, then all at once on the thread of the loop."""
+        """See `Store`. Runs on the thread of the event loop, after a checkpoint."""
         await trio.lowlevel.checkpoint()
         self._require_open()
         reader = self._reader
@@ -56,28 +55,28 @@ class SqliteStore:
                 reader.close()
 
     async def read_much(self, script: Script[T]) -> T:
-        """As of `Store`: in a thread; when cancelled, it ends within some 10 ms."""
+        """See `Store`. Runs in a worker thread; when cancelled, it ends within about 10 ms."""
         self._require_open()
         return await self._readers.run(script)
 
     async def write(self, script: Script[T]) -> T:
-        """As of `Store`."""
+        """See `Store`."""
         [outcome] = await self.write_batch([script])
         result: T = outcome.unwrap()
         return result
 
     async def write_batch(self, scripts: Sequence[Script[Any]]) -> Outcomes:
-        """Run scripts in one transaction; answer what each returned or raised, in order.
+        """Run scripts in one transaction; return the result or exception of each, in order.
 
-        When this returns, what succeeded is durable. A script that raises leaves nothing behind.
-        When the database fails, all of them do, with a `StoreUnavailable` each. Cancellation waits
-        until the batch is done.
+        When this returns, those that succeeded are durable. A script that raises has no effect.
+        When the database fails, each of them fails with a `StoreUnavailable`. Cancellation waits
+        for the end of the batch.
         """
         self._require_open()
         return await self._writer.write_batch(scripts)
 
     async def applied_version(self) -> int:
-        """Answer the version of the schema in the database; raises `StoreUnavailable`."""
+        """Return the version of the schema in the database; raise `StoreUnavailable`."""
         return await trio.to_thread.run_sync(_version_at, self._path)
 
     def _require_open(self) -> None:
@@ -85,7 +84,7 @@ class SqliteStore:
             raise StoreUnavailable("the database was closed")
 
     async def close(self) -> None:
-        """Finish what is under way and close every connection; cancellation waits for that."""
+        """Finish running calls and close every connection; cancellation waits for that."""
         self._closed = True
         try:
             await self._writer.close()
@@ -101,22 +100,22 @@ async def open_sqlite(
 ) -> AsyncIterator[SqliteStore]:
     """Open the database in ``folder``, with the newest schema, for the block.
 
-    One process serves it, and whoever calls this sees to that; commands may work beside it.
+    The caller ensures that only one server uses it; commands may use it at the same time.
 
     Args:
-        folder: made if it isn't there, for this user alone.
-        check: read through the database first, and refuse it when it is damaged.
-        migrating: bring the schema to the newest version; that takes the folder for oneself.
+        folder: created if it does not exist, with access for this user only.
+        check: check the integrity of the database first.
+        migrating: migrate the schema to the newest version; no other process may use the folder.
 
     Raises:
         StoreOutdated: the schema is older, and ``migrating`` is False.
         StoreUnusable: the folder can't be used, the database is damaged or newer than this
             version of Octavo, or SQLite is too old.
-        StoreUnavailable: it is locked for long, or has no room.
+        StoreUnavailable: it is locked, or out of space.
 
-    Cancelling at the opening waits for the check. The end of the block finishes what is under way.
+    Cancelling while it opens waits for the check. The end of the block finishes running calls.
     """
-    path = await trio.to_thread.run_sync(prepare, folder)
+    path = await trio.to_thread.run_sync(prepare_file, folder)
     await trio.to_thread.run_sync(_make_ready, path, check, migrating)
     store = SqliteStore(path)
     try:

@@ -1,8 +1,8 @@
-"""The one connection that writes, on a thread of its own.
+"""The connection for writing, in a dedicated thread.
 
-A thread that is always there costs one wake-up a batch in each direction, where a thread of a pool
-costs several. It is handed batches in a queue, and hands the outcomes back through trio's entry
-queue. Whoever waits for a batch can't leave before it is done, so somebody is there to take them.
+A dedicated thread costs one wake-up in each direction for a batch; a thread of a pool costs
+several. It receives batches from a queue, and returns the outcomes through trio's entry queue. A
+caller can't be cancelled before its batch is done, so it is there to receive the outcomes.
 """
 
 import sqlite3
@@ -23,7 +23,7 @@ from octavo.store.transaction import Script
 
 
 class _Job:
-    """A batch on its way to the thread and back."""
+    """A batch, and its outcomes."""
 
     __slots__ = ("_task", "_token", "outcome", "scripts")
 
@@ -33,8 +33,8 @@ class _Job:
         self._task = trio.lowlevel.current_task()
         self._token = trio.lowlevel.current_trio_token()
 
-    def hand_back(self) -> None:
-        # The run is over only if trio itself has failed: then nobody waits.
+    def finish(self) -> None:
+        # The run can only be over when trio itself has failed: nobody waits then.
         with suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._wake)
 
@@ -43,10 +43,10 @@ class _Job:
 
 
 class Writer:
-    """Commits batches, one after the other.
+    """Commits batches sequentially.
 
     Args:
-        connect: opens a connection that writes; called in the thread, again after each failure.
+        connect: opens a connection for writing; called in the thread, and again after each failure.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -59,12 +59,11 @@ class Writer:
         self._thread.start()
 
     async def write_batch(self, scripts: Sequence[Script[Any]]) -> Outcomes:
-        """Run scripts in one transaction; answer what each returned or raised, in order.
+        """Run scripts in one transaction; return the result or exception of each, in order.
 
-        When this returns, what succeeded is durable. A script that raises leaves nothing behind.
-        When the database fails, all of them do, with a `StoreUnavailable` each. Cancellation that
-        comes later than the call waits until the batch is done. Raises `StoreUnavailable` after
-        `close`.
+        When this returns, those that succeeded are durable. A script that raises has no effect.
+        When the database fails, each of them fails with a `StoreUnavailable`. Once the batch is
+        queued, cancellation waits for its end. Raises `StoreUnavailable` after `close`.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._closed:
@@ -74,15 +73,15 @@ class Writer:
         return outcomes
 
     async def close(self) -> None:
-        """Finish what is under way, close the connection, and end the thread.
+        """Finish the queued batches, close the connection, and end the thread.
 
-        Takes as long as the batches that wait; cancellation does not shorten it.
+        Cancellation does not interrupt this.
         """
         self.end()
         await trio.to_thread.run_sync(self._thread.join)
 
     def end(self) -> None:
-        """Take no more batches; the thread ends after those that wait."""
+        """Accept no more batches; the thread ends after those that are queued."""
         if not self._closed:
             self._closed = True
             self._jobs.put(None)
@@ -90,8 +89,8 @@ class Writer:
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:
             job.outcome = capture(self._write, job.scripts)
-            job.hand_back()
-            # Not until the next batch comes: it may hold much.
+            job.finish()
+            # It may hold much memory, and the next batch may not come soon.
             del job
         self._disconnect()
 

@@ -36,3 +36,9 @@ def forged(text: bytes) -> str:
 def test_cursor_that_is_none_is_refused(after: str) -> None:
     with pytest.raises(InvalidRequest):
         read_cursor(after, 1)
+
+
+@pytest.mark.parametrize("name", ["", "a", "0190A1B2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", "0" * 32])
+def test_cursor_whose_identifier_is_not_a_uuid_is_refused(name: str) -> None:
+    with pytest.raises(InvalidRequest):
+        read_cursor(cursor(name), 1, identifier=0)

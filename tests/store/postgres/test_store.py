@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from octavo.store import StoreUnavailable, StoreUnusable, Transaction
 from octavo.store.migrations import shipped
 from octavo.store.postgres import Gap, Messages, PostgresStore, open_postgres
-from octavo.store.postgres.attempts import LONGEST_PAUSE, MOST_ATTEMPTS, pause_before
 from octavo.store.postgres.listening import MOST_WAITING
+from octavo.store.postgres.store import LONGEST_PAUSE, MOST_ATTEMPTS, pause_before
 from octavo.store.postgres.transaction import changed_rows
 from tests.fakes.postgres_server import VARIABLE, PostgresServer, running_server
 from tests.store.conformance import (
