@@ -27,7 +27,7 @@ def _bytes_to_name(data: bytes) -> str:
 
 def install() -> None:
     """Have the stores of this process take short names as identifiers."""
-    identifiers.to_bytes = _name_to_bytes
-    identifiers.to_text = _bytes_to_name
+    identifiers.to_bytes = _name_to_bytes  # type: ignore[assignment]
+    identifiers.to_text = _bytes_to_name  # type: ignore[assignment]
     # The conversion of whole columns knows UUIDs only.
     identifiers.FEW = 1 << 62

@@ -9,19 +9,24 @@ The empty text is converted to the nil UUID, which sorts before all others.
 
 from binascii import unhexlify
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 NIL = b"\0" * 16
 LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 """Sorts after all identifiers that are assigned (RFC 9562 section 5.10)."""
 _SIZE = 16
+# Conversions. Most statements name the same workspaces, accounts and files as those before.
+_REMEMBERED = 8192
 # In how many characters, and where its digits are. One more separates it from the next.
 _LENGTH = 36
 _DIGITS = [at for at in range(_LENGTH) if at not in (8, 13, 18, 23)]
 # Below so many, converting them one by one is faster.
 FEW = 6
+_MANY = 500
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def to_bytes(identifier: str) -> bytes:
     """Return the bytes of an identifier; raise ValueError for text that is not a UUID."""
     if not identifier:
@@ -32,6 +37,7 @@ def to_bytes(identifier: str) -> bytes:
     return data
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def to_text(data: bytes) -> str:
     """Return the identifier that is stored as 16 bytes."""
     digits = data.hex()
@@ -43,8 +49,12 @@ def to_texts(column: Sequence[bytes | None]) -> list[str | None]:
 
     Many are converted together, one digit of all of them at a time.
     """
-    if len(column) < FEW or None in column:
+    distinct = set(column)
+    if len(column) < FEW or None in distinct:
         return [None if data is None else to_text(data) for data in column]
+    if 2 * len(distinct) < len(column):
+        texts_of = dict(zip(distinct, to_texts([*distinct]), strict=True))
+        return [texts_of[data] for data in column]
     digits = b"".join(column).hex().encode()  # type: ignore[arg-type]  # None was excluded
     step = _LENGTH + 1
     texts = bytearray(b"-" * _LENGTH + b"\n") * len(column)
@@ -58,18 +68,31 @@ def identifier_columns(names: Iterable[str]) -> tuple[int, ...]:
     return tuple(at for at, name in enumerate(names) if name == "id" or name.endswith("_id"))
 
 
+def with_text(row: Sequence[Any], columns: Sequence[int]) -> Sequence[Any]:
+    """Return a row in which the identifiers of some columns are converted to text."""
+    values = [*row]
+    for at in columns:
+        if values[at] is not None:
+            values[at] = to_text(values[at])
+    return tuple(values)
+
+
 def with_texts(rows: Sequence[Sequence[Any]], columns: Sequence[int]) -> Sequence[Sequence[Any]]:
     """Return rows in which the identifiers of some columns are converted to text."""
     if len(rows) < FEW:
-        converted = []
-        for row in rows:
-            values = [*row]
-            for at in columns:
-                if values[at] is not None:
-                    values[at] = to_text(values[at])
-            converted.append(tuple(values))
-        return converted
+        return [with_text(row, columns) for row in rows]
+    if len(rows) > _MANY:
+        # More of them would not stay in the caches of the processor.
+        portions = (rows[at : at + _MANY] for at in range(0, len(rows), _MANY))
+        return [row for portion in portions for row in with_texts(portion, columns)]
     transposed: list[Sequence[Any]] = [*zip(*rows, strict=True)]
+    converted: list[tuple[Sequence[bytes | None], list[str | None]]] = []
     for at in columns:
-        transposed[at] = to_texts(transposed[at])
+        column = transposed[at]
+        # A content usually has the id of the revision.
+        texts = next((texts for other, texts in converted if other == column), None)
+        if texts is None:
+            texts = to_texts(column)
+            converted.append((column, texts))
+        transposed[at] = texts
     return [*zip(*transposed, strict=True)]

@@ -10,7 +10,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.files import StoredFile
-from octavo.store.scripts.revision_rows import COLUMNS, COUNT, columns_of, revision_of
+from octavo.store.scripts.revision_rows import COLUMNS, COUNT, columns_of, revisions_of_rows
 from octavo.store.transaction import Row, Script, Transaction
 
 _POSITION = "SELECT position FROM workspaces WHERE id = $1::uuid"
@@ -114,7 +114,7 @@ def heads_after(workspace_id: WorkspaceId, position: Position) -> Script[Heads |
         else:
             # In the order of the table, which is faster than by the index.
             rows = await transaction.fetch_all(_ALL_HEADS, workspace_id)
-        return Heads(found, [revision_of(row) for row in rows])
+        return Heads(found, revisions_of_rows(rows))
 
     return read_heads
 
@@ -144,7 +144,8 @@ def feed(
             whole = row is not None and row[0] <= most_bytes
         sql = _PAGE_OF_TEXTS if whole else _PAGE_OF_HEADS
         rows = await transaction.fetch_all(sql, workspace_id, after, following)
-        entries = [StoredFile(revision_of(row), row[COUNT] if whole else None) for row in rows]
+        texts_found = [row[COUNT] if whole else None for row in rows]
+        entries = [*map(StoredFile, revisions_of_rows(rows), texts_found)]
         return FeedPage(entries, whole, Position(following), position)
 
     return read_page
@@ -196,4 +197,4 @@ def live_at(
 
 
 def _stored(rows: Sequence[Row]) -> list[StoredFile]:
-    return [StoredFile(revision_of(row), row[COUNT]) for row in rows]
+    return [*map(StoredFile, revisions_of_rows(rows), [row[COUNT] for row in rows])]

@@ -10,7 +10,14 @@ from octavo.model.documents.initial_document import initial
 from octavo.model.files.revision import Revision
 from octavo.model.identity import Epoch, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import TooManyFiles
-from octavo.store.scripts.revision_rows import COLUMNS, COUNT, columns_of, from_both, revision_of
+from octavo.store.scripts.revision_rows import (
+    COLUMNS,
+    COUNT,
+    columns_of,
+    from_both,
+    revision_of,
+    revisions_of_rows,
+)
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -200,7 +207,7 @@ def list_of(
             limit,
             *(() if end is None else (end,)),
         )
-        return [revision_of(row) for row in rows]
+        return revisions_of_rows(rows)
 
     return read_list
 
@@ -212,7 +219,7 @@ def revisions_of(
 
     async def read_revisions(transaction: Transaction) -> list[Revision]:
         rows = await transaction.fetch_all(_REVISIONS_BEFORE, workspace_id, file_id, before, limit)
-        return [revision_of(row) for row in rows]
+        return revisions_of_rows(rows)
 
     return read_revisions
 

@@ -3,6 +3,9 @@
 The head of a file is in ``files``, the revisions before it are in ``revisions``.
 """
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from octavo.model.files.content import MARKDOWN
 from octavo.model.files.revision import Revision
 from octavo.model.identity import ContentId, Digest
@@ -27,6 +30,7 @@ _NAMES = (
 COLUMNS = ", ".join(_NAMES)
 """In the order of the fields of `Revision`."""
 COUNT = len(_NAMES)
+_MANY = 500
 _PATH = _NAMES.index("path")
 _CONTENT = _NAMES.index("content_id")
 _DIGEST = _NAMES.index("digest")
@@ -64,6 +68,23 @@ def revision_of(row: Row) -> Revision:
     if values[_MEDIA_TYPE] is None:
         values[_MEDIA_TYPE] = MARKDOWN
     return Revision(*values)
+
+
+def revisions_of_rows(rows: Sequence[Row]) -> list[Revision]:
+    """Return the revisions that rows begin with; faster than one by one."""
+    if len(rows) > _MANY:
+        # More of them would not stay in the caches of the processor.
+        portions = (rows[at : at + _MANY] for at in range(0, len(rows), _MANY))
+        return [each for portion in portions for each in revisions_of_rows(portion)]
+    if not rows:
+        return []
+    columns: list[Iterable[Any]] = []
+    columns += [*zip(*rows, strict=True)][:COUNT]
+    if not all(row[_PATH] for row in rows):
+        return [revision_of(row) for row in rows]
+    columns[_DIGEST] = map(bytes.hex, columns[_DIGEST])
+    columns[_MEDIA_TYPE] = [MARKDOWN if each is None else each for each in columns[_MEDIA_TYPE]]
+    return [*map(Revision, *columns)]
 
 
 def values_of(revision: Revision) -> tuple[Value, ...]:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from octavo.store.errors import StatementInvalid, StoreError
-from octavo.store.identifiers import with_texts
+from octavo.store.identifiers import with_text, with_texts
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.search import (
     LEAST_CHANGES,
@@ -60,7 +60,7 @@ class SqliteTransaction:
             cursor.close()
         except STATEMENT_ERRORS as error:
             raise self._failed(error) from error
-        return with_texts((row,), columns)[0] if row is not None and columns else row
+        return with_text(row, columns) if columns and row is not None else row
 
     async def fetch_all(self, sql: str, *arguments: Value) -> Sequence[Row]:
         """Return every row."""
