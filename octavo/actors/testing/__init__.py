@@ -1,12 +1,14 @@
-"""The kit that tests what is built on the actor core, for developers outside of it too.
+"""A testing kit for programs that are built on the actor core, or on trio alone.
 
-Histories: record what clients asked and learnt, then check that one order explains it all.
+Deterministic runs, a search over schedules, fault injection, and histories that are checked for
+linearizability.
 """
 
 from octavo.actors.testing.clock_gate import ClockGate
+from octavo.actors.testing.crash_once import InjectedCrash
 from octavo.actors.testing.deterministic import Deadlock, Livelock, Run, Stuck, run_deterministic
 from octavo.actors.testing.explore import Exploration, explore
-from octavo.actors.testing.faults import CORE_POINTS, Fault, FaultKind, FaultPlan, InjectedCrash
+from octavo.actors.testing.faults import CORE_POINTS, Fault, FaultKind, FaultPlan
 from octavo.actors.testing.history import History, HistoryError, Invocation
 from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status, render_entries
 from octavo.actors.testing.interruption import (

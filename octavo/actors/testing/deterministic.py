@@ -1,17 +1,17 @@
-"""Deterministic runs of trio programs: the same seed takes the same steps.
+"""Deterministic runs of trio programs: equal seeds give equal steps.
 
 A run has virtual time, which jumps to the next deadline when every task is blocked, and an
-interleaving that a `Schedule` chooses. What is not deterministic is what the program brings along:
-the wall clock, unseeded random numbers, threads, sockets, and iteration over sets of objects whose
-hash is their address. Trio itself iterates over two such sets: tasks that one cancel scope cancels
-get their abort functions called in any order, and async generators left over at the end of the run
-are closed in any order. Neither changes the order of the steps, since the hook arranges tasks in
-the order of their spawning first; but an abort function of one's own may see it.
+interleaving that a `Schedule` chooses. The program can still introduce non-determinism: the wall
+clock, unseeded random numbers, threads, sockets, and iteration over sets of objects that are hashed
+by address. trio itself iterates over two such sets: the abort functions of tasks cancelled by one
+scope are called in arbitrary order, and async generators left over at the end of the run are closed
+in arbitrary order. Neither changes the order of the steps, because the hook first sorts the tasks
+by the order in which they were spawned; but a custom abort function may observe it.
 
-The cyclic garbage collector rests during a run: finalizers that it runs would otherwise come at a
-step that depends on what the process did before.
+The cyclic garbage collector is disabled during a run; the finalizers that it calls would otherwise
+run at a step that depends on the history of the process.
 
-A step that never ends because it reaches no checkpoint cannot be interrupted.
+A step that never ends because it reaches no checkpoint can't be interrupted.
 """
 
 import functools
@@ -25,6 +25,7 @@ from typing import Generic, TypeAlias, TypeVar, TypeVarTuple
 import trio
 from trio.testing import MockClock
 
+from octavo.actors.core.runtime import Faults, ambient_faults
 from octavo.actors.testing.blocked import BlockedTask, blocked_tasks, short_name, waits_for_outside
 from octavo.actors.testing.schedules import Schedule, enter_schedule
 from octavo.actors.testing.trio_scheduler import controlled_scheduler, lift_shields
@@ -39,22 +40,23 @@ EARLY = -1
 """In a trace: the schedule let time pass to the next deadline while tasks were runnable."""
 
 _IDLE_TURNS = 3
-"""Turns without a runnable task before a run is asked whether it is dead.
+"""Turns without a runnable task before the run is checked for a deadlock.
 
-The first may be the one in which the clock jumps; trio wakes ``wait_all_tasks_blocked`` between.
+The first may be the one in which the clock jumps; the second the one in which trio wakes
+``wait_all_tasks_blocked``.
 """
 
 
 class Stuck(Exception):
     """A run that would never end.
 
-    Its tasks were cancelled first, and, if that did not end them, once more without regard to their
-    shields; what that raised is the ``__cause__``. A run that outlasts even this is abandoned.
+    Its tasks were cancelled, and, if that did not end them, cancelled again with their shields
+    removed; the error that this raised is the ``__cause__``. A run that survives both is abandoned.
     """
 
 
 class Deadlock(Stuck):
-    """Every task waits, and neither a deadline, nor I/O, nor a thread of trio can wake one.
+    """Every task is blocked, and no deadline, I/O or thread of trio can wake one.
 
     Attributes:
         blocked: the tasks and where they wait.
@@ -63,16 +65,16 @@ class Deadlock(Stuck):
     def __init__(self, blocked: list[BlockedTask]) -> None:
         self.blocked = tuple(blocked)
         super().__init__(
-            "every task is blocked, and nothing is left to wake one:"
+            "every task is blocked, and nothing can wake one:"
             + "".join(f"\n  {task}" for task in blocked)
         )
 
 
 class Livelock(Stuck):
-    """The run took more steps than it may.
+    """The run exceeded its limit of steps.
 
     Attributes:
-        max_steps: how many it may take.
+        max_steps: the limit.
     """
 
     def __init__(self, max_steps: int, latest: list[str]) -> None:
@@ -82,16 +84,16 @@ class Livelock(Stuck):
 
 @dataclass(frozen=True, slots=True)
 class Run(Generic[T]):
-    """What a deterministic run did and returned.
+    """The result and the course of a deterministic run.
 
     Attributes:
         value: what the function returned.
         trace: for every step the task that took it, as its index in ``tasks``; `EARLY` where the
             schedule let time pass. Equal seeds give equal traces.
-        tasks: the tasks' names in the order of their first step or wait for one; trio's own two
-            tasks are among them.
-        schedule: what chose the interleaving; ``str`` gives the token that replays it.
-        duration: virtual seconds.
+        tasks: the tasks' names in the order in which they were first runnable, including trio's own
+            two tasks.
+        schedule: the schedule; ``str`` returns the token that replays it.
+        duration: the virtual duration in seconds.
     """
 
     value: T
@@ -102,20 +104,24 @@ class Run(Generic[T]):
 
     @property
     def steps(self) -> int:
-        """How many steps the tasks took together."""
+        """The number of steps that all tasks took."""
         return len(self.trace) - self.trace.count(EARLY)
 
 
 class Attempt(Generic[T]):
-    """A run in the making, and what is known of it however it ends.
+    """A run, and what is known of it even if it fails.
 
     Args:
-        schedule: what chooses the interleaving.
+        schedule: chooses the interleaving.
         max_steps: how many steps the run may take.
+        faults: the faults of every `Runtime` in the run that names none.
     """
 
-    def __init__(self, schedule: Schedule, max_steps: int = MAX_STEPS) -> None:
+    def __init__(
+        self, schedule: Schedule, max_steps: int = MAX_STEPS, faults: Faults | None = None
+    ) -> None:
         self.schedule = schedule
+        self._faults = faults
         self.trace: list[int] = []
         self.names: list[str] = []
         self.duration = 0.0
@@ -130,12 +136,15 @@ class Attempt(Generic[T]):
         self._scope = trio.CancelScope()
 
     def run(self, fn: Callable[[*Ts], Awaitable[T]], *args: *Ts) -> T:
-        """Run ``fn(*args)``; `run_deterministic` says what this returns and raises."""
+        """Run ``fn(*args)``; see `run_deterministic` for the result and the errors."""
+        __tracebackhide__ = True
 
-        # Wraps: the main task bears the name of the function.
+        # Wrapped, so that the main task has the name of the function.
         @functools.wraps(fn)
         async def main() -> list[T]:
+            __tracebackhide__ = True
             enter_schedule(self.schedule)
+            ambient_faults.set(self._faults)
             results = []
             try:
                 with self._scope:
@@ -147,7 +156,7 @@ class Attempt(Generic[T]):
         try:
             with (
                 controlled_scheduler(self._choose, seed=self.schedule.seed) as scheduler,
-                _collector_resting(),
+                _collector_disabled(),
             ):
                 self.names = scheduler.names
                 results = trio.run(main, clock=self._clock)
@@ -161,11 +170,11 @@ class Attempt(Generic[T]):
 
     @property
     def steps(self) -> int:
-        """How many steps the tasks have taken together."""
+        """The number of steps that all tasks have taken."""
         return len(self.trace) - self.trace.count(EARLY)
 
     def named_steps(self, count: int) -> list[str]:
-        """The tasks that took the latest ``count`` steps, as name#index, without trio's own."""
+        """Return the tasks of the last ``count`` steps, as name#index, without trio's own."""
         names = {
             index: f"{short_name(name)}#{index}"
             for index, name in enumerate(self.names)
@@ -188,7 +197,7 @@ class Attempt(Generic[T]):
         return chosen
 
     def _let_time_pass(self) -> None:
-        # A program that has taken the clock into its own hands keeps it.
+        # The program controls the clock itself.
         if self._clock.autojump_threshold == math.inf:
             return
         seconds = trio.lowlevel.current_statistics().seconds_to_next_deadline
@@ -216,14 +225,14 @@ class Attempt(Generic[T]):
             self._shields_lifted = True
             lift_shields()
         else:
-            # Some task swallows cancellations: only a crash of the run loop ends it. The scope
-            # would keep the tasks alive.
+            # A task swallows cancellations: only a crash of the run loop ends it. The scope would
+            # keep the tasks alive.
             self._scope = trio.CancelScope()
             raise self._stuck
 
 
 def as_schedule(seed: Seed) -> Schedule:
-    """Take a schedule, its token, or the seed of a random walk.
+    """Return the schedule that is given by itself, its token, or the seed of a random walk.
 
     Raises:
         ValueError: the token is malformed, or the seed negative.
@@ -239,28 +248,29 @@ def run_deterministic(
     seed: Seed = 0,
     max_steps: int = MAX_STEPS,
 ) -> Run[T]:
-    """Run an async function like ``trio.run``, in virtual time and in an order that repeats.
+    """Run an async function like ``trio.run``, in virtual time and in a repeatable order.
 
-    ``trio.lowlevel.current_clock()`` inside gives the ``MockClock``. A program that waits for a
-    thread of its own making, or for anything else trio does not know of, holds a `ClockGate`
-    meanwhile, lest the run be taken for dead.
+    ``trio.lowlevel.current_clock()`` returns the ``MockClock`` of the run. A program that waits for
+    a thread that it started itself, or for anything else that trio does not know of, must hold a
+    `ClockGate` meanwhile; otherwise the run is considered dead.
 
     Args:
         fn: the async function.
         *args: its arguments.
         seed: a schedule, its token, or an integer for a plain random walk.
-        max_steps: how many steps all tasks may take together.
+        max_steps: how many steps all tasks may take in total.
 
     Returns:
-        What ``fn`` returned, and the course of the run.
+        The result of ``fn``, and the course of the run.
 
     Raises:
         Deadlock: nothing can wake any task. The tasks have been cancelled.
         Livelock: the run took more than ``max_steps`` steps. The tasks have been cancelled.
-        UnsupportedTrio: the installed trio cannot be controlled.
+        UnsupportedTrio: the installed trio can't be controlled.
         RuntimeError: called inside a trio run.
         BaseException: whatever ``fn`` raises, unchanged.
     """
+    __tracebackhide__ = True
     schedule = as_schedule(seed)
     attempt: Attempt[T] = Attempt(schedule, max_steps)
     value = attempt.run(fn, *args)
@@ -268,7 +278,7 @@ def run_deterministic(
 
 
 @contextmanager
-def _collector_resting() -> Generator[None, None, None]:
+def _collector_disabled() -> Generator[None, None, None]:
     enabled = gc.isenabled()
     gc.disable()
     try:

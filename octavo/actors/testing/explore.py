@@ -1,8 +1,8 @@
-"""Search for the schedule under which a scenario fails.
+"""Search for a schedule under which a scenario fails.
 
-The search is random, yet repeatable: all its schedules derive from one seed. Random walks find what
-many orders show; priorities with few changes find what needs one order among very many, at a known
-probability; early time finds the deadlines that strike while work is under way.
+The search is random but repeatable: all its schedules derive from one seed. Random walks find bugs
+that many orders show. Priorities with few changes find bugs that need one order among very many,
+with a known probability. Early time finds deadlines that pass while work is in progress.
 """
 
 import sys
@@ -12,6 +12,7 @@ from itertools import islice
 from random import Random
 from typing import Any, TypeVar, overload
 
+from octavo.actors.testing.crash_once import CrashOnce
 from octavo.actors.testing.deterministic import MAX_STEPS, Attempt
 from octavo.actors.testing.schedule_failure import (
     ReplayToken,
@@ -25,7 +26,7 @@ from octavo.actors.testing.shrink import shrink
 Step = TypeVar("Step")
 
 FURTHER_SCHEDULES = 10
-"""How many schedules besides the failing one are tried for each shorter list of steps."""
+"""How many schedules in addition to the failing one are tried for each shorter list of steps."""
 
 SHRINKING_RUNS = 3_000
 """How many runs shrinking may take; then the shortest list found so far is shown."""
@@ -35,17 +36,19 @@ _LATEST = 12
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What a search that found no failure has covered.
+    """The coverage of a search that found no failure.
 
     Attributes:
         schedules: how many schedules were run.
         interleavings: how many distinct sequences of steps they took.
-        longest: the steps of the longest run.
+        longest: the number of steps of the longest run.
+        crashes: under how many of the schedules a crash was injected.
     """
 
     schedules: int
     interleavings: int
     longest: int
+    crashes: int = 0
 
 
 @overload
@@ -58,6 +61,7 @@ def explore(
     steps: None = ...,
     max_steps: int = ...,
     early_time: bool = ...,
+    crash_anywhere: bool = ...,
     command: Callable[[str], str] | None = ...,
 ) -> Exploration: ...
 
@@ -72,6 +76,7 @@ def explore(
     steps: Sequence[Step],
     max_steps: int = ...,
     early_time: bool = ...,
+    crash_anywhere: bool = ...,
     command: Callable[[str], str] | None = ...,
 ) -> Exploration: ...
 
@@ -85,67 +90,87 @@ def explore(
     steps: Sequence[Any] | None = None,
     max_steps: int = MAX_STEPS,
     early_time: bool = True,
+    crash_anywhere: bool = False,
     command: Callable[[str], str] | None = None,
 ) -> Exploration:
     """Run an async scenario under many schedules, until one fails.
 
-    A scenario fails if it raises, deadlocks or does not end; it makes all that it works on anew.
+    A scenario fails if it raises, deadlocks or does not end. It must create all state that it works
+    on.
 
     Args:
         fn: the scenario; takes nothing, or a list of the ``steps``.
         schedules: how many to try.
         seed: what the schedules derive from.
-        replay: the token of a failure; that schedule alone is run.
-        steps: what the scenario is to do. If it fails, steps that the failure does not need are
-            left out, for as long as an error of the same type appears.
+        replay: the token of a failure; only that schedule is run.
+        steps: the steps that the scenario carries out. If it fails, steps that the failure does
+            not need are removed, as long as an error of the same type occurs.
         max_steps: how many task steps a run may take.
-        early_time: whether some schedules let deadlines strike while tasks can run, as a slow
-            machine would. A scenario that asserts how much time something takes forbids it.
-        command: makes the replaying command of a token; the default is
+        early_time: whether some schedules let deadlines pass while tasks can run, as on a slow
+            machine. Turn it off if the scenario asserts how long something takes.
+        crash_anywhere: whether each schedule is run a second time with one `InjectedCrash`, at one
+            of the fault points that the actors pass, drawn from the schedule's seed. Actors pass
+            `CORE_POINTS` and their own ``context.fault_point``; a crash of an asker that is not an
+            actor is not injected. The scenario must hold under any one crash.
+        command: returns the command that replays a token; the default is
             ``python -m octavo.actors.testing replay`` if ``fn`` can be imported.
 
     Returns:
-        How much was covered.
+        The coverage.
 
     Raises:
         ScheduleFailure: the scenario failed; with its token, its command and its minimal steps.
-        MalformedSchedule: ``replay`` is no token.
-        ValueError: ``schedules`` is not positive, or ``replay`` speaks of steps that there are not.
+        MalformedSchedule: ``replay`` is not a token.
+        ValueError: ``schedules`` is not positive, ``replay`` selects steps that don't exist, or
+            ``crash_anywhere`` is set and the scenario passes no fault point.
         RuntimeError: called inside a trio run.
     """
     __tracebackhide__ = True
-    scenario = _Scenario(fn, steps, max_steps, early_time=early_time)
+    scenario = _Scenario(fn, steps, max_steps, early_time=early_time, crashes=crash_anywhere)
     if replay is not None:
         token = ReplayToken.parse(replay)
         token.require(None if steps is None else len(steps))
-        candidates = iter((token.schedule,))
-        kept = token.kept
-        schedules = 1
-    else:
-        if schedules < 1:
-            raise ValueError(f"at least one schedule must be run, not {schedules}")
-        kept = None if steps is None else tuple(range(len(steps)))
-        candidates = _plan(Random(seed), scenario)
+        failure = scenario.attempt(token.schedule, token.kept, token.crash)
+        if failure is not None:
+            repeated = scenario.attempt(token.schedule, token.kept, token.crash)
+            details = [] if failure.repeats(repeated) else [*_CAUTION]
+            raise _report(scenario, failure, command, details) from failure.error
+        return Exploration(1, 1, scenario.longest, scenario.crashed)
+    if schedules < 1:
+        raise ValueError(f"at least one schedule must be run, not {schedules}")
+    kept = None if steps is None else tuple(range(len(steps)))
     seen = set()
-    for number, schedule in enumerate(islice(candidates, schedules), 1):
-        failure = scenario.attempt(schedule, kept)
+    for number, schedule in enumerate(islice(_plan(Random(seed), scenario), schedules), 1):
+        failure = scenario.search(schedule, kept)
         if failure is None:
             seen.add(hash(tuple(scenario.trace)))
             continue
-        details = [f"found:    by schedule {number} of {schedules}"] if replay is None else []
-        if not failure.repeats(scenario.attempt(schedule, kept)):
-            details.append("caution:  the same schedule went otherwise when it was run once more;")
-            details.append("          something in the scenario is not deterministic")
-        elif replay is None and failure.kept:
-            failure = _shrunk(scenario, failure)
+        details = [f"found:    by schedule {number} of {schedules}"]
+        if failure.repeats(scenario.attempt(schedule, kept, failure.crash)):
+            failure = _shrunk(scenario, failure) if failure.kept else failure
+        else:
+            details += _CAUTION
         raise _report(scenario, failure, command, details) from failure.error
-    return Exploration(schedules, len(seen), scenario.longest)
+    if crash_anywhere and not scenario.crashed:
+        raise ValueError(
+            "crash_anywhere: the scenario passed no fault point; it must run actors whose Runtime"
+            " has no other faults than a FaultPlan, or pass points by context.fault_point()"
+        )
+    return Exploration(schedules, len(seen), scenario.longest, scenario.crashed)
+
+
+_CAUTION = (
+    "caution:  the same schedule took another course when it was repeated;",
+    "          something in the scenario is not deterministic",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
     schedule: Schedule
     kept: tuple[int, ...] | None
+    crash: int | None
+    injected: str | None
     error: BaseException
     trace: tuple[int, ...]
     latest: tuple[str, ...]
@@ -159,7 +184,7 @@ class _Failure:
 
 
 class _Scenario:
-    """A scenario under one schedule after another, and what has been seen of its runs."""
+    """A scenario that is run under many schedules, and statistics of its runs."""
 
     def __init__(
         self,
@@ -168,6 +193,7 @@ class _Scenario:
         max_steps: int,
         *,
         early_time: bool,
+        crashes: bool,
     ) -> None:
         self.fn = fn
         self.steps = steps
@@ -175,17 +201,32 @@ class _Scenario:
         self.trace: list[int] = []
         self.early_time = early_time
         self.max_steps = max_steps
+        self.crashes = crashes
+        self.crashed = 0
+        self.passes = 0
 
     def chosen(self, kept: tuple[int, ...] | None) -> list[Any] | None:
-        """The steps of the given indices; None if the scenario takes none."""
+        """Return the steps of the given indices; None if the scenario takes none."""
         if self.steps is None:
             return None
         return list(self.steps) if kept is None else [self.steps[index] for index in kept]
 
-    def attempt(self, schedule: Schedule, kept: tuple[int, ...] | None) -> _Failure | None:
-        """Run once."""
+    def search(self, schedule: Schedule, kept: tuple[int, ...] | None) -> _Failure | None:
+        """Run under ``schedule``; then, if so asked, once more with a crash at a random point."""
         __tracebackhide__ = True
-        attempt: Attempt[object] = Attempt(schedule, self.max_steps)
+        failure = self.attempt(schedule, kept)
+        if failure is not None or not self.crashes or not self.passes:
+            return failure
+        crash = Random(f"crash of {schedule}").randrange(self.passes)
+        return self.attempt(schedule, kept, crash)
+
+    def attempt(
+        self, schedule: Schedule, kept: tuple[int, ...] | None, crash: int | None = None
+    ) -> _Failure | None:
+        """Run once, with a crash at the given pass of a fault point."""
+        __tracebackhide__ = True
+        faults = CrashOnce(crash) if self.crashes or crash is not None else None
+        attempt: Attempt[object] = Attempt(schedule, self.max_steps, faults)
         self.trace = attempt.trace
         steps = self.chosen(kept)
         try:
@@ -196,21 +237,32 @@ class _Scenario:
         except BaseException as error:
             if ends_exploration(error):
                 raise
-            latest = tuple(attempt.named_steps(_LATEST))
-            return _Failure(schedule, kept, error, tuple(attempt.trace), latest)
+            return _Failure(
+                schedule,
+                kept,
+                crash,
+                None if faults is None else faults.injected,
+                error,
+                tuple(attempt.trace),
+                tuple(attempt.named_steps(_LATEST)),
+            )
+        finally:
+            if faults is not None:
+                self.passes = faults.passes
+                self.crashed += faults.injected is not None
         self.longest = max(self.longest, attempt.steps)
         return None
 
 
 def _plan(rng: Random, scenario: _Scenario) -> Iterator[Schedule]:
-    """Yield the schedules that the scenario allows, without end."""
+    """Yield the schedules that the scenario allows, indefinitely."""
     return (s for s in _all_schedules(rng, scenario) if scenario.early_time or not s.early_time)
 
 
 def _all_schedules(rng: Random, scenario: _Scenario) -> Iterator[Schedule]:
-    """Yield schedules without end: random and PCT by turns, the first ones random.
+    """Yield schedules indefinitely: random walks and PCT alternately, random walks first.
 
-    PCT takes its estimate of the steps from the longest run so far.
+    The number of steps that PCT expects is that of the longest run so far.
     """
     for early_time in (False, False, False, True):
         yield Schedule.random(rng.getrandbits(32), early_time=early_time)
@@ -223,7 +275,7 @@ def _all_schedules(rng: Random, scenario: _Scenario) -> Iterator[Schedule]:
 
 
 def _shrunk(scenario: _Scenario, found: _Failure) -> _Failure:
-    """Leave out the steps that the failure does not need."""
+    """Remove the steps that the failure does not need."""
     best = found
     runs = SHRINKING_RUNS
     wanted = signature(found.error)
@@ -235,7 +287,10 @@ def _shrunk(scenario: _Scenario, found: _Failure) -> _Failure:
             if runs == 0:
                 return False
             runs -= 1
-            failure = scenario.attempt(schedule, tuple(indices))
+            failure = None
+            if best.crash is not None:  # the same pass may still be the one
+                failure = scenario.attempt(schedule, tuple(indices), best.crash)
+            failure = failure or scenario.search(schedule, tuple(indices))
             if failure is not None and signature(failure.error) == wanted:
                 best = failure
                 return True
@@ -254,15 +309,15 @@ def _report(
     kept = failure.kept
     if scenario.steps is not None and kept == tuple(range(len(scenario.steps))):
         kept = None
-    token = str(ReplayToken(failure.schedule, kept))
+    token = str(ReplayToken(failure.schedule, kept, failure.crash))
     replaying = command(token) if command is not None else _command(scenario, token)
     details = [*details, f"latest:   {', '.join(failure.latest)}"]
     steps = scenario.chosen(kept)
-    return ScheduleFailure(token, failure.error, steps, replaying, details)
+    return ScheduleFailure(token, failure.error, steps, replaying, details, failure.injected)
 
 
 def _command(scenario: _Scenario, token: str) -> str:
-    """Name the shell command that replays, or the call if the scenario cannot be imported."""
+    """Return the shell command that replays, or the call if the scenario can't be imported."""
     module = getattr(scenario.fn, "__module__", "__main__")
     name = getattr(scenario.fn, "__qualname__", "")
     reachable = getattr(sys.modules.get(module), name, None) is scenario.fn

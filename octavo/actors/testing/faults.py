@@ -1,9 +1,8 @@
-"""Fault points: make a crash, a delay, a cancellation or a lost reply happen by plan.
+"""Fault injection: planned crashes, delays, cancellations and lost replies at named points.
 
-Code under test passes named points; the actors of `octavo.actors.core` pass
-those of `CORE_POINTS` by themselves, and an actor adds its own with ``await
-self.context.fault_point("storage.commit")``. A `FaultPlan` given to the
-`Runtime` decides, from its seed, what goes wrong there.
+Code under test passes named points. Every actor passes those of `CORE_POINTS`, and can pass its own
+with ``await self.context.fault_point("storage.commit")``. A `FaultPlan` passed to the `Runtime`
+decides from its seed which faults occur.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from typing import Literal, get_args
 
 import trio
 
+from octavo.actors.testing.crash_once import InjectedCrash, reach_crash_once
+
 CORE_POINTS = (
     "ask.sending",
     "ask.answered",
@@ -27,36 +28,31 @@ CORE_POINTS = (
 )
 """The points of the core, in the order in which a message passes them.
 
-``ask.sending`` and ``ask.answered`` are passed by the asker, before the message
-is sent and after the answer came; ``actor.taken`` and ``actor.handled`` by the
-actor, before and after the handler, when nothing is answered yet. ``actor.reply``
-takes no fault but ``lose reply``.
+``ask.sending`` and ``ask.answered`` are passed by the asker, before the message is sent and after
+the reply arrived; ``actor.taken`` and ``actor.handled`` by the actor, before and after the handler,
+before the reply. ``actor.reply`` accepts only the fault ``lose reply``.
 """
 
 FaultKind = Literal["crash", "delay", "cancel", "lose reply"]
-"""What goes wrong.
+"""The kind of a fault.
 
-``crash``: `InjectedCrash` is raised. ``delay``: the task sleeps. ``cancel``: the
-innermost `FaultPlan.cancellable` block of the task is cancelled. ``lose reply``:
-the asker is told that the outcome is unknown, though the handler returned.
+``crash``: `InjectedCrash` is raised. ``delay``: the task sleeps. ``cancel``: the innermost
+`FaultPlan.cancellable` block of the task is cancelled. ``lose reply``: the asker gets
+`OutcomeUnknown`, although the handler returned.
 """
-
-
-class InjectedCrash(Exception):
-    """The crash of a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that can go wrong at some points.
+    """A fault that can occur at some points.
 
     Args:
-        kind: what.
-        point: name of the point; shell wildcards match several.
-        subject: path of the actor concerned; shell wildcards match several.
-        probability: within 0..1, for each pass.
-        times: at most so often in a run; None for no bound.
-        delay: seconds, for ``delay``.
+        kind: the kind of the fault.
+        point: the name of the point; may contain shell wildcards.
+        subject: the path of the actor; may contain shell wildcards.
+        probability: the probability for each pass, within 0..1.
+        times: the maximum number of occurrences in a run; None for no limit.
+        delay: in seconds, for the kind ``delay``.
 
     Raises:
         ValueError: an argument is out of its range.
@@ -70,31 +66,31 @@ class Fault:
     delay: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the arguments."""
+        """Validate the arguments."""
         if self.kind not in get_args(FaultKind):
             known = ", ".join(get_args(FaultKind))
-            raise ValueError(f"unknown fault {self.kind!r}; known are {known}")
+            raise ValueError(f"unknown fault {self.kind!r}; use one of {known}")
         if not 0.0 <= self.probability <= 1.0:
-            raise ValueError(f"a probability lies within 0..1, not {self.probability!r}")
+            raise ValueError(f"a probability must be within 0..1, not {self.probability!r}")
         if (self.kind == "delay") != (self.delay > 0.0):
-            raise ValueError("a delay needs a positive number of seconds, other faults take none")
+            raise ValueError("a delay needs a positive number of seconds, other faults have none")
         if (self.kind == "lose reply") != (self.point == "actor.reply"):
-            raise ValueError("'lose reply' goes with the point 'actor.reply', and no other fault")
+            raise ValueError("'lose reply' is for the point 'actor.reply', which allows no other")
 
 
 class FaultPlan:
-    """Decides from a seed what goes wrong; pass it as ``Runtime(faults=...)``.
+    """Decides from a seed which faults occur; pass it as ``Runtime(faults=...)``.
 
     Args:
-        seed: the same seed and the same schedule give the same faults.
-        faults: what can go wrong; the first that applies at a pass is taken.
+        seed: equal seeds and schedules give equal faults.
+        faults: the faults that can occur; the first that applies at a pass does.
 
     Attributes:
         injected: every fault so far, as ``(kind, point, subject)``.
     """
 
     def __init__(self, seed: int, faults: Sequence[Fault]) -> None:
-        """Make a plan; nothing has gone wrong yet."""
+        """Create a plan; no fault has occurred yet."""
         self._random = random.Random(seed)
         self._faults = tuple(faults)
         self._left = [fault.times for fault in self._faults]
@@ -103,7 +99,7 @@ class FaultPlan:
 
     @contextmanager
     def cancellable(self) -> Iterator[trio.CancelScope]:
-        """A block of the current task that a ``cancel`` fault may cancel."""
+        """Mark a block of the current task that a ``cancel`` fault may cancel."""
         task = trio.lowlevel.current_task()
         scopes = self._scopes.setdefault(task, [])
         with trio.CancelScope() as scope:
@@ -116,12 +112,13 @@ class FaultPlan:
                     del self._scopes[task]
 
     async def reach(self, point: str, subject: str) -> None:
-        """Pass a point: the first fault that applies happens.
+        """Pass a point: the first fault that applies occurs.
 
         Raises:
             InjectedCrash: a ``crash``.
             RuntimeError: a ``cancel`` outside of a `cancellable` block.
         """
+        await reach_crash_once(point, subject)
         fault = self._draw(point, subject)
         if fault is None:
             return
@@ -137,7 +134,7 @@ class FaultPlan:
         await trio.lowlevel.checkpoint()
 
     def loses_reply(self, subject: str) -> bool:
-        """Whether the answer that ``subject`` is about to give gets lost."""
+        """Return whether the reply that ``subject`` is about to give gets lost."""
         return self._draw("actor.reply", subject) is not None
 
     def _draw(self, point: str, subject: str) -> Fault | None:

@@ -1,16 +1,16 @@
 """The pytest plugin: explored tests, and the option that replays a schedule.
 
-An ``async def`` test marked ``explore`` is run under many schedules; no other plugin, pytest-trio
-among them, gets to run it. Its fixtures are made once for all its runs, so they are synchronous,
-and hold no state that a run changes::
+An ``async def`` test marked ``explore`` is run under many schedules; other plugins such as
+pytest-trio do not run it. Its fixtures are set up once for all its runs, so they must be
+synchronous, and have no state that a run changes::
 
     @pytest.mark.explore(schedules=500)
     async def test_transfer_...(bank): ...
 
-    @pytest.mark.explore(steps=[Put(1), Put(2), Take()])
+    @pytest.mark.explore(steps=[Put(1), Put(2), Take()], crash_anywhere=True)
     async def test_store_...(steps): ...
 
-The fixture ``explore`` does the same for a scenario within a synchronous test.
+The fixture ``explore`` does the same for a scenario inside a synchronous test.
 """
 
 import functools
@@ -31,16 +31,16 @@ Step = TypeVar("Step")
 
 _MARKER = "explore"
 _OPTION = "--replay-schedule"
-_SETTINGS = {"schedules", "seed", "steps", "max_steps", "early_time"}
+_SETTINGS = {"schedules", "seed", "steps", "max_steps", "early_time", "crash_anywhere"}
 
 _TEST = pytest.StashKey[Callable[..., Awaitable[object]]]()
 
 
 class Explore:
-    """`explore`, for a test: prints the pytest command that replays, and obeys its option.
+    """`explore` for a test: reports the pytest command that replays, and implements its option.
 
-    Every call in a test replays the schedule that the option names; a token with steps, only the
-    calls that have steps.
+    Every call in a test replays the schedule of the option; if its token selects steps, only the
+    calls that have steps do.
     """
 
     def __init__(self, item: pytest.Item) -> None:
@@ -56,6 +56,7 @@ class Explore:
         steps: None = ...,
         max_steps: int = ...,
         early_time: bool = ...,
+        crash_anywhere: bool = ...,
     ) -> Exploration: ...
 
     @overload
@@ -68,6 +69,7 @@ class Explore:
         steps: Sequence[Step],
         max_steps: int = ...,
         early_time: bool = ...,
+        crash_anywhere: bool = ...,
     ) -> Exploration: ...
 
     def __call__(
@@ -79,12 +81,13 @@ class Explore:
         steps: Sequence[Any] | None = None,
         max_steps: int = MAX_STEPS,
         early_time: bool = True,
+        crash_anywhere: bool = False,
     ) -> Exploration:
         """Explore ``fn``; arguments, result and errors are those of `explore`."""
         __tracebackhide__ = True
         replay: str | None = self._item.config.getoption(_OPTION)
         if replay is not None and steps is None and ReplayToken.parse(replay).kept is not None:
-            replay = None  # the token is of another call in this test, one with steps
+            replay = None  # the token belongs to another call in this test, one with steps
         return explore(
             fn,
             schedules=schedules,
@@ -93,6 +96,7 @@ class Explore:
             steps=steps,
             max_steps=max_steps,
             early_time=early_time,
+            crash_anywhere=crash_anywhere,
             command=self._command,
         )
 
@@ -106,7 +110,7 @@ class Explore:
 
 @pytest.fixture(name="explore")
 def explore_fixture(request: pytest.FixtureRequest) -> Explore:
-    """Search for the schedule under which an async scenario fails."""
+    """Search for a schedule under which an async scenario fails."""
     item: pytest.Item = request.node
     return Explore(item)
 
@@ -116,16 +120,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("octavo", "deterministic concurrency tests").addoption(
         _OPTION,
         metavar="TOKEN",
-        help="run explored tests under this schedule alone, as a failure printed it",
+        help="run explored tests only under this schedule, as printed by a failure",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and refuse a token that is none."""
+    """Register the marker, and reject a malformed token."""
     config.addinivalue_line(
         "markers",
-        "explore(schedules=1000, seed=0, steps=None, max_steps=100000, early_time=True): run an "
-        "async test under many schedules; with steps, the test takes an argument of this name",
+        "explore(schedules=1000, seed=0, steps=None, max_steps=100000, early_time=True, "
+        "crash_anywhere=False): run an async test under many schedules; with steps, the test takes "
+        "an argument of this name; with crash_anywhere, each schedule injects one crash",
     )
     token = config.getoption(_OPTION)
     if token is not None:
@@ -136,7 +141,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give the argument ``steps`` to a test whose marker has some."""
+    """Pass the steps of the marker as the argument ``steps``."""
     marker = metafunc.definition.get_closest_marker(_MARKER)
     if marker is not None and "steps" in marker.kwargs and "steps" in metafunc.fixturenames:
         metafunc.parametrize("steps", [marker.kwargs["steps"]], ids=[pytest.HIDDEN_PARAM])
@@ -144,7 +149,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Note the test function before another plugin wraps it in a runner of its own."""
+    """Store the test function before another plugin wraps it."""
+    __tracebackhide__ = True
     if isinstance(item, pytest.Function):
         marker = item.get_closest_marker(_MARKER)
         if marker is not None:
@@ -155,7 +161,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
-    """Explore a marked test; pytest then looks for no other way to call it."""
+    """Explore a marked test, and tell pytest that it has been called."""
     __tracebackhide__ = True
     test = pyfuncitem.stash.get(_TEST, None)
     marker = pyfuncitem.get_closest_marker(_MARKER)
@@ -167,12 +173,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
         if _is_async(value):
             pytest.fail(
                 f"the fixture {name!r} of an explored test is asynchronous; a test that runs many "
-                "times makes what it awaits itself",
+                "times must create what it awaits itself",
                 pytrace=False,
             )
 
     @functools.wraps(test)
     async def scenario(*steps: list[object]) -> None:
+        __tracebackhide__ = True
         chosen = {"steps": steps[0]} if steps else {}
         await test(**arguments | chosen)
 
@@ -185,18 +192,17 @@ def _require(item: pytest.Function, marker: pytest.Mark) -> None:
     if not inspect.iscoroutinefunction(item.obj):
         problem = "is for an async test; a synchronous one takes the fixture explore instead"
     elif marker.args:
-        problem = "takes keyword arguments alone"
+        problem = "takes only keyword arguments"
     elif unknown := set(marker.kwargs) - _SETTINGS:
         problem = f"has no setting {', '.join(sorted(unknown))}; it has {sorted(_SETTINGS)}"
     elif marker.kwargs.get("steps") is not None and "steps" not in item.funcargs:
-        problem = "has steps, so the test takes an argument named steps"
+        problem = "has steps, so the test must take an argument named steps"
     if problem is not None:
         pytest.fail(f"{item.name}: the marker {_MARKER} {problem}", pytrace=False)
 
 
 def _is_async(value: object) -> bool:
-    # Pytest hands an async fixture over as its coroutine or generator, pytest-trio as a
-    # placeholder.
+    # pytest passes an async fixture as its coroutine or generator, pytest-trio as a placeholder.
     if inspect.iscoroutine(value):
         value.close()
         return True

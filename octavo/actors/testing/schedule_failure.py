@@ -1,5 +1,6 @@
-"""The failure of a schedule: what was raised, under which interleaving, and how to see it again."""
+"""The failure of a scenario under a schedule, its report, and the token that replays it."""
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,32 +9,44 @@ from typing import Self
 from octavo.actors.testing.schedules import MalformedSchedule, Schedule
 from octavo.actors.testing.trio_scheduler import UnsupportedTrio
 
+_CRASH = re.compile(r"/crash:(\d+)", re.ASCII)
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayToken:
-    """A schedule, and which of the scenario's steps it is to run with.
+    """A schedule, the pass at which to inject a crash, and the scenario's steps to run.
 
-    Its text is the schedule's, followed by the indices of the steps where some are left out, as in
-    ``pct:2:40:7@0,3-5``.
+    Its text is that of the schedule, followed by the number of the pass if there is a crash, and by
+    the indices of the steps if some are left out, as in ``pct:2:40:7/crash:12@0,3-5``.
 
     Attributes:
         schedule: the schedule.
         kept: the indices of the steps in ascending order; None keeps all.
+        crash: at which pass of a fault point a crash is injected, from 0; None injects none.
     """
 
     schedule: Schedule
     kept: tuple[int, ...] | None = None
+    crash: int | None = None
 
     @classmethod
     def parse(cls, token: str) -> Self:
-        """Read back what ``str(replay_token)`` gave.
+        """Parse the text that ``str(replay_token)`` returns.
 
         Raises:
-            MalformedSchedule: saying what is wrong with the token.
+            MalformedSchedule: the token is malformed; the text says how.
         """
-        schedule, at, kept = token.partition("@")
+        run, at, kept = token.partition("@")
+        schedule, slash, _ = run.partition("/")
+        crash = _CRASH.fullmatch(run.removeprefix(schedule))
+        if slash and crash is None:
+            raise MalformedSchedule(token, "what follows / is not of the form crash:number")
         try:
-            return cls(Schedule.parse(schedule), _parse_ranges(kept) if at else None)
+            return cls(
+                Schedule.parse(schedule),
+                _parse_ranges(kept) if at else None,
+                int(crash[1]) if crash else None,
+            )
         except MalformedSchedule:
             raise
         except ValueError:
@@ -42,33 +55,36 @@ class ReplayToken:
             ) from None
 
     def require(self, available: int | None) -> None:
-        """Refuse to choose from steps that are not there.
+        """Raise unless the scenario has the steps that the token selects.
 
         Args:
             available: how many steps the scenario has; None if it takes none.
 
         Raises:
-            ValueError: the token keeps a step that the scenario does not have.
+            ValueError: the token selects a step that the scenario does not have.
         """
         if self.kept is None:
             return
         if available is None:
-            raise ValueError(f"{self} speaks of steps, and the scenario takes none")
+            raise ValueError(f"{self} selects steps, but the scenario takes none")
         if max(self.kept, default=-1) >= available:
-            raise ValueError(f"{self} speaks of more steps than the scenario's {available}")
+            raise ValueError(f"{self} selects more steps than the scenario's {available}")
 
     def __str__(self) -> str:
-        return str(self.schedule) if self.kept is None else f"{self.schedule}@{_ranges(self.kept)}"
+        crash = "" if self.crash is None else f"/crash:{self.crash}"
+        kept = "" if self.kept is None else f"@{_ranges(self.kept)}"
+        return f"{self.schedule}{crash}{kept}"
 
 
 class ScheduleFailure(AssertionError):
-    """A scenario failed under a schedule; what it raised is the ``__cause__``.
+    """A scenario failed under a schedule; the error that it raised is the ``__cause__``.
 
     Attributes:
         token: replays the failure: ``explore(..., replay=token)``.
-        error: what the scenario raised.
+        error: the error that the scenario raised.
         steps: the steps it ran with, shrunk; None if it takes none.
-        command: the shell command that replays it, or the call where there is no such command.
+        command: the shell command that replays it, or the call if there is no such command.
+        crash: where a crash was injected, as ``point of path``; None if there was none.
     """
 
     def __init__(
@@ -78,23 +94,28 @@ class ScheduleFailure(AssertionError):
         steps: Sequence[object] | None,
         command: str,
         details: Sequence[str] = (),
+        crash: str | None = None,
     ) -> None:
         self.token = token
         self.error = error
         self.steps = None if steps is None else list(steps)
         self.command = command
-        lines = [f"{_summary(error)}", f"schedule: {token}", f"replay:   {command}", *details]
+        self.crash = crash
+        lines = [_summary(error)]
         if self.steps is not None:
             lines.append(f"steps:    {len(self.steps)}")
             lines += [f"  {step!r}" for step in self.steps]
+        if crash is not None:
+            lines.append(f"crash:    {crash}")
+        lines += [f"schedule: {token}", f"replay:   {command}", *details]
         super().__init__("\n  ".join(lines))
 
 
 def ends_exploration(error: BaseException) -> bool:
-    """Whether an error is no verdict on the scenario, but is meant for whoever runs it.
+    """Return whether an error is not a verdict on the scenario, but meant for its caller.
 
-    Such are an interrupt, a skip of pytest's, an assumption of hypothesis's that does not hold, and
-    a trio that cannot be controlled; alone or in a group.
+    Such errors are an interrupt, a skip of pytest, an unsatisfied assumption of hypothesis, and a
+    trio that can't be controlled; alone or in a group.
     """
     if isinstance(error, BaseExceptionGroup):
         return any(ends_exploration(inner) for inner in error.exceptions)
@@ -104,7 +125,7 @@ def ends_exploration(error: BaseException) -> bool:
         GeneratorExit,
         UnsupportedTrio,
     ]
-    # Neither is a dependency; an exception of theirs exists only where they have been imported.
+    # Neither is a dependency; their exceptions can occur only after they have been imported.
     if pytest := sys.modules.get("pytest"):
         control += [getattr(pytest, name).Exception for name in ("skip", "xfail", "exit")]
     if errors := sys.modules.get("hypothesis.errors"):
@@ -113,7 +134,7 @@ def ends_exploration(error: BaseException) -> bool:
 
 
 def signature(error: BaseException) -> frozenset[type[BaseException]]:
-    """The types of an error, of a group those of its leaves: what makes two failures the same."""
+    """Return the type of an error, or those of a group's leaves; it identifies a failure."""
     if isinstance(error, BaseExceptionGroup):
         return frozenset[type[BaseException]]().union(*map(signature, error.exceptions))
     return frozenset({type(error)})

@@ -253,7 +253,7 @@ def test_shrinking_keeps_to_errors_of_the_same_type() -> None:
 
 
 def test_replay_with_more_steps_than_there_are_is_refused() -> None:
-    with pytest.raises(ValueError, match="speaks of more steps"):
+    with pytest.raises(ValueError, match="selects more steps"):
         explore(run_steps, replay="random:1@0-2", steps=["read", "write"])
 
 

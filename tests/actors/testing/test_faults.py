@@ -185,9 +185,9 @@ async def test_every_point_of_the_core_is_passed() -> None:
         ({"kind": "explode", "point": "p"}, "unknown fault 'explode'"),
         ({"kind": "crash", "point": "p", "probability": 2}, "probability"),
         ({"kind": "delay", "point": "p"}, "positive number of seconds"),
-        ({"kind": "crash", "point": "p", "delay": 1}, "other faults take none"),
-        ({"kind": "lose reply", "point": "p"}, "goes with the point 'actor.reply'"),
-        ({"kind": "crash", "point": "actor.reply"}, "goes with the point 'actor.reply'"),
+        ({"kind": "crash", "point": "p", "delay": 1}, "other faults have none"),
+        ({"kind": "lose reply", "point": "p"}, "is for the point 'actor.reply'"),
+        ({"kind": "crash", "point": "actor.reply"}, "is for the point 'actor.reply'"),
     ],
 )
 async def test_a_senseless_fault_is_refused(arguments: dict[str, Any], text: str) -> None:

@@ -210,11 +210,11 @@ def test_skip_inside_an_explored_test_skips(
     ("body", "message"),
     [
         ("@pytest.mark.explore\ndef test_it(): pass", "*is for an async test*"),
-        ("@pytest.mark.explore(5)\nasync def test_it(): pass", "*takes keyword arguments alone*"),
+        ("@pytest.mark.explore(5)\nasync def test_it(): pass", "*takes only keyword arguments*"),
         ("@pytest.mark.explore(runs=5)\nasync def test_it(): pass", "*has no setting runs*"),
         (
             "@pytest.mark.explore(steps=[1])\nasync def test_it(): pass",
-            "*takes an argument named steps*",
+            "*must take an argument named steps*",
         ),
     ],
 )
@@ -274,3 +274,78 @@ def test_token_with_steps_leaves_the_calls_without_steps_alone(pytester: pytest.
     replayed = run(pytester, *shlex.split(command)[3:], *WITH_TRIO)
     replayed.assert_outcomes(failed=1)
     assert set(commands(replayed)) == {command}
+
+
+REPORT = """
+import pytest, trio
+
+from octavo.actors.core import Actor, ActorSpec, Message, Supervisor
+
+
+class Put(Message["Store", None]):
+    pass
+
+
+class Store(Actor[Put]):
+    async def handle(self, message):
+        await trio.lowlevel.checkpoint()
+
+
+async def put_twice(steps):
+    root = Supervisor("root")
+    store = root.add(ActorSpec("store", Store))
+    async with root.running():
+        for step in steps:
+            if step != "pause":
+                await store.ask(Put())
+            await trio.lowlevel.checkpoint()
+
+@pytest.mark.explore(steps=["pause", "put", "pause"], schedules=20, crash_anywhere=True)
+async def test_marked(steps):
+    await put_twice(steps)
+
+def test_fixture(explore):
+    explore(put_twice, steps=["pause", "put", "pause"], schedules=20, crash_anywhere=True)
+"""
+
+
+@both
+@pytest.mark.parametrize("test", ["test_marked", "test_fixture"])
+def test_report_begins_with_the_steps_and_names_the_crash(
+    pytester: pytest.Pytester, arguments: tuple[str, ...], test: str
+) -> None:
+    path = pytester.makepyfile(REPORT)
+    quiet = ("--show-capture=no", *arguments)
+    result = run(pytester, f"{path.name}::{test}", *quiet)
+    result.assert_outcomes(failed=1)
+    lines = [line.removeprefix("E").strip() for line in result.stdout.str().splitlines()]
+    first = next(n for n, line in enumerate(lines) if "ScheduleFailure: " in line)
+    assert re.fullmatch(r".*ScheduleFailure: ActorCrashed: root/store crashed .*", lines[first])
+    assert lines[first + 1 : first + 3] == ["steps:    1", "'put'"]
+    assert re.fullmatch(r"crash:    actor\.(taken|handled) of root/store", lines[first + 3])
+    assert re.fullmatch(r"schedule: (random|pct).*/crash:\d+@1", lines[first + 4])
+    assert lines[first + 5].startswith("replay:   python -m pytest")
+    (command,) = set(commands(result))
+    replayed = run(pytester, *shlex.split(command)[3:], *quiet)
+    assert set(commands(replayed)) == {command}
+
+
+@both
+@pytest.mark.parametrize("test", ["test_marked", "test_fixture"])
+def test_report_shows_no_source_of_the_kit(
+    pytester: pytest.Pytester, arguments: tuple[str, ...], test: str
+) -> None:
+    path = pytester.makepyfile(REPORT)
+    quiet = ("--show-capture=no", *arguments)
+    report = run(pytester, f"{path.name}::{test}", *quiet).stdout.str()
+    assert "await store.ask(Put())" in report, "what the test did is shown"
+    for hidden in (
+        "octavo/actors/testing/plugin.py:",
+        "octavo/actors/testing/explore.py:",
+        "octavo/actors/testing/deterministic.py:",
+        "octavo/actors/testing/crash_once.py:",
+        "_MARKER",
+        "controlled_scheduler",
+        "trio/_core",
+    ):
+        assert hidden not in report, hidden
