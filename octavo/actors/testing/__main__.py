@@ -18,13 +18,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Replay a schedule of a scenario.
 
     Args:
-        arguments: of the command line, without the program; None takes those of the process.
+        arguments: the command line without the program; None uses that of the process.
 
     Returns:
         The exit status: 0 if the scenario passes, 1 if it fails.
 
     Raises:
-        SystemExit: with 2 and a message if the arguments are of no use, with 0 after help.
+        SystemExit: with 2 and a message if the arguments are invalid, with 0 after help.
     """
     parser = argparse.ArgumentParser(
         prog="python -m octavo.actors.testing",
@@ -33,18 +33,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="command")
     replay = commands.add_parser("replay", help="run a scenario under one schedule")
     replay.add_argument("scenario", help="an async function, as package.module:function")
-    replay.add_argument("--schedule", required=True, metavar="TOKEN", help="as a failure names it")
+    replay.add_argument(
+        "--schedule", required=True, metavar="TOKEN", help="the token that a failure reports"
+    )
     replay.add_argument(
         "--steps",
         metavar="package.module:sequence",
-        help="all the steps that the scenario chooses from, if it takes a list of them",
+        help="all steps of the scenario, if it takes a list of them",
     )
     replay.add_argument(
         "--max-steps",
         type=int,
         default=MAX_STEPS,
         metavar="COUNT",
-        help="how many task steps the run may take (default %(default)s)",
+        help="maximum number of task steps of the run (default %(default)s)",
     )
     options = parser.parse_args(arguments)
     try:
@@ -77,14 +79,14 @@ def _replay(scenario: Callable[..., Any], steps: Sequence[Any] | None, names: An
         return 1
     sys.stdout.write(f"{names.scenario} passes under {names.schedule}\n")
     sys.stdout.write(
-        "If it failed there before, either it was changed, or it depends on more than the schedule:"
+        "If it failed before, either it was changed, or it depends on more than the schedule:"
         " unseeded random numbers, the wall clock, or the order of a set (try PYTHONHASHSEED=0 for"
         " both runs).\n"
     )
     return 0
 
 
-def _load(reference: str) -> Any:  # noqa: ANN401 (whatever the user names)
+def _load(reference: str) -> Any:  # noqa: ANN401 (any object that the user names)
     module, colon, name = reference.partition(":")
     if not colon or not module or not name:
         raise ValueError(f"{reference!r} is not of the form package.module:name")
@@ -93,7 +95,7 @@ def _load(reference: str) -> Any:  # noqa: ANN401 (whatever the user names)
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        # A module that is there and misses another one shows its own traceback.
+        # If the module exists but fails to import another one, its own traceback is more useful.
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         raise LookupError(f"there is no module {error.name!r}") from None
@@ -107,9 +109,9 @@ def _load(reference: str) -> Any:  # noqa: ANN401 (whatever the user names)
 
 def _require(scenario: object, steps: object, names: Any) -> None:  # noqa: ANN401
     if not inspect.iscoroutinefunction(scenario):
-        raise ValueError(f"{names.scenario} is no async function")
+        raise ValueError(f"{names.scenario} is not an async function")
     if steps is not None and not isinstance(steps, Sequence):
-        raise ValueError(f"{names.steps} is no sequence of steps")
+        raise ValueError(f"{names.steps} is not a sequence of steps")
     try:
         inspect.signature(scenario).bind(*(() if steps is None else ([],)))
     except TypeError:

@@ -1,4 +1,4 @@
-"""Where the tasks of a trio run wait, for a reader who wants to know why nothing moves."""
+"""Where the tasks of a trio run are blocked, for the report of a deadlock."""
 
 import os
 from collections.abc import Iterator
@@ -17,17 +17,17 @@ _WAITING = (
     "monitors",
     "completion_key_monitors",
 )
-"""What trio's I/O backends count; each has some of them."""
+"""The counters of trio's I/O backends; each backend has some of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockedTask:
-    """A task and where it waits.
+    """A task and where it is blocked.
 
     Attributes:
-        name: the task's name, as `short_name` gives it.
-        place: ``file:line in function`` of the innermost frame outside of trio.
-        awaited: the trio function that frame awaits, empty if it awaits none.
+        name: the task's name, as returned by `short_name`.
+        place: ``file:line in function`` of the innermost frame outside trio.
+        awaited: the trio function that this frame awaits; empty if there is none.
     """
 
     name: str
@@ -39,36 +39,36 @@ class BlockedTask:
 
 
 def blocked_tasks() -> list[BlockedTask]:
-    """Describe every task of the current run but trio's own, in alphabetical order.
+    """Describe every task of the current run except trio's own, in alphabetical order.
 
-    Callable wherever the run is current: in a task, an instrument or the scheduler.
+    May be called wherever the run is current: in a task, an instrument or the scheduler.
     """
-    # Trio keeps the children of a nursery in a set; sorted, a report is the same in every run.
+    # trio stores the children of a nursery in a set; sorting makes reports repeatable.
     return sorted(
         (_describe(task) for task in living_tasks() if not task.name.startswith("<")), key=str
     )
 
 
 def living_tasks() -> list[trio.lowlevel.Task]:
-    """Every task of the current run, parents first, siblings in any order."""
+    """Return every task of the current run, parents first, siblings in any order."""
     root = trio.lowlevel.current_root_task()
     return [] if root is None else [root, *_descendants(root)]
 
 
 def short_name(task_name: str) -> str:
-    """A task's name without the function in which its own function is defined."""
+    """Return a task's name without the function in which its own function is defined."""
     return task_name.rpartition("<locals>.")[2]
 
 
 def waits_for_outside() -> bool:
-    """Whether something outside of the run may still wake a task of it.
+    """Return whether something outside the run may still wake one of its tasks.
 
-    That is I/O, a thread started by ``trio.to_thread``, or a callback on its way in. A thread that
-    trio does not know of cannot be seen.
+    That is I/O, a thread started by ``trio.to_thread``, or a callback not delivered yet. A thread
+    that trio does not know of is not detected.
     """
     statistics = trio.lowlevel.current_statistics()
     io = statistics.io_statistics
-    # One reader is trio's own: the task that takes in the callbacks of other threads.
+    # One reader is trio's own: the task that receives the callbacks of other threads.
     return (
         sum(getattr(io, name, 0) for name in _WAITING) > 1
         or statistics.run_sync_soon_queue_size > 0
@@ -88,7 +88,7 @@ def _describe(task: trio.lowlevel.Task) -> BlockedTask:
     for frame, line in task.iter_await_frames():
         code = frame.f_code
         if code.co_filename.startswith(_TRIO):
-            # Lock.acquire tells more than the mixin through which ``async with`` gets there.
+            # Lock.acquire is more informative than the mixin through which ``async with`` calls it.
             if not awaited and "Mixin" not in code.co_qualname:
                 awaited = code.co_qualname
         elif not code.co_filename.startswith(_KIT) or place == "an unknown place":

@@ -1,4 +1,4 @@
-"""A gate in front of virtual time, closed while work is under way that trio's clock cannot see."""
+"""A gate that holds virtual time while work is in progress that trio's clock does not know of."""
 
 import math
 from collections.abc import Callable, Generator
@@ -13,16 +13,16 @@ Ts = TypeVarTuple("Ts")
 
 
 class ClockGate:
-    """Keeps a ``MockClock`` from jumping to the next deadline while work is in flight elsewhere.
+    """Prevents a ``MockClock`` from jumping to the next deadline while other work is in progress.
 
-    A clock with ``autojump_threshold=0`` jumps whenever every task is blocked, be it on a thread
-    that needs a few milliseconds; a timeout around the wait then strikes at once. While the gate is
-    held, by however many holders, virtual time stands still and the run waits in real time; early
-    time of a `Schedule` stands still too. The last release restores the threshold that the clock
-    had at the first hold.
+    A clock with ``autojump_threshold=0`` jumps whenever every task is blocked, even if one waits
+    for a thread that needs a few milliseconds; a timeout around the wait then expires immediately.
+    While at least one holder holds the gate, virtual time does not advance, not even by the early
+    time of a `Schedule`, and the run waits in real time. The last release restores the threshold
+    that the clock had at the first hold.
 
-    Where the run's clock is no ``MockClock`` the gate does nothing, so that a double built on it
-    also serves in real time. A gate is of use to one run at a time.
+    If the run's clock is not a ``MockClock`` the gate does nothing, so a test double that uses it
+    works in real time as well. A gate can be used by one run at a time.
     """
 
     def __init__(self) -> None:
@@ -37,10 +37,10 @@ class ClockGate:
 
     @contextmanager
     def hold(self) -> Generator[None, None, None]:
-        """Hold the gate within the block, however that ends.
+        """Hold the gate during the block.
 
         Raises:
-            RuntimeError: outside of a trio run.
+            RuntimeError: called outside a trio run.
         """
         clock = trio.lowlevel.current_clock()
         if self._holders == 0 and isinstance(clock, MockClock):
@@ -63,11 +63,11 @@ class ClockGate:
         abandon_on_cancel: bool = False,
         limiter: trio.CapacityLimiter | None = None,
     ) -> T:
-        """Call ``trio.to_thread.run_sync`` with the gate held until that returns.
+        """Call ``trio.to_thread.run_sync`` and hold the gate until it returns.
 
         Arguments, result, errors and cancellation are those of ``trio.to_thread.run_sync``. A
-        thread that a cancelled caller abandons holds the gate no longer: nobody waits for it. The
-        wait for the limiter holds the gate too.
+        thread that a cancelled caller abandons no longer holds the gate. Waiting for the limiter
+        holds the gate, too.
         """
         with self.hold():
             return await trio.to_thread.run_sync(

@@ -1,13 +1,13 @@
-"""Recording what clients asked of a system, what they were told, and in which order.
+"""Recording the operations of clients on a system, with their outcomes and their order.
 
 A history is a list of events: a process invokes an operation, and later learns its outcome. Time
-is the index of the event, counted by the history itself; so a deterministic run records the same
-history every time. Operations that overlap in it ran concurrently; one that completed before
-another was invoked came first in real time. The checkers of this package judge histories by that.
+is the index of the event, counted by the history itself, so a deterministic run always records the
+same history. Operations that overlap ran concurrently; one that completed before another was
+invoked precedes it in real time. The checkers of this package rely on that order.
 
-A process whose outcome is unknown may go on; what it does next is not ordered after that effect.
-An operation that is still open when the history is read counts as unknown. A history belongs to
-one thread.
+A process whose operation has an unknown outcome may continue; its next operations are not ordered
+after the effect of that one. An operation that is still open when the history is read counts as
+unknown. A history must be used by one thread only.
 """
 
 from collections.abc import Callable, Generator, Hashable
@@ -24,11 +24,11 @@ Errors: TypeAlias = tuple[type[BaseException], ...]
 
 
 class HistoryError(Exception):
-    """The test recorded something that cannot be: it is at fault, not the system it tests."""
+    """The test recorded something impossible: a mistake of the test, not of the system."""
 
 
 class Invocation(Generic[OperationT]):
-    """An operation under way; made by `History.invoke`, completed exactly once."""
+    """An operation in progress; created by `History.invoke`, completed exactly once."""
 
     def __init__(self, entry: HistoryEntry[OperationT], close: Callable[[], int]) -> None:
         self._entry = entry
@@ -37,41 +37,41 @@ class Invocation(Generic[OperationT]):
 
     @property
     def entry(self) -> HistoryEntry[OperationT]:
-        """The operation with what is known of it by now; an open one counts as unknown."""
+        """The operation with its outcome so far; an open one counts as unknown."""
         return self._entry
 
     @property
     def open(self) -> bool:
-        """Whether the client has not learnt an outcome yet."""
+        """Whether the client has no outcome yet."""
         return self._open
 
     def ok(self, result: object = None) -> None:
         """Record that the operation took effect.
 
         Args:
-            result: what it answered; what a model expects here is the model's to say.
+            result: its result; the model defines what it expects here.
 
         Raises:
-            HistoryError: the operation is completed already.
+            HistoryError: the operation has been completed already.
         """
         self._complete(Status.OK, result)
 
     def refused(self, seen: object = Seen.NOTHING) -> None:
-        """Record a definite answer that nothing changed.
+        """Record a definite reply that nothing changed.
 
         Args:
-            seen: what the refusal gave as its reason.
+            seen: the conflicting value or other reason that the refusal reports.
 
         Raises:
-            HistoryError: the operation is completed already.
+            HistoryError: the operation has been completed already.
         """
         self._complete(Status.REFUSED, seen)
 
     def not_executed(self) -> None:
-        """Record that the operation had no effect and will have none.
+        """Record that the operation had no effect and never will.
 
         Raises:
-            HistoryError: the operation is completed already.
+            HistoryError: the operation has been completed already.
         """
         self._complete(Status.NOT_EXECUTED)
 
@@ -79,7 +79,7 @@ class Invocation(Generic[OperationT]):
         """Record that the client gave up: the effect may have happened, may still, or never will.
 
         Raises:
-            HistoryError: the operation is completed already.
+            HistoryError: the operation has been completed already.
         """
         self._complete(Status.UNKNOWN)
 
@@ -94,7 +94,7 @@ class Invocation(Generic[OperationT]):
 
 
 class History(Generic[OperationT]):
-    """What several processes did to one system, in the order in which it was recorded."""
+    """The operations of several processes on one system, in the order of their recording."""
 
     def __init__(self) -> None:
         self._events = 0
@@ -102,11 +102,11 @@ class History(Generic[OperationT]):
         self._open: dict[Hashable, OperationT] = {}
 
     def invoke(self, process: Hashable, operation: OperationT) -> Invocation[OperationT]:
-        """Record that a process asks for an operation; call it just before asking.
+        """Record that a process invokes an operation; call it just before the request.
 
         Args:
-            process: who asks; anything that tells the processes apart and renders well.
-            operation: what it asks for.
+            process: identifies the client; any hashable value with a readable text.
+            operation: the operation.
 
         Returns:
             The invocation, to be completed once.
@@ -140,20 +140,20 @@ class History(Generic[OperationT]):
     ) -> Generator[Invocation[OperationT], None, None]:
         """Record an operation around the block that carries it out.
 
-        The block completes the invocation. When it does not, the exception that leaves it does: by
-        the nearest of its classes that is named here, otherwise as unknown, cancellation included.
-        A block that is left without either is unknown too. A block that completed the invocation
-        and raises afterwards keeps that completion.
+        The block completes the invocation. If it does not, the exception that leaves it does,
+        according to the nearest of its classes that is listed here; otherwise the outcome is
+        unknown, also after a cancellation. It is unknown, too, if the block ends without either.
+        If the block completed the invocation and then raises, the completion stands.
 
         Args:
-            process: who asks.
-            operation: what it asks for.
-            refused: errors that are a definite answer that nothing changed.
-            not_executed: errors that say that the operation did nothing and never will.
-            unknown: errors after which the effect may have happened; all not named are of these.
-            seen: finds in a refusal what stood in the way.
-            suppress: keep the errors named here in the block. Every other error propagates, and
-                so does always what is no `Exception`, such as a cancellation.
+            process: identifies the client.
+            operation: the operation.
+            refused: errors that are a definite reply that nothing changed.
+            not_executed: errors that mean that the operation had no effect and never will.
+            unknown: errors after which the effect may have happened, as after all others.
+            seen: extracts the conflicting value from a refusal.
+            suppress: suppress the errors listed here. Every other error propagates, and so does
+                always what is not an `Exception`, such as a cancellation.
 
         Yields:
             The invocation.

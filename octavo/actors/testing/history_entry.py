@@ -1,10 +1,10 @@
-"""The entries of a history: an operation, when it ran, and what its client learnt of it.
+"""The entries of a history: an operation, when it ran, and its outcome for the client.
 
-What a client may learn:
+The outcomes:
 
 - `ok`: it took effect between its invocation and its completion, with this result;
-- `refused`: an answer, given in that interval, that nothing changed;
-- `not_executed`: it never had an effect and never will;
+- `refused`: in that interval the system replied that nothing changed;
+- `not_executed`: it had no effect and never will;
 - `unknown`: it may take effect at any time after its invocation, even after the test, or never.
 """
 
@@ -17,7 +17,7 @@ OperationT_co = TypeVar("OperationT_co", covariant=True)
 
 
 class Status(Enum):
-    """What the client of an operation learnt of it."""
+    """The outcome of an operation for its client."""
 
     OK = "ok"
     REFUSED = "refused"
@@ -26,10 +26,10 @@ class Status(Enum):
 
 
 class Seen(Enum):
-    """What a refusal says when it does not give the value that stood in the way.
+    """What a refusal reports if it does not contain the conflicting value.
 
-    `MOVED`: some other value than the expected one stood there. A model checks that.
-    `NOTHING`: the refusal has another reason, which is not judged; it only promises no change.
+    `MOVED`: there was another value than the expected one. A model checks that.
+    `NOTHING`: the refusal has another reason, which is not checked; it only guarantees no change.
     """
 
     MOVED = "moved"
@@ -44,13 +44,13 @@ class HistoryEntry(Generic[OperationT_co]):
     """One operation of a history with its outcome.
 
     Args:
-        process: who invoked it.
-        operation: what was asked.
+        process: the client that invoked it.
+        operation: the operation.
         invoked: the index of the event of its invocation.
-        status: what the client learnt.
-        completed: the index of the event in which it learnt that; `None` when it never did.
-        result: the result of an `ok`, what was seen of a `refused`; otherwise `None`, unless the
-            outcome of an `unknown` came to light later.
+        status: the outcome.
+        completed: the index of the event of its completion; `None` if there was none.
+        result: the result of an `ok`, what a `refused` saw; otherwise `None`, unless the outcome of
+            an `unknown` was found out later.
 
     Raises:
         ValueError: a definite status without a completion, or a completion before the invocation.
@@ -72,7 +72,7 @@ class HistoryEntry(Generic[OperationT_co]):
 
     @property
     def deadline(self) -> int | None:
-        """The event before which the outcome was decided; `None` when the outcome is unknown."""
+        """The event before which the outcome was decided; `None` if the outcome is unknown."""
         return None if self.status is Status.UNKNOWN else self.completed
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ class HistoryEntry(Generic[OperationT_co]):
 
 
 def describe(entry: HistoryEntry[object]) -> str:
-    """Render an operation with its result, without who asked and when."""
+    """Render an operation with its result, without its client and time."""
     if entry.status is Status.OK:
         return f"{entry.operation} = {_result(entry)}"
     if entry.status is Status.UNKNOWN and entry.result is not None:
@@ -97,7 +97,7 @@ def render_entries(entries: Iterable[HistoryEntry[object]]) -> str:
         entries: any selection from a history; an open operation has no line for its end.
 
     Returns:
-        Aligned lines, without a final line break; the empty string when there are no entries.
+        Aligned lines without a final line break; the empty string if there are no entries.
     """
     rows: list[tuple[int, str, str, str]] = []
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Cancellation at each checkpoint in turn: what a caller leaves behind who may go at any moment."""
+"""Cancellation at each checkpoint in turn, to test what a cancelled call leaves behind."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Interruption(Generic[T]):
-    """How a call ended that was to be cancelled at one of its checkpoints.
+    """The end of a call that was cancelled at one of its checkpoints.
 
     Attributes:
         value: what it returned; None if it was cancelled.
-        cancelled: whether the cancellation ended it. A call may return nonetheless, if the
-            checkpoint was not reached, or was the last one and let go what had been done.
-        checkpoints: how often its task gave way to the scheduler until it ended.
+        cancelled: whether the cancellation ended it. A call may return nevertheless, if it did not
+            reach the checkpoint, or if its last checkpoint was not cancellable.
+        checkpoints: how often its task yielded to the scheduler until it ended.
     """
 
     value: T | None
@@ -58,20 +58,20 @@ async def cancel_at_checkpoint(
 ) -> Interruption[T]:
     """Call ``async_fn`` in the current task and cancel it at one of its checkpoints.
 
-    Checkpoint 0 is before the call; checkpoint n is where the task gives way to the scheduler for
-    the n-th time since. One that is shielded, or that completes without being cancellable, lets the
-    cancellation through to the next. Cancellation from outside passes as ever.
+    Checkpoint 0 is before the call; checkpoint n is where the task yields to the scheduler for the
+    n-th time. If it is shielded or not cancellable, the cancellation takes effect at the next one.
+    Cancellation from outside works as usual.
 
     Args:
-        checkpoint: which one.
-        async_fn: takes nothing. Tasks that it starts in nurseries of its own are cancelled with it,
-            but their checkpoints do not count.
-        woken: cancel just before the task goes on rather than as it begins to wait: what it waited
-            for has happened, and the cancellation is found at the checkpoint after.
+        checkpoint: the number of the checkpoint.
+        async_fn: takes no arguments. Tasks that it starts in its own nurseries are cancelled with
+            it, but their checkpoints do not count.
+        woken: cancel just before the task continues instead of when it begins to wait: what it
+            waited for has happened, and the cancellation takes effect at the next checkpoint.
 
     Raises:
         ValueError: ``checkpoint`` is negative.
-        BaseException: whatever ``async_fn`` raises but the cancellation made here.
+        BaseException: whatever ``async_fn`` raises, except this cancellation.
     """
     if checkpoint < 0:
         raise ValueError(f"checkpoints are counted from 0, not {checkpoint}")
@@ -97,30 +97,30 @@ def cancel_at_every_checkpoint(
 ) -> int:
     """Run ``fn`` once for each of its checkpoints, cancelled there, and once to its end.
 
-    Every checkpoint is tried twice: cancelled as the task begins to wait, and as it is woken. All
-    the runs take the same schedule. ``fn`` itself says what must hold of a cancelled call, in its
-    ``finally``, or around the part that it passes to `cancel_at_checkpoint`.
+    Every checkpoint is tried twice: cancelled when the task begins to wait, and when it is woken.
+    All runs use the same schedule. ``fn`` itself asserts what must hold of a cancelled call, in a
+    ``finally`` block, or around the part that it passes to `cancel_at_checkpoint`.
 
     Args:
-        fn: takes nothing, makes what it works on anew, and ends if it is not cancelled.
-        seed: as of `run_deterministic`.
-        max_checkpoints: how many ``fn`` may have.
+        fn: takes no arguments, creates all state it works on, and ends if it is not cancelled.
+        seed: the same as for `run_deterministic`.
+        max_checkpoints: how many checkpoints ``fn`` may have.
         max_steps: how many task steps each run may take.
 
     Returns:
-        How many checkpoints ``fn`` has in its own task when nothing is cancelled.
+        How many checkpoints ``fn`` has in its own task if it is not cancelled.
 
     Raises:
         AssertionError: ``fn`` has more checkpoints than ``max_checkpoints``.
-        BaseException: whatever a run raised, with a note that says where it was cancelled;
-            `Deadlock` and `Livelock` among them.
+        BaseException: whatever a run raises, `Deadlock` and `Livelock` included, with a note that
+            says where it was cancelled.
     """
     schedule = as_schedule(seed)
     for checkpoint in count():
         if checkpoint > max_checkpoints:
-            raise AssertionError(f"no end of the call after {max_checkpoints} checkpoints")
+            raise AssertionError(f"the call did not end after {max_checkpoints} checkpoints")
         for woken in (False, True) if checkpoint else (False,):
-            # Values are bound early: the function is called within the iteration.
+            # Default values bind the loop variables of this iteration.
             async def interrupted(
                 checkpoint: int = checkpoint, woken: bool = woken
             ) -> Interruption[object]:

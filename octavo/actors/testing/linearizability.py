@@ -1,20 +1,19 @@
-"""Is there an order of the operations that explains every answer?
+"""Is there an order of the operations that explains every result?
 
-A history is linearizable when each operation can be given one moment between its invocation and
-its completion such that, carried out one after another at those moments, the operations give the
-answers that the clients got. Parts of a system that are independent (partitions) are linearizable
-together exactly when each is by itself (Herlihy and Wing, 1990, theorem 1), so each is searched
-alone.
+A history is linearizable if each operation can be assigned one moment between its invocation and
+its completion such that, executed sequentially at those moments, the operations yield the results
+that the clients got. Independent parts of a system (partitions) are linearizable together exactly
+if each one is (Herlihy and Wing, 1990, theorem 1), so each is searched separately.
 
-The search is that of Wing and Gong (1993): of the operations that nothing unplaced precedes in
-real time, place one that the model accepts, and go on; turn back where none fits. As Lowe (2017)
-found, one must remember only the set of placed operations together with the state they led to,
-and never enter the same twice. Three things are added:
+The search is that of Wing and Gong (1993): of the operations that no unplaced operation precedes in
+real time, place one that the model accepts, and continue; backtrack where none fits. As Lowe (2017)
+found, it is enough to store the set of placed operations together with the state they led to, and
+never to visit the same pair twice. Three rules are added:
 
 - an operation with an unknown outcome may be placed at any time after its invocation, or never;
-- an operation that was not executed is left out: a trace of it is then a value from nowhere;
-- an operation that cannot change a state is placed as soon as it fits, and that choice is never
-  undone: wherever it stood in an order that works, it can be moved to the front.
+- an operation that was not executed is left out, so that any trace of it contradicts the model;
+- an operation that can't change a state is placed as soon as it fits, and that choice is never
+  undone: in any valid order it could be moved to this position.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -30,10 +29,10 @@ StateT = TypeVar("StateT", bound=Hashable)
 
 
 class Model(Protocol[OperationT_contra, StateT]):
-    """What a system without concurrency would do. Its states are immutable and hashable."""
+    """A system without concurrency, for the checker. Its states are immutable and hashable."""
 
     def partition(self, operation: OperationT_contra) -> Hashable:
-        """Name the independent part of the system that an operation concerns.
+        """Return the independent part of the system that an operation concerns.
 
         Raises:
             TypeError: the model does not know this kind of operation.
@@ -43,47 +42,47 @@ class Model(Protocol[OperationT_contra, StateT]):
     def initial(
         self, partition: Hashable, entries: Sequence[HistoryEntry[OperationT_contra]]
     ) -> StateT:
-        """Give the state of a partition before any of its entries.
+        """Return the state of a partition before any of its entries.
 
         Args:
-            partition: the name of the part.
-            entries: all its entries that may have been carried out. A model may look ahead in
-                them to leave out of its states what none of them can tell.
+            partition: the part.
+            entries: all its entries that may have been executed. A model may use them to omit from
+                its states what none of them can observe.
         """
         ...
 
     def step(
         self, state: StateT, operation: OperationT_contra, status: Status, result: object
     ) -> StateT | None:
-        """Carry out one operation.
+        """Execute one operation.
 
         Args:
             state: the state before it.
-            operation: what was asked.
-            status: `OK`, `REFUSED` or `UNKNOWN`; the latter asks for the effect if it happened.
-            result: what the client was told.
+            operation: the operation.
+            status: `OK`, `REFUSED` or `UNKNOWN`; for the latter, assume that it was executed.
+            result: the result that the client got.
 
         Returns:
-            The state after it, or `None` when the answer cannot be given in this state.
+            The state after it, or `None` if this outcome is not possible in this state.
         """
         ...
 
     def may_change(self, operation: OperationT_contra, status: Status) -> bool:
-        """Whether there is a state that `step` would change; when in doubt, true.
+        """Return whether `step` may change a state; if in doubt, true.
 
-        Where this is false, `step` answers the same state or `None`, in every state.
+        If false, `step` must return the same state or `None`, in every state.
         """
         ...
 
 
 class NotLinearizable(AssertionError):
-    """No order of the operations explains the answers.
+    """No order of the operations explains the results.
 
     Args:
-        partition: the part of the system in which it happened.
-        prefix: the longest order that works, as entries.
+        partition: the part of the system.
+        prefix: the longest valid order found, as entries.
         state: the state that this order leads to.
-        stuck: the entry that would have to come next and has no place.
+        stuck: the entry that would have to follow and can't be placed.
         entries: all entries of the partition.
     """
 
@@ -123,7 +122,7 @@ class NotLinearizable(AssertionError):
 
 
 class SearchLimit(Exception):
-    """The search was given up before it found an answer: the history is neither good nor bad.
+    """The search was abandoned; whether the history is linearizable is not known.
 
     Args:
         partition: the part of the system that was searched.
@@ -134,8 +133,8 @@ class SearchLimit(Exception):
         self.partition = partition
         self.max_states = max_states
         super().__init__(
-            f"partition {partition} needs more than max_states={max_states} states: settle unknown "
-            "outcomes by the feed, read more often, or raise the limit"
+            f"partition {partition} needs more than max_states={max_states} states: resolve "
+            "unknown outcomes, read more often, or raise the limit"
         )
 
 
@@ -148,15 +147,15 @@ def check_linearizable(
     """Check that a history is linearizable.
 
     Args:
-        history: a history, or entries from elsewhere in any order; there, events with the same
+        history: a history, or entries from elsewhere in any order, where events with the same
             index count as concurrent.
-        model: what the system would do without concurrency.
+        model: the system without concurrency.
         max_states: how many states of the search to visit in one partition at most.
 
     Raises:
-        NotLinearizable: it is not; the first partition found to fail is explained.
-        SearchLimit: a partition needs more states than allowed; nothing is known of it.
-        TypeError: the history holds an operation that the model does not know.
+        NotLinearizable: it is not linearizable; the text explains the first such partition.
+        SearchLimit: a partition needs more states than allowed.
+        TypeError: the history contains an operation that the model does not know.
     """
     entries = history.entries if isinstance(history, History) else tuple(history)
     partitions: dict[Hashable, list[HistoryEntry[OperationT]]] = {}
@@ -168,7 +167,7 @@ def check_linearizable(
 
 @dataclass(frozen=True, slots=True)
 class _SearchNode(Generic[OperationT, StateT]):
-    """A point of the search: a bit for each placed entry, the state, and the way there."""
+    """A node of the search: a bit for each placed entry, the state, and the path to it."""
 
     placed: int
     supposed: int
@@ -189,7 +188,7 @@ class _SearchNode(Generic[OperationT, StateT]):
 class _Search(Generic[OperationT, StateT]):
     """The search in one partition.
 
-    `certain` are the entries that must be placed, `supposed` those that may be, both by the order
+    `certain` are the entries that must be placed, `supposed` those that may be, both in the order
     of their invocation.
     """
 
@@ -275,9 +274,10 @@ class _Search(Generic[OperationT, StateT]):
     def _successors(
         self, node: _SearchNode[OperationT, StateT]
     ) -> Iterator[_SearchNode[OperationT, StateT]]:
-        """Place one entry that may change the state; what is most promising comes last.
+        """Place one entry that may change the state; yield the most promising node last.
 
-        Certain entries promise more than supposed ones, and the sooner their deadline the more.
+        Certain entries are more promising than supposed ones, and earlier deadlines more than later
+        ones.
         """
         window = self._window(node.placed)
         horizon = min(self.deadlines[index] for index in window)

@@ -1,6 +1,6 @@
-"""Schedules: values that say how the interleaving of a deterministic run is chosen.
+"""Schedules: values that determine the interleaving of a deterministic run.
 
-A schedule prints as a token and is parsed from it, so that a failure names the one run out of
+A schedule is written as a token and parsed from it, so that a failure identifies the one run out of
 thousands that shows it::
 
     random:81               a seeded random walk
@@ -30,12 +30,12 @@ _TOKEN = re.compile(
 
 
 class MalformedSchedule(ValueError):
-    """A token that names no schedule."""
+    """A token that is not a schedule."""
 
     def __init__(self, token: str, reason: str) -> None:
         super().__init__(
-            f"{token!r} names no schedule: {reason}; one looks like random:81, random+time:81, "
-            "pct:3:450:8812 or pct+time:3:450:8812"
+            f"{token!r} is not a schedule: {reason}; examples are random:81, random+time:81, "
+            "pct:3:450:8812 and pct+time:3:450:8812"
         )
 
 
@@ -45,14 +45,14 @@ class Schedule:
 
     Attributes:
         kind: ``random`` for a random walk, ``pct`` for priorities with few changes.
-        seed: a natural number.
+        seed: a non-negative integer.
         early_time: whether virtual time may reach the next deadline while tasks are runnable, as
-            real time can; without, it moves only when every task is blocked.
-        depth: for ``pct``, how many orderings a bug needs at most: priority changes plus one.
+            real time can; otherwise it advances only when every task is blocked.
+        depth: for ``pct``, the maximum number of orderings a bug needs: priority changes plus one.
         estimated_steps: for ``pct``, the steps among which the changes are drawn.
 
     Raises:
-        ValueError: from the constructor: a number out of range, or one that the kind lacks.
+        ValueError: from the constructor: a number is out of range, or not allowed for the kind.
     """
 
     kind: Literal["random", "pct"]
@@ -63,33 +63,33 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if self.seed < 0:
-            raise ValueError(f"the seed of a schedule is a natural number, not {self.seed}")
+            raise ValueError(f"the seed of a schedule must not be negative, as {self.seed} is")
         if self.kind == "random":
             if self.depth or self.estimated_steps:
                 raise ValueError("a random walk has neither depth nor estimated steps")
         elif self.depth < 1 or self.estimated_steps < 1:
-            raise ValueError("a pct schedule has a depth and estimated steps of at least 1")
+            raise ValueError("a pct schedule needs a depth and estimated steps of at least 1")
 
     @classmethod
     def random(cls, seed: int, *, early_time: bool = False) -> Self:
-        """A random walk: at any turn any of the runnable tasks may step."""
+        """Return a random walk: in any turn any runnable task may step."""
         return cls("random", seed, early_time)
 
     @classmethod
     def pct(cls, depth: int, estimated_steps: int, seed: int, *, early_time: bool = False) -> Self:
-        """Probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010).
+        """Return a schedule of probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010).
 
-        Of n tasks and k steps, a bug that needs ``depth`` orderings shows with a probability of at
-        least 1 / (n · k^(depth - 1)) a run.
+        With n tasks and k steps, a run finds a bug that needs ``depth`` orderings with a
+        probability of at least 1 / (n · k^(depth - 1)).
         """
         return cls("pct", seed, early_time, depth, estimated_steps)
 
     @classmethod
     def parse(cls, token: str) -> Self:
-        """Read back what ``str(schedule)`` gave.
+        """Parse the text that ``str(schedule)`` returns.
 
         Raises:
-            MalformedSchedule: saying what is wrong with the token.
+            MalformedSchedule: the token is malformed; the text says how.
         """
         match = _TOKEN.fullmatch(token)
         if match is None:
@@ -98,7 +98,7 @@ class Schedule:
         if kind == "pct" and match["depth"] is None:
             raise MalformedSchedule(token, "pct needs depth:steps:seed")
         if kind == "random" and match["depth"] is not None:
-            raise MalformedSchedule(token, "random takes a seed alone")
+            raise MalformedSchedule(token, "random takes only a seed")
         numbers = (int(match["depth"] or 0), int(match["steps"] or 0))
         try:
             return cls(kind, int(match["seed"]), match["time"] is not None, *numbers)
@@ -114,46 +114,48 @@ class Schedule:
         return f"Schedule.parse({str(self)!r})"
 
     def strategy(self) -> SchedulingStrategy:
-        """The schedule at its first step; each run takes a new one."""
+        """Return the strategy of the schedule; each run needs a new one."""
         rng = Random(self.seed)
         if self.kind == "random":
             return RandomWalk(rng)
         return PriorityChanges(rng, depth=self.depth, estimated_steps=self.estimated_steps)
 
     def clock(self) -> EarlyTime | None:
-        """When time passes early, or None if it does not."""
-        # A stream of its own: with and without early time, tasks take the same choices at first.
+        """Return what decides when time passes early; None if it does not."""
+        # A separate generator, so that early time does not change the first choices of tasks.
         return EarlyTime(Random(~self.seed)) if self.early_time else None
 
 
 _running: ContextVar[Schedule] = ContextVar("octavo_schedule")
-"""A constant key; its value lives in the context of a run's tasks."""
+"""The schedule of the current run; the value is stored in the context of the run's tasks."""
 
 
 def enter_schedule(schedule: Schedule) -> None:
-    """Declare, at the start of a run's main task, which schedule runs it."""
+    """Set the schedule of the run; called at the start of its main task."""
     _running.set(schedule)
 
 
 def current_schedule() -> Schedule:
-    """The schedule of the present deterministic run.
+    """Return the schedule of the current deterministic run.
 
     Raises:
-        RuntimeError: called outside of one.
+        RuntimeError: called outside a deterministic run.
     """
     schedule = _running.get(None)
     if schedule is None:
-        raise RuntimeError("no schedule runs here: call this within run_deterministic or explore")
+        raise RuntimeError(
+            "there is no schedule here: call this inside run_deterministic or explore"
+        )
     return schedule
 
 
 def scenario_random() -> random.Random:
-    """A new random generator that the present schedule seeds.
+    """Return a new random generator, seeded by the current schedule.
 
-    The same for the same schedule, so that what a scenario draws from it is replayed too. Every
-    call gives the same sequence; draw from one generator in one scenario.
+    Equal schedules give equal numbers, so that a replay draws the same. Every call returns the same
+    sequence; use one generator in one scenario.
 
     Raises:
-        RuntimeError: called outside of a deterministic run.
+        RuntimeError: called outside a deterministic run.
     """
     return random.Random(f"scenario of {current_schedule()}")

@@ -1,4 +1,4 @@
-"""Delta debugging: the few items of a failing list that are needed for it to fail."""
+"""Delta debugging: reduce a failing list to the items that the failure needs."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -7,19 +7,19 @@ Item = TypeVar("Item")
 
 
 def shrink(items: Sequence[Item], fails: Callable[[list[Item]], bool]) -> list[Item]:
-    """Remove what a failure does not need: ever smaller runs of items, at last single ones.
+    """Remove items that a failure does not need: runs of decreasing size, then single items.
 
     These are the complement steps of ddmin (Zeller and Hildebrandt, Simplifying and Isolating
-    Failure-Inducing Input, 2002). Of n items at most O(n²) lists are tried, O(n log n) if few are
-    needed.
+    Failure-Inducing Input, 2002). For n items at most O(n²) lists are tried, O(n log n) if few
+    items are needed.
 
     Args:
         items: a list that fails; it is not tried itself.
-        fails: whether a list, whose items are in their old order, fails.
+        fails: returns whether a list fails; the items keep their order.
 
     Returns:
-        A list that fails (``items``, or one for which ``fails`` said so), and that no longer fails
-        if any single item is removed, provided that ``fails`` gives equal answers to equal lists.
+        A list that fails (``items``, or one for which ``fails`` returned true), and no longer fails
+        if any single item is removed, provided that ``fails`` is deterministic.
     """
     current = list(items)
     size = len(current)

@@ -1,17 +1,17 @@
-"""Strategies: pure choosers of the next step, each at work in one run.
+"""Scheduling strategies: pure functions of a seed that choose the next step of one run.
 
-A strategy sees tasks as numbers, given in the order of their first appearance, and knows nothing of
-trio. The same seed and the same runnable tasks give the same choices.
+A strategy identifies tasks by numbers, in the order in which they were first runnable, and does not
+depend on trio. Equal seeds and equal runnable tasks give equal choices.
 """
 
 from random import Random
 from typing import Protocol
 
 PATIENCE = 100
-"""Steps for which `PriorityChanges` lets a runnable task wait before those that step give way.
+"""Steps for which `PriorityChanges` lets a runnable task wait before the others give way.
 
-A task that spins until another has acted would otherwise keep it from acting. At least one check
-and at most two lie between the wait's begin and its end.
+Otherwise a task that spins until another one has acted would starve it. At least one check and at
+most two occur during the wait.
 """
 
 
@@ -19,9 +19,9 @@ class SchedulingStrategy(Protocol):
     """Chooses which of the runnable tasks step in a turn, and in which order."""
 
     def choose(self, runnable: list[int]) -> list[int]:
-        """Take the runnable tasks, at least one; return at least one of them, in step order.
+        """Return at least one of the runnable tasks, in the order in which they step.
 
-        The caller's list is left as it is.
+        ``runnable`` is not empty, and must not be changed.
         """
         ...
 
@@ -29,16 +29,16 @@ class SchedulingStrategy(Protocol):
 class RandomWalk:
     """Any runnable task may be next.
 
-    A turn shuffles the runnable tasks and then, every other time, keeps back a random rest of them;
-    so one task may take several steps while another takes none, and a task is kept back for long
-    only with a probability that falls exponentially.
+    A turn shuffles the runnable tasks and, in half of the turns, holds back a random part of them.
+    So one task may take several steps while another takes none, and the probability that a task is
+    held back decreases exponentially with the number of turns.
     """
 
     def __init__(self, rng: Random) -> None:
         self._random = rng.random
 
     def choose(self, runnable: list[int]) -> list[int]:
-        """Choose a random non-empty sequence of the runnable tasks."""
+        """Return a random non-empty sequence of the runnable tasks."""
         count = len(runnable)
         if count == 1:
             return runnable
@@ -47,7 +47,7 @@ class RandomWalk:
         for last in range(count - 1, 0, -1):
             other = int(draw() * (last + 1))
             chosen[last], chosen[other] = chosen[other], chosen[last]
-        # One draw both decides whether to cut and where.
+        # One draw decides both whether and where to cut.
         cut = int(draw() * 2 * count)
         return chosen[:cut] if 0 < cut < count else chosen
 
@@ -55,15 +55,15 @@ class RandomWalk:
 class PriorityChanges:
     """Probabilistic concurrency testing: the runnable task of highest priority steps, alone.
 
-    Every task gets a random priority when it is first seen. At ``depth - 1`` random steps the task
-    that is about to step falls below all those priorities, to a rank drawn beforehand. A run is
-    thereby as unfair as a bug may need, yet tasks that wait for more than `PATIENCE` steps get
-    their turn.
+    Every task gets a random priority when it is first runnable. At ``depth - 1`` random steps the
+    priority of the task that is about to step drops below all of these, to a predetermined rank. A
+    run is as unfair as a bug may need, but tasks that wait for more than `PATIENCE` steps get their
+    turn.
 
     Args:
-        rng: what the priorities and the steps of the changes are drawn from.
+        rng: the source of the priorities and of the steps of the changes.
         depth: the number of changes plus one.
-        estimated_steps: the changes fall into this many first steps.
+        estimated_steps: the changes are among this many first steps.
     """
 
     def __init__(self, rng: Random, *, depth: int, estimated_steps: int) -> None:
@@ -77,7 +77,7 @@ class PriorityChanges:
         self._waiting: set[int] = set()
 
     def choose(self, runnable: list[int]) -> list[int]:
-        """Choose the one task of highest priority."""
+        """Return the task of highest priority."""
         priorities = self._priorities
         for task in runnable:
             if task not in priorities:
@@ -94,7 +94,7 @@ class PriorityChanges:
         return [chosen]
 
     def _give_way(self, runnable: list[int]) -> None:
-        """Put the tasks that waited since the last check before all others."""
+        """Prefer the tasks that have waited since the last check."""
         overdue = self._waiting.intersection(runnable)
         if overdue:
             for task in runnable:
@@ -105,10 +105,10 @@ class PriorityChanges:
 
 
 class EarlyTime:
-    """Decides at which turns virtual time passes although tasks are runnable.
+    """Decides in which turns virtual time passes although tasks are runnable.
 
-    Some schedules let it pass every few turns, others hardly ever, so that both a deadline that
-    strikes at once and one that strikes late in the work are tried.
+    Some seeds let it pass every few turns, others rarely, so that deadlines that pass early in the
+    work are tried, and deadlines that pass late.
     """
 
     def __init__(self, rng: Random) -> None:
@@ -117,7 +117,7 @@ class EarlyTime:
         self._turns = self._gap()
 
     def due(self) -> bool:
-        """Whether time passes in this turn; asked once a turn."""
+        """Return whether time passes in this turn; called once a turn."""
         self._turns -= 1
         if self._turns:
             return False

@@ -1,14 +1,14 @@
-"""The private hook into trio's scheduler: who steps next, decided by the caller.
+"""The private hook into trio's scheduler, which lets the caller choose the next step.
 
-Trio's run loop gathers the runnable tasks into a batch, shuffles the batch with a module-level
-``random.Random`` and lets every task of it make one step. Trio offers no public way to decide that
+trio's run loop collects the runnable tasks into a batch, shuffles the batch with a module-level
+``random.Random`` and lets every task of it take one step. trio has no public way to control that
 order; trio itself patches the two names used here when it runs under Hypothesis
 (https://github.com/python-trio/trio/pull/890, https://github.com/python-trio/trio/issues/73).
-`controlled_scheduler` replaces the generator by one whose ``shuffle`` asks a function, and keeps
-tasks back by putting them into the run queue again. Nothing else in the package touches trio's
-private names; `lift_shields` stands here because it does.
+`controlled_scheduler` replaces the generator by one whose ``shuffle`` calls a function, and holds
+tasks back by returning them to the run queue. No other module of the package uses trio's private
+names; `lift_shields` is here because it does.
 
-The hook holds for one thread: a trio run of another thread goes on with trio's own generator.
+The hook applies to one thread: a trio run in another thread continues to use trio's own generator.
 """
 
 import gc
@@ -31,9 +31,9 @@ from octavo.actors.testing.blocked import living_tasks
 Choose: TypeAlias = Callable[[list[int]], list[int]]
 """Takes the runnable tasks; returns those that step now, in order. The others stay runnable.
 
-A task is named by the order in which tasks were first runnable: 0, 1, 2, … The argument is in the
-order in which the tasks were spawned, and empty when everything is blocked. To return none of
-several runnable tasks lets the run loop look at deadlines and I/O before it asks again.
+Tasks are numbered in the order in which they were first runnable: 0, 1, 2, … The argument is in the
+order in which the tasks were spawned, and empty if every task is blocked. If no task is returned,
+the run loop checks deadlines and I/O before it calls the function again.
 """
 
 _GENERATOR = "_r"
@@ -41,20 +41,20 @@ _FLAG = "_ALLOW_DETERMINISTIC_SCHEDULING"
 
 
 class UnsupportedTrio(RuntimeError):
-    """The installed trio lacks what the hook relies on; the message names it."""
+    """The installed trio lacks something that the hook needs; the text names it."""
 
     def __init__(self, missing: str) -> None:
-        super().__init__(f"trio {trio.__version__} cannot be scheduled from outside: {missing}")
+        super().__init__(f"trio {trio.__version__} can't be scheduled from outside: {missing}")
 
 
 class ControlledScheduler(random.Random):
-    """What trio uses as its random generator while `controlled_scheduler` is in force.
+    """The random generator of trio while `controlled_scheduler` is active.
 
-    ``random()``, ``uniform()`` and the rest are the seeded generator's own.
+    ``random()``, ``uniform()`` and the other methods are those of the seeded generator.
 
     Attributes:
-        names: the tasks' names, at the index by which `Choose` knows the task.
-        error: what the choosing function raised, if it did; it ends the run.
+        names: the tasks' names, at the index by which `Choose` identifies the task.
+        error: the error that the choosing function raised; it ends the run.
     """
 
     def __init__(self, choose: Choose, seed: int, original: random.Random) -> None:
@@ -65,10 +65,10 @@ class ControlledScheduler(random.Random):
         self._choose = choose
         self._original = original
         self._thread = threading.get_ident()
-        # By trio's spawn counter rather than by the task, which would keep ended tasks alive.
+        # By trio's spawn counter, because references to ended tasks would keep them alive.
         self._indices: dict[int, int] = {}
 
-    # Any: typeshed's signature of Random.shuffle; what trio puts into it is checked below.
+    # Any: typeshed's signature of Random.shuffle; the actual argument is checked below.
     def shuffle(self, x: MutableSequence[Any]) -> None:
         """Arrange trio's batch, which the run loop pops from its end."""
         if threading.get_ident() != self._thread:
@@ -77,7 +77,7 @@ class ControlledScheduler(random.Random):
         try:
             self._arrange(x)
         except BaseException as error:
-            # Trio wraps whatever leaves the run loop into TrioInternalError.
+            # trio wraps errors of the run loop in TrioInternalError.
             self.error = error
             raise
 
@@ -105,22 +105,22 @@ class ControlledScheduler(random.Random):
 
 
 def require_module(module: ModuleType) -> None:
-    """Check that trio's run loop module has the names the hook replaces.
+    """Check that trio's run loop module has the names that the hook replaces.
 
     Raises:
-        UnsupportedTrio: naming the first that is missing or of another type.
+        UnsupportedTrio: a name is missing or of another type.
     """
     if not isinstance(getattr(module, _FLAG, None), bool):
-        raise UnsupportedTrio(f"{module.__name__}.{_FLAG} is no boolean")
+        raise UnsupportedTrio(f"{module.__name__}.{_FLAG} is not a boolean")
     if not isinstance(getattr(module, _GENERATOR, None), random.Random):
-        raise UnsupportedTrio(f"{module.__name__}.{_GENERATOR} is no random.Random")
+        raise UnsupportedTrio(f"{module.__name__}.{_GENERATOR} is not a random.Random")
 
 
 def require_batch(batch: object) -> None:
-    """Check that what trio gives to ``shuffle`` is a list of tasks as the hook knows them.
+    """Check that trio passes to ``shuffle`` a list of tasks with the expected attributes.
 
     Raises:
-        UnsupportedTrio: naming the first difference.
+        UnsupportedTrio: it does not; the text names the first difference.
     """
     if not isinstance(batch, list):
         raise UnsupportedTrio(f"the batch it shuffles is a {type(batch).__name__}, not a list")
@@ -128,18 +128,18 @@ def require_batch(batch: object) -> None:
         if not isinstance(task, trio.lowlevel.Task):
             raise UnsupportedTrio(f"the batch holds a {type(task).__name__}, not a Task")
         if not isinstance(getattr(task, "_counter", None), int):
-            raise UnsupportedTrio("Task._counter, the order of spawning, is no integer")
+            raise UnsupportedTrio("Task._counter, the order of spawning, is not an integer")
         if not isinstance(getattr(getattr(task, "_runner", None), "runq", None), deque):
-            raise UnsupportedTrio("Task._runner.runq, the queue of runnable tasks, is no deque")
+            raise UnsupportedTrio("Task._runner.runq, the queue of runnable tasks, is not a deque")
 
 
 def lift_shields() -> None:
-    """Let pending cancellations through to the tasks of the current run that are shielded.
+    """Remove all shields, so that pending cancellations reach every task of the current run.
 
-    Trio has no public way from a task to the cancel scopes it is in.
+    trio has no public way from a task to its cancel scopes.
 
     Raises:
-        UnsupportedTrio: the way from a task to its scopes is another one.
+        UnsupportedTrio: trio has changed the private way.
     """
     try:
         for task in living_tasks():
@@ -153,9 +153,9 @@ def lift_shields() -> None:
 
 
 def _discard_crashed_run() -> None:
-    """Collect the tasks of a run that crashed, whose coroutines complain of not being finished.
+    """Collect the unfinished tasks of a run that crashed, and suppress their warnings.
 
-    Their complaints would otherwise come up at some later time, in the midst of another test.
+    Otherwise the warnings would be issued at some later time, during another test.
     """
     hook = sys.unraisablehook
     sys.unraisablehook = lambda _: None
@@ -173,29 +173,29 @@ def controlled_scheduler(
 ) -> Generator[ControlledScheduler, None, None]:
     """Let ``choose`` decide which tasks step in the ``trio.run`` called inside the block.
 
-    Trio's own generator and flag are restored however the block ends. What ``choose`` raises
-    crashes the run without unwinding its tasks, and is raised from the block in place of
+    trio's own generator and flag are restored when the block ends. An error of ``choose`` crashes
+    the run without unwinding its tasks, and is raised from the block instead of
     ``trio.TrioInternalError``.
 
     Args:
-        choose: asked once a turn of the run loop.
-        seed: of the numbers that trio draws besides the order.
+        choose: called once in each turn of the run loop.
+        seed: the seed of the other random numbers that trio draws.
 
     Yields:
         The scheduler, for the tasks' names.
 
     Raises:
-        UnsupportedTrio: trio lacks what the hook needs, or never asked for an order.
+        UnsupportedTrio: trio lacks something that the hook needs, or never called it.
         RuntimeError: another run is being controlled, or the caller is inside a trio run.
     """
     if trio.lowlevel.in_trio_run():
-        raise RuntimeError("a trio run cannot be controlled from inside a trio run")
+        raise RuntimeError("a trio run can't be controlled from inside a trio run")
     run_loop = importlib.import_module("trio._core._run")
     require_module(run_loop)
     original: random.Random = getattr(run_loop, _GENERATOR)
     flag: bool = getattr(run_loop, _FLAG)
     if isinstance(original, ControlledScheduler):
-        raise RuntimeError("another thread controls trio's scheduler; one at a time can")
+        raise RuntimeError("another thread controls trio's scheduler; only one can at a time")
     scheduler = ControlledScheduler(choose, seed, original)
     setattr(run_loop, _GENERATOR, scheduler)
     setattr(run_loop, _FLAG, True)
@@ -213,4 +213,4 @@ def controlled_scheduler(
         _discard_crashed_run()
         raise scheduler.error
     if scheduler.turns == 0:
-        raise UnsupportedTrio(f"it ran without asking {_GENERATOR}.shuffle for an order")
+        raise UnsupportedTrio(f"it ran without calling {_GENERATOR}.shuffle")

@@ -98,11 +98,11 @@ def test_command_of_a_failure_replays_it_in_a_shell(scenarios: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["{}:passes", "--schedule", "fifo:1"], "names no schedule"),
+        (["{}:passes", "--schedule", "fifo:1"], "is not a schedule"),
         (["{}", "--schedule", "random:1"], "not of the form package.module:name"),
         (["{}:absent", "--schedule", "random:1"], "has no 'absent'"),
         (["nowhere.at_all:f", "--schedule", "random:1"], "there is no module 'nowhere'"),
-        (["{}:synchronous", "--schedule", "random:1"], "is no async function"),
+        (["{}:synchronous", "--schedule", "random:1"], "is not an async function"),
         (["{}:takes", "--schedule", "random:1"], "give --steps"),
         (["{}:passes", "--steps", "{}:STEPS", "--schedule", "random:1"], "one list of steps"),
         (["{}:takes", "--steps", "{}:passes", "--schedule", "random:1"], "no sequence of steps"),
