@@ -1,8 +1,8 @@
-"""What the concurrency core costs, beside a bare trio channel and pykka.
+"""The cost of the concurrency core, compared to a bare trio channel and to pykka.
 
-Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The same
-work in the same run: absolute figures depend on the machine, their ratios much
-less. Each time is the best of several rounds, the others being noise.
+Prints one JSON line for each figure: ``{"name": …, "value": …, "unit": …}``. All contenders do the
+same work in the same run, because absolute figures depend on the machine, and ratios much less.
+Each time is that of the best of several rounds; the others measure noise.
 
     python benchmarks/core.py [--quick]
 """
@@ -39,14 +39,14 @@ MICRO = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Add(Message["Adder | BatchAdder", int]):
-    """What every contender does: add, and answer the total."""
+    """The work of every contender: add, and reply with the total."""
 
     amount: int
 
 
 @dataclass(frozen=True, slots=True)
 class Note(Message["Adder | BatchAdder", None]):
-    """The same without an answer."""
+    """The same without a reply."""
 
     amount: int
 
@@ -86,7 +86,7 @@ class PykkaAdder(pykka.ThreadingActor):
 
 
 class ChannelAdder:
-    """The same by hand: a request channel, and a reply channel for each asker."""
+    """The same with channels: one for requests, and one for the replies to each asker."""
 
     def __init__(self) -> None:
         self.send, self.receive = trio.open_memory_channel[
@@ -113,7 +113,7 @@ def report(name: str, value: float, unit: str) -> None:
 
 
 async def best(rounds: int, count: int, run: Callable[[], Awaitable[object]]) -> float:
-    """Seconds for one of ``count`` operations, in the best of ``rounds``."""
+    """Return the seconds for one of ``count`` operations, in the best of ``rounds``."""
     times = []
     for _ in range(rounds):
         gc.collect()
@@ -143,7 +143,7 @@ async def tell_many(ref: ActorRef[Adder], count: int) -> None:
 
 
 class Scale:
-    """How much to do."""
+    """The amount of work."""
 
     def __init__(self, *, quick: bool) -> None:
         self.rounds = 3 if quick else 7
@@ -186,7 +186,7 @@ async def tell_nowait(ref: ActorRef[Adder], count: int) -> None:
 
 
 async def bench_floor(scale: Scale) -> None:
-    """Two task switches and nothing else: what no ask between tasks of trio can go below."""
+    """Measure two task switches and nothing else: the lower bound of any ask between tasks."""
     waiting: dict[str, trio.lowlevel.Task] = {}
 
     def stay(_raise_cancel: object) -> trio.lowlevel.Abort:
@@ -291,7 +291,7 @@ async def touch(keys: Directory[int, Adder], first: int, count: int) -> None:
 
 
 async def bench_activation(scale: Scale) -> None:
-    """First asks of new keys, each of which puts another one to sleep."""
+    """Measure first asks of new keys, each of which passivates another one."""
     root, keys = directory_of_adders(max_awake=100)
     async with root.running():
         count = scale.keys // 10
@@ -304,7 +304,7 @@ async def bench_activation(scale: Scale) -> None:
 
 
 async def bench_channel_activation(scale: Scale) -> None:
-    """The least that a task for each key costs: start it, ask it once, end it."""
+    """Measure the minimum cost of a task for each key: start it, ask it once, end it."""
     count = scale.keys // 10
 
     async def run() -> None:
@@ -319,7 +319,7 @@ async def bench_channel_activation(scale: Scale) -> None:
 
 
 async def bench_memory(scale: Scale) -> None:
-    """Bytes of an idle awake actor, and what each key that was put to sleep leaves behind."""
+    """Measure the bytes of an idle active actor, and of each key that was passivated."""
     gc.collect()
     tracemalloc.start()
     root, keys = directory_of_adders(max_awake=2 * scale.idle)
@@ -356,7 +356,7 @@ async def bench_memory(scale: Scale) -> None:
 
 
 async def bench_memory_of_ended(scale: Scale) -> None:
-    """The same for a task and its channel, and for a pykka actor, that were ended after one ask."""
+    """Measure the same for tasks with channels, and for pykka actors, that ended after one ask."""
 
     async def channel(count: int) -> None:
         for _ in range(count):

@@ -19,7 +19,7 @@ def test_unknown_commit_in_the_feed_gets_its_position_and_keeps_its_status() -> 
     history.invoke("p", CREATE).unknown()
     settled = resolve_unknowns(history, {"w": [FeedEntry(1, "m", {"a": 1})]})
     assert settled == (HistoryEntry("p", CREATE, 0, Status.UNKNOWN, 1, 1),)
-    assert str(settled[0]) == "p unknown commit w m {a: None→1}, in hindsight 1"
+    assert str(settled[0]) == "p unknown commit w m {a: None→1}, resolved to 1"
 
 
 def test_unknown_commit_that_is_not_in_the_feed_is_left_out() -> None:

@@ -84,7 +84,7 @@ def describe(entry: HistoryEntry[object]) -> str:
     if entry.status is Status.OK:
         return f"{entry.operation} = {_result(entry)}"
     if entry.status is Status.UNKNOWN and entry.result is not None:
-        return f"{entry.operation}, in hindsight {_result(entry)}"
+        return f"{entry.operation}, resolved to {_result(entry)}"
     if entry.status is Status.REFUSED and entry.result is not Seen.NOTHING:
         return f"{entry.operation}, seen {_result(entry)}"
     return f"{entry.operation}"

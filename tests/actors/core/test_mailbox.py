@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from octavo.actors.core import ActorStopped, BadReply, Envelope, EnvelopeState, Mailbox, MailboxFull
+from octavo.actors.core import ActorStopped, Envelope, EnvelopeState, Mailbox, MailboxFull
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
@@ -143,27 +143,6 @@ async def test_statistics_tell_depth_age_and_peak() -> None:
 async def test_a_capacity_that_is_no_positive_number_is_refused(capacity: int) -> None:
     with pytest.raises(ValueError, match="mailbox capacity must be an integer of at least 1"):
         Mailbox("box", capacity)
-
-
-async def test_an_answer_is_given_once_and_never_fails() -> None:
-    envelope = Envelope("question", is_ask=True)
-    assert envelope.take()
-    assert not envelope.take()
-    envelope.answer(1)
-    envelope.answer(2)
-    envelope.fail(ValueError())
-    assert envelope.result() == 1
-    withdrawn = Envelope("question", is_ask=True)
-    assert withdrawn.abandon()
-    withdrawn.answer(1)
-    assert withdrawn.state is EnvelopeState.ABANDONED
-
-
-async def test_only_a_refusal_can_refuse() -> None:
-    envelope = Envelope("question", is_ask=True)
-    with pytest.raises(BadReply, match="only a Refusal can refuse a message"):
-        envelope.refuse(MailboxFull("a lie"))  # type: ignore[arg-type]
-    assert envelope.pending
 
 
 class PutsToSleep:

@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from octavo.actors.testing.history import History, HistoryError
-from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status, render_entries
+from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status
 from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
 
 A = Register("w", "a")
@@ -196,30 +196,3 @@ def test_history_renders_one_event_a_line(history: History[Operation]) -> None:
         "11  2       ok            snapshot w (a, b) = {'a': 'x', 'b': None} at 1",
         "12  2       invoke        read w/b",
     ]
-
-
-def test_nothing_renders_as_nothing() -> None:
-    assert render_entries([]) == ""
-
-
-def test_definite_entry_needs_a_completion() -> None:
-    with pytest.raises(ValueError, match="ok without a completion: read w/a"):
-        HistoryEntry("p", Read(A), 0, Status.OK)
-
-
-def test_entry_cannot_end_before_it_begins() -> None:
-    with pytest.raises(ValueError, match="completed before it was invoked: read w/a"):
-        HistoryEntry("p", Read(A), 5, Status.OK, 4)
-
-
-@pytest.mark.parametrize(
-    ("swaps", "message"),
-    [
-        ((), "m has no swaps"),
-        ((Swap(Register("v", "a"), None, 1),), r"m leaves w: \['v/a'\]"),
-        ((Swap(A, None, 1), Swap(A, 1, 2)), "m moves one register twice"),
-    ],
-)
-def test_impossible_commit_is_refused(swaps: tuple[Swap, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Commit("w", "m", swaps)

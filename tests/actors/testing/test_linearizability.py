@@ -260,27 +260,6 @@ def test_right_history_is_accepted(entries: Ops) -> None:
     assert linearizable(entries)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "lost update: two swaps from the same value",
-        "stale read after an acknowledged write",
-        "reads go back in time",
-        "read of a value from nowhere",
-        "effect of an operation told not executed",
-        "effect of a refused operation",
-        "unknown outcome that takes effect before it was asked for",
-        "unknown outcome that takes effect twice",
-        "refused although the expected value stood there",
-        "refused with a value that did not stand there",
-        "refused read that claims a reason",
-    ],
-)
-def test_register_model_rejects_what_reads_and_swaps_prove_wrong(name: str) -> None:
-    with pytest.raises(NotLinearizable):
-        check_linearizable(on_registers(WRONG[name]), RegisterModel())
-
-
 def test_models_start_from_the_values_given() -> None:
     read: HistoryEntry[Read | Swap] = HistoryEntry("p", Read(A), 0, OK, 1, 5)
     check_linearizable([read], RegisterModel({A: 5}))
@@ -342,11 +321,6 @@ def test_search_beyond_its_limit_is_no_answer() -> None:
 @given(runs(processes=5, length=600))
 def test_run_of_a_correct_service_is_accepted(run: Run) -> None:
     check_linearizable(run.history, WorkspaceModel())
-
-
-@given(runs(kinds=(Read, Swap), processes=5, length=600))
-def test_run_of_correct_registers_is_accepted(run: Run) -> None:
-    check_linearizable(on_registers(run.history.entries), RegisterModel())
 
 
 ANSWERS = st.one_of(

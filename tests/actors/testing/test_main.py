@@ -105,7 +105,7 @@ def test_command_of_a_failure_replays_it_in_a_shell(scenarios: str) -> None:
         (["{}:synchronous", "--schedule", "random:1"], "is not an async function"),
         (["{}:takes", "--schedule", "random:1"], "give --steps"),
         (["{}:passes", "--steps", "{}:STEPS", "--schedule", "random:1"], "one list of steps"),
-        (["{}:takes", "--steps", "{}:passes", "--schedule", "random:1"], "no sequence of steps"),
+        (["{}:takes", "--steps", "{}:passes", "--schedule", "random:1"], "not a sequence of steps"),
         (["{}:takes", "--steps", "{}:STEPS", "--schedule", "random:1@9"], "more steps than"),
     ],
 )

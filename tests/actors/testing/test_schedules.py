@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 
+from octavo.actors.testing import current_schedule, run_deterministic, scenario_random
 from octavo.actors.testing.hypothesis_schedules import schedules
 from octavo.actors.testing.schedules import MalformedSchedule, Schedule
 
@@ -32,7 +33,7 @@ def test_token_shows_every_number(schedule: Schedule, token: str) -> None:
         ("fifo:1", "kind:numbers"),
         ("random:-1", "kind:numbers"),
         ("random:\u0661", "kind:numbers"),
-        ("random:1:2:3", "a seed alone"),
+        ("random:1:2:3", "only a seed"),
         ("pct:1", "depth:steps:seed"),
         ("pct:0:10:1", "at least 1"),
         ("pct:2:0:1", "at least 1"),
@@ -44,5 +45,22 @@ def test_token_that_names_no_schedule_is_refused_with_the_reason(token: str, rea
 
 
 def test_negative_seed_is_refused() -> None:
-    with pytest.raises(ValueError, match="natural number"):
+    with pytest.raises(ValueError, match="must not be negative"):
         Schedule.random(-1)
+
+
+async def draw() -> tuple[str, list[float]]:
+    random = scenario_random()
+    return str(current_schedule()), [random.random() for _ in range(3)]
+
+
+def test_a_schedule_seeds_the_chance_of_its_scenario() -> None:
+    first, again, other = (run_deterministic(draw, seed=seed).value for seed in (1, 1, 2))
+    assert first == again
+    assert first[0] == "random:1"
+    assert first[1] != other[1]
+
+
+def test_outside_of_a_run_there_is_no_schedule() -> None:
+    with pytest.raises(RuntimeError, match="inside run_deterministic or explore"):
+        scenario_random()

@@ -216,7 +216,10 @@ def test_a_run_of_another_thread_is_left_alone() -> None:
 
 def test_a_second_controller_is_refused() -> None:
     with controlled_scheduler(as_given):
-        with pytest.raises(RuntimeError, match="one at a time"), controlled_scheduler(as_given):
+        with (
+            pytest.raises(RuntimeError, match="only one can at a time"),
+            controlled_scheduler(as_given),
+        ):
             pass
         trio.run(nothing)
 
@@ -264,5 +267,5 @@ def test_a_batch_of_another_shape_is_reported(batch: object, message: str) -> No
 
 
 def test_a_run_loop_that_never_asks_is_reported() -> None:
-    with pytest.raises(UnsupportedTrio, match="without asking"), controlled_scheduler(as_given):
+    with pytest.raises(UnsupportedTrio, match="without calling"), controlled_scheduler(as_given):
         pass

@@ -1,0 +1,30 @@
+"""A reply slot is filled once, and filling it never fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.actors.core import BadReply, Envelope, EnvelopeState, MailboxFull
+
+pytestmark = pytest.mark.explore(schedules=20, early_time=False)
+
+
+async def test_an_answer_is_given_once_and_never_fails() -> None:
+    envelope = Envelope("question", is_ask=True)
+    assert envelope.take()
+    assert not envelope.take()
+    envelope.answer(1)
+    envelope.answer(2)
+    envelope.fail(ValueError())
+    assert envelope.result() == 1
+    withdrawn = Envelope("question", is_ask=True)
+    assert withdrawn.abandon()
+    withdrawn.answer(1)
+    assert withdrawn.state is EnvelopeState.ABANDONED
+
+
+async def test_only_a_refusal_can_refuse() -> None:
+    envelope = Envelope("question", is_ask=True)
+    with pytest.raises(BadReply, match="only a Refusal can refuse a message"):
+        envelope.refuse(MailboxFull("a lie"))  # type: ignore[arg-type]
+    assert envelope.pending

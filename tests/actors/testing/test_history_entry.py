@@ -1,0 +1,22 @@
+"""Entries of a history are consistent, and render as text."""
+
+import pytest
+
+from octavo.actors.testing.history_entry import HistoryEntry, Status, render_entries
+from tests.histories.operations import Read, Register
+
+A = Register("w", "a")
+
+
+def test_nothing_renders_as_nothing() -> None:
+    assert render_entries([]) == ""
+
+
+def test_definite_entry_needs_a_completion() -> None:
+    with pytest.raises(ValueError, match="ok without a completion: read w/a"):
+        HistoryEntry("p", Read(A), 0, Status.OK)
+
+
+def test_entry_cannot_end_before_it_begins() -> None:
+    with pytest.raises(ValueError, match="completed before it was invoked: read w/a"):
+        HistoryEntry("p", Read(A), 5, Status.OK, 4)
