@@ -1,4 +1,4 @@
-"""Does the feed of each workspace tell the same story as its clients?
+"""Does the feed of each workspace agree with the results of its clients?
 
 Linearizability asks whether some order explains what clients saw. Here the system has written its
 order down: the feed, read at the end, numbers every accepted changeset of a workspace 1, 2, 3, …
@@ -19,7 +19,7 @@ from tests.histories.operations import Commit, Operation, Swap
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """One accepted changeset as the system tells it.
+    """One accepted changeset as the feed gives it.
 
     Args:
         position: its number in its workspace, from 1.
@@ -67,7 +67,7 @@ class Violation:
 
 
 class OrderViolated(AssertionError):
-    """A feed contradicts itself or what clients were told.
+    """A feed contradicts itself or the results of clients.
 
     Args:
         violations: everything that was found, at least one.
@@ -83,7 +83,7 @@ def check_order(
     history: History[Operation] | Iterable[HistoryEntry[Operation]],
     feed: Mapping[str, Sequence[FeedEntry]],
 ) -> None:
-    """Check that feeds are gapless total orders that agree with what clients were told.
+    """Check that feeds are gapless total orders that agree with the results of clients.
 
     A mutation may be asked for repeatedly: then every acknowledgement must give its one position,
     and it may stand in the feed when at least one attempt may have been executed.

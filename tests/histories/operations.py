@@ -1,14 +1,14 @@
-"""The operations that a recorded history of workspaces is made of.
+"""The operations of a recorded history of workspaces.
 
-A workspace holds registers; a register holds one hashable value, or `None` when it is absent.
-Every operation here either observes registers or moves them by compare-and-set, so that a
-checker can tell from its answer alone where in the order it may have stood.
+A workspace holds registers; a register holds one hashable value, or `None` if it is absent. Every
+operation either observes registers or changes them by compare-and-set, so that a checker can find
+from its result alone where in the order it may have been.
 
-| operation  | answer when it went well (`ok`)                | answer when refused             |
+| operation  | result of an `ok`                              | what a `refused` saw            |
 |------------|------------------------------------------------|---------------------------------|
 | `Read`     | the value                                      | `Seen.NOTHING`                  |
 | `Snapshot` | a mapping from key to value, or a `View`       | `Seen.NOTHING`                  |
-| `Swap`     | its position, or `None` when it was not told   | the value that stood there      |
+| `Swap`     | its position, or `None` if it is not known     | the value that it found         |
 | `Commit`   | its position                                   | a mapping from key to value for |
 |            |                                                | every key that had moved        |
 """
@@ -52,10 +52,10 @@ class Swap(SwapRegister):
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Make several swaps of one workspace at once, or none of them.
+    """Make several swaps of one workspace atomically.
 
     An accepted commit takes the next position of its workspace. The mutation makes it idempotent:
-    repeated with the same content it answers the first position again and changes nothing.
+    repeated with the same content it returns the first position again and changes nothing.
 
     Args:
         workspace: the workspace that all swaps lie in.
@@ -83,7 +83,7 @@ class Commit:
     def of(
         cls, workspace: str, mutation: str, swaps: Mapping[str, tuple[Value, Value]]
     ) -> "Commit":
-        """Make a commit from a mapping of key to (expected, new).
+        """Return a commit from a mapping of key to (expected, new).
 
         Args:
             workspace: the workspace to change.
@@ -111,7 +111,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Observe several registers of one workspace at one moment.
+    """Read several registers of one workspace at one moment.
 
     Args:
         workspace: the workspace to look at.
@@ -127,7 +127,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The answer of a snapshot that also tells the position it is exact at.
+    """The result of a snapshot with the position at which it is exact.
 
     Args:
         values: a value for every key asked for, `None` for an absent one.

@@ -1,8 +1,8 @@
-"""What the feed tells afterwards of outcomes that clients never learnt.
+"""Resolving unknown outcomes of a history with the feed of the workspace.
 
-To a search every unknown outcome is a choice: did it happen, and when? Many of them over registers
-that are seldom read can exceed any limit. The feed answers both: what is not in it never happened,
-and what is in it has a position. The moment stays open: it may be any after the invocation.
+For a search every unknown outcome is a choice: did it happen, and when? Many of them over registers
+that are rarely read can exceed any limit. The feed tells both: what is not in it never happened,
+and what is in it has a position. The moment remains open: it may be any after the invocation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,17 +18,17 @@ def resolve_unknowns(
     history: History[Operation] | Iterable[HistoryEntry[Operation]],
     feed: Mapping[str, Sequence[FeedEntry]],
 ) -> tuple[HistoryEntry[Operation], ...]:
-    """Settle commits with unknown outcome by the feed, for a search that is short.
+    """Resolve commits with an unknown outcome by the feed, to shorten the search.
 
-    It believes the feed; `check_order` is what holds the feed against the history.
+    It trusts the feed; `check_order` checks the feed against the history.
 
     Args:
-        history: what clients did and learnt.
+        history: the operations of the clients.
         feed: for each workspace its whole feed, read after the last operation had its effect.
 
     Returns:
-        The entries, where a commit with unknown outcome has its position in the feed as its
-        result, and is left out when it is not there. All others are unchanged.
+        The entries, where a commit with an unknown outcome has its position in the feed as its
+        result, and is left out if it is not there. All others are unchanged.
     """
     entries = history.entries if isinstance(history, History) else tuple(history)
     positions = {

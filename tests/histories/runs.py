@@ -1,7 +1,7 @@
-"""Random runs of a correct service, recorded as clients saw them; the checkers must accept each.
+"""Random runs of a correct service, recorded by its clients; the checkers must accept each.
 
 The service here is written the plain way, apart from the models that the checkers use, so that
-the two can be held against each other.
+the two can be compared.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""A workspace as one object: the model for atomic commits in strict order, and for snapshots."""
+"""A workspace as one object: a model of atomic commits in strict order, and of snapshots."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field

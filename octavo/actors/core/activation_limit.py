@@ -67,7 +67,7 @@ class ActivationLimit(Generic[T]):
         """Choose an actor to passivate in favor of the queue; None if that is not needed.
 
         As many idle actors are passivated as keys are queued, the longest idle first. Without idle
-        actors, busy ones are told to end after their current batch. Since a busy one may never
+        actors, busy ones are asked to end after their current batch. Since a busy one may never
         end, those do not count when an idle one is available.
         """
         if self._idle and len(self._leaving_idle) < len(self._queue):
@@ -92,7 +92,7 @@ class ActivationLimit(Generic[T]):
         return first[0]
 
     def leave(self, actor: T) -> None:
-        """Record that an active actor was told to end; it still counts as active."""
+        """Record that an active actor was asked to end; it still counts as active."""
         self._idle.pop(actor, None)
         if self._staying.pop(actor, ...) is None:
             self._leaving.add(actor)
@@ -108,7 +108,7 @@ class ActivationLimit(Generic[T]):
 
     @property
     def active(self) -> int:
-        """The number of active actors, including those told to end."""
+        """The number of active actors, including those asked to end."""
         return len(self._staying) + len(self._leaving)
 
     @property
@@ -127,5 +127,5 @@ class ActivationLimit(Generic[T]):
         return next(iter(self._idle.values()), None)
 
     def staying(self) -> list[T]:
-        """Return the active actors that were not told to end."""
+        """Return the active actors that were not asked to end."""
         return list(self._staying)

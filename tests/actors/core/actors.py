@@ -1,4 +1,4 @@
-"""Small actors that the tests of the core share."""
+"""Small actors for the tests of the core."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from octavo.actors.core import (
 
 @dataclass(frozen=True, slots=True)
 class Add(Message["Counter", int]):
-    """Add to the total; answers the new total."""
+    """Add to the total; the result is the new total."""
 
     amount: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Note(Message["Counter", None]):
-    """Write down a word; nothing to answer."""
+    """Record a word; without a result."""
 
     word: str
 
 
 @dataclass(frozen=True, slots=True)
 class Words(Message["Counter", tuple[str, ...]]):
-    """The words written down so far by this incarnation."""
+    """Return the words recorded so far by this incarnation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nap(Message["Counter", str]):
-    """Sleep, then answer "rested"."""
+    """Sleep, then reply "rested"."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse(Message["Counter", None]):
-    """Be refused."""
+    """Refuse this message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class TooBad(Refusal):
 
 
 class Counter(Actor[CounterMessage]):
-    """Adds up in memory; can be made to nap, refuse and crash."""
+    """Adds up in memory; can sleep, refuse and crash on request."""
 
     def __init__(self, log: list[str] | None = None, name: str = "counter") -> None:
         self.total = 0
@@ -114,14 +114,14 @@ class Counter(Actor[CounterMessage]):
 
 @dataclass(frozen=True, slots=True)
 class Put(Message["Ledger", int]):
-    """Write a line; answers how many lines its batch had."""
+    """Write a line; the result is the number of lines in its batch."""
 
     line: str
 
 
 @dataclass(frozen=True, slots=True)
 class Spoil(Message["Ledger", int]):
-    """Make the whole batch go wrong: crash, refuse, or stay without an answer."""
+    """Make the whole batch fail: crash, refuse, or leave an ask without a reply."""
 
     how: str
 
@@ -147,7 +147,7 @@ class Ledger(Actor[Put | Spoil]):
 
 
 class Recorder(Observer):
-    """Notes what happened as lines of text."""
+    """Records events as lines of text."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Scenarios full of races, for `explore`: each asserts what the core promises.
+"""Scenarios with many races, for `explore`: each asserts guarantees of the core.
 
 They take nothing and make everything anew; all chance comes from the schedule.
 """
@@ -58,7 +58,7 @@ class Do(Message["Doer", int]):
 
 @dataclass(frozen=True, slots=True)
 class Quiet(Message["Doer", None]):
-    """As `Do`, told."""
+    """The same as `Do`, without a result."""
 
     number: int
     seconds: float = 0.0
@@ -66,7 +66,7 @@ class Quiet(Message["Doer", None]):
 
 
 class Doer(Actor[Do | Quiet]):
-    """Notes in ``done`` what took effect, in order."""
+    """Records in ``done`` what took effect, in order."""
 
     def __init__(self, done: list[int], events: list[str] | None = None, name: str = "") -> None:
         self.done = done
@@ -89,7 +89,7 @@ class Doer(Actor[Do | Quiet]):
 
 
 class Outcomes:
-    """What askers learnt of each message, held against what took effect."""
+    """The outcome of each message for its asker, checked against what took effect."""
 
     def __init__(self) -> None:
         self.done: list[int] = []
@@ -112,7 +112,7 @@ class Outcomes:
         return result
 
     def check(self) -> None:
-        """Nothing open, nothing twice, no ack without effect, no effect after NotExecuted."""
+        """Assert: nothing open or twice, no reply without effect, no effect after NotExecuted."""
         assert len(self.done) == len(set(self.done)), "handled twice"
         for number, result in self.learnt.items():
             assert result != "open"
@@ -131,7 +131,7 @@ def tree(faults: FaultPlan | None = None, **options: object) -> Supervisor:
 
 
 async def ask_storm() -> None:
-    """Timeouts, crashes, delays, lost replies and a full mailbox, all at once."""
+    """Timeouts, crashes, delays, lost replies and a full mailbox, at the same time."""
     random = scenario_random()
     outcomes = Outcomes()
     faults = FaultPlan(
@@ -167,7 +167,7 @@ async def ask_storm() -> None:
 
 
 async def activation_storm() -> None:
-    """More keys than places, short idle times, crashes: nothing lost, nothing reordered."""
+    """More keys than the limit, short idle times, crashes: nothing lost or reordered."""
     random = scenario_random()
     live: dict[str, int] = defaultdict(int)
     done: dict[str, list[int]] = defaultdict(list)
@@ -226,7 +226,7 @@ async def activation_storm() -> None:
 
 
 class Restarts(Recorder):
-    """Notes when restarts were decided upon, and when it was one too many."""
+    """Records the times of restarts, and of the escalation."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -241,7 +241,7 @@ class Restarts(Recorder):
 
 
 async def escalation_storm() -> None:
-    """A supervisor gives up exactly when its intensity is exceeded; every asker learns its end."""
+    """A supervisor gives up exactly when its intensity is exceeded; every ask ends."""
     random = scenario_random()
     outcomes = Outcomes()
     observer = Restarts()
@@ -299,7 +299,7 @@ async def clients_in(nursery: trio.Nursery, clients: Callable[[], Awaitable[None
 
 
 async def rest_for_one_storm() -> None:
-    """When a child starts again, those after it have been stopped, and start after it."""
+    """When a child restarts, those after it have been stopped, and start after it."""
     random = scenario_random()
     events: list[str] = []
     root = tree(strategy="rest_for_one")
@@ -325,14 +325,14 @@ async def rest_for_one_storm() -> None:
                 nursery.start_soon(crash, random.choice(refs))
         for ref in refs:
             await ref.ask(Do(1))
-        # No event tells that every restart is over.
+        # There is no event for the end of all restarts.
         while [child.state for child in root.tree().children] != ["running"] * 3:  # noqa: ASYNC110
             await trio.sleep(0.5)
     running: list[str] = []
     for event in events:
         name = event[1]
         if event[0] == "+":
-            # One before it may have crashed this very moment; one after it must be down.
+            # A child before it may have just crashed; one after it must be down.
             assert all(other < name for other in running), f"{name} started late: {events}"
             running.append(name)
         else:
@@ -342,7 +342,7 @@ async def rest_for_one_storm() -> None:
 
 
 async def drain_storm() -> None:
-    """What was admitted before the stop is handled; what comes later is refused; then silence."""
+    """Messages admitted before the stop are handled, later ones refused."""
     random = scenario_random()
     outcomes = Outcomes()
     root = tree()
@@ -382,7 +382,7 @@ async def drain_storm() -> None:
 
 
 async def cancellation_storm() -> None:
-    """An ask is cancelled at any of its checkpoints: it did nothing, or it happened whole."""
+    """An ask is cancelled at any of its checkpoints: it had no effect, or all of it."""
     random = scenario_random()
     outcomes = Outcomes()
     root = tree()
@@ -418,7 +418,7 @@ async def cancellation_storm() -> None:
 
 
 async def quarantine_storm() -> None:
-    """A key that crashes is set aside and comes back; the others notice nothing."""
+    """A key that crashes is quarantined and recovers; the others are not affected."""
     random = scenario_random()
     done: dict[str, list[int]] = defaultdict(list)
     broken = True
@@ -477,7 +477,7 @@ async def quarantine_storm() -> None:
 
 
 async def children_storm() -> None:
-    """Children come, go and crash under any strategy; those that stay all answer in the end."""
+    """Children start, stop and crash under any strategy; the rest all reply in the end."""
     random = scenario_random()
     root = tree(strategy=random.choice(["one_for_one", "rest_for_one", "all_for_one"]))
 

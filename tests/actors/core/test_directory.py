@@ -1,4 +1,4 @@
-"""Virtual actors: activation, sleep, the cap, crashes, quarantine, shutdown."""
+"""Virtual actors: activation, passivation, the limit, crashes, quarantine, shutdown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
 
 class Tree:
-    """A root with one directory, and what happened in it."""
+    """A root with one directory, and the log of its actors."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The mailbox as a primitive of its own."""
+"""The mailbox by itself."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ async def test_a_capacity_that_is_no_positive_number_is_refused(capacity: int) -
 
 
 class PutsToSleep:
-    """As a directory that needs the place of the very actor that falls idle."""
+    """Interrupts the receiver, as a directory does that passivates an idle actor."""
 
     mailbox: Mailbox
 
@@ -178,7 +178,7 @@ async def test_receiver_hears_that_the_last_message_was_withdrawn_behind_an_inte
     mailbox.put_nowait(withdrawn)
     mailbox.interrupt()
     assert await mailbox.receive(1) == [kept]
-    # Whoever was told to end when it is empty looks now: it is not.
+    # A receiver that is to end with an empty mailbox checks now: it is not empty.
     assert mailbox.depth == 1
     returned: list[int] = []
 
@@ -186,7 +186,7 @@ async def test_receiver_hears_that_the_last_message_was_withdrawn_behind_an_inte
         withdrawn.abandon()
 
     async def receive() -> None:
-        # It runs while the receiver stands at its checkpoint, or behind that.
+        # It runs during the receiver's checkpoint, or after that.
         nursery.start_soon(withdraw)
         returned.append(len(await mailbox.receive(1)))
 

@@ -47,7 +47,7 @@ def by_key(key: str) -> ByKey:
 
 
 def untyped(ref: ActorRef[Any]) -> ActorRef[Any]:
-    """A caller whose types nobody checked."""
+    """Return ``ref`` without its type, as a caller without a type checker has it."""
     return ref
 
 
@@ -182,7 +182,7 @@ async def test_a_notice_of_the_wrong_type_is_logged_and_dropped(
 
 @dataclass(frozen=True)
 class Twice(Message["Doubling", int]):
-    """For a class that is derived from the one that declares its messages."""
+    """A message for a class derived from the one that declares its messages."""
 
 
 class Doubling(Counter):

@@ -1,4 +1,4 @@
-"""Death watch."""
+"""Death watch: notices of the ends of actors."""
 
 from __future__ import annotations
 

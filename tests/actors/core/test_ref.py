@@ -1,4 +1,4 @@
-"""ask and tell: every way in which they can end."""
+"""All outcomes of ask and tell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actors that handle all waiting messages in one go."""
+"""Actors that handle all waiting messages as a batch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tree(limit: int = 64) -> tuple[Supervisor, ActorRef[Ledger], list[Ledger]]:
 
 
 async def outcomes_of(ref: ActorRef[Ledger], messages: list[Put | Spoil]) -> list[object]:
-    """Ask all at once, one message a batch ahead; what each of them got, in order."""
+    """Ask all concurrently, after one message that keeps the actor busy; return the outcomes."""
     got: list[object] = [None] * len(messages)
 
     async def ask(index: int) -> None:

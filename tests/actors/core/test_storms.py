@@ -1,4 +1,4 @@
-"""The promises of the core under thousands of schedules; and proof that the kit would notice.
+"""The guarantees of the core under thousands of schedules, and proof that bugs are found.
 
 The variants that are broken on purpose leave out what the design holds to be necessary. If one of
 them is not caught, the storms show nothing.
@@ -60,14 +60,14 @@ def caught(storm: Callable[[], Awaitable[None]]) -> ScheduleFailure:
 def test_a_reply_slot_without_its_states_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     class Slot(Envelope[object]):
         def abandon(self) -> bool:
-            return True  # the asker leaves, and the actor is not told
+            return True  # the asker leaves, and the message stays
 
     monkeypatch.setattr(ref, "Envelope", Slot)
     assert "had happened" in str(caught(ask_storm).error)
 
 
 def test_an_asker_that_trusts_its_deadline_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reply and deadline can fall in one tick: what was done must not be told as not executed."""
+    """Reply and deadline can fall in one tick; what was done must not count as not executed."""
 
     class Slot(Envelope[object]):
         @property
@@ -100,7 +100,7 @@ def test_messages_put_back_in_the_wrong_order_are_caught(monkeypatch: pytest.Mon
 
 
 async def reordering() -> None:
-    """One asker's messages in a row behind one that crashes."""
+    """Several messages of one asker after one that crashes."""
     done: list[int] = []
     root = tree()
     doer = root.add(ActorSpec("doer", lambda: Doer(done), backoff=AT_ONCE))

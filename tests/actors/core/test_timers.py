@@ -40,7 +40,7 @@ class Work(Message["Clockwork", None]):
 
 
 class Clockwork(Actor[Tick | Work]):
-    """Sets timers as it starts and notes the times at which they came."""
+    """Sets timers when it starts and records when their messages arrive."""
 
     def __init__(
         self, log: list[tuple[str, float]], wind: Callable[[ActorContext], object]
@@ -61,7 +61,7 @@ class Clockwork(Actor[Tick | Work]):
 
 
 class Bench:
-    """A tree with one clockwork."""
+    """A tree with one actor that has timers."""
 
     def __init__(self, wind: Callable[[ActorContext], object]) -> None:
         self.log: list[tuple[str, float]] = []

@@ -1,4 +1,4 @@
-"""What operators see."""
+"""The tree, the statistics and the events for operators."""
 
 from __future__ import annotations
 

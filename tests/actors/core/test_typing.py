@@ -1,4 +1,4 @@
-"""What the type checker knows of messages: checked by running it."""
+"""The type checker accepts and rejects messages as documented."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def use(box: ActorRef[Box], boxes: Directory[str, Box]) -> None:
     reveal_type(await boxes.ask("a", Size()))
     wider: object = await box.ask(Size())
     await box.tell(Empty())
-    await box.tell(Size())  # wrong: has an answer
+    await box.tell(Size())  # wrong: has a result
     await box.ask(Other())  # wrong: not for a Box
     await boxes.ask(1, Size())  # wrong: no such key
 """

@@ -30,17 +30,17 @@ pytestmark = pytest.mark.explore(schedules=50, early_time=False)
 
 @dataclass(frozen=True, slots=True)
 class Via(Message["Node", str]):
-    """Go along a path of actors by asking; answers the names on the way."""
+    """Ask along a path of actors; the result is the names on the way."""
 
     path: tuple[ActorRef[Any], ...] = ()
     pause: float = 0.0
     aside: bool = False
-    """Ask from a task of its own, below the handler."""
+    """Ask from a child task of the handler."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint(Message["Node", None]):
-    """Tell oneself, or another, something in passing."""
+    """Tell the actor itself, or another one, from the handler."""
 
     to: ActorRef[Any] | None = None
 
@@ -198,7 +198,7 @@ async def test_a_task_started_in_a_foreign_nursery_may_ask_the_actor_back() -> N
 
 
 async def test_an_answer_given_before_the_ask_back_is_no_circle() -> None:
-    """b answered a; a's ask is over although a's task has not run yet."""
+    """b has replied to a; a's ask is over although a's task has not run yet."""
     root, [a, b] = tree("a", "b")
     async with root.running():
         for _ in range(5):

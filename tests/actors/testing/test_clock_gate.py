@@ -1,4 +1,4 @@
-"""The gate holds virtual time while a thread works; here alone real time passes."""
+"""The gate holds virtual time while a thread works; only these tests use real time."""
 
 import math
 import threading

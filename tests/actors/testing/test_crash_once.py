@@ -37,7 +37,7 @@ from octavo.actors.testing.schedule_failure import ReplayToken
 
 @pytest.fixture(autouse=True)
 def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """The crashes are asked for."""
+    """Do not log the injected crashes."""
     with caplog.at_level(logging.CRITICAL, "octavo.actors"):
         yield
 

@@ -1,4 +1,4 @@
-"""Deterministic runs: the same seed takes the same steps, and a run always ends."""
+"""Deterministic runs: equal seeds give equal steps, and a run always ends."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Exploration finds what an interleaving breaks, shows the least of it, and replays it."""
+"""Exploration finds failing interleavings, shrinks their steps, and replays them."""
 
 import itertools
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ from octavo.actors.testing.schedules import MalformedSchedule
 
 
 async def lost_update() -> None:
-    """Two tasks read, give way, and write."""
+    """Two tasks read, yield, and write."""
     total = 0
 
     async def increment() -> None:
@@ -84,7 +84,7 @@ async def order_of_depth_three() -> None:
 
 
 async def late_deadline() -> None:
-    """A reply that is written and then lost, because the deadline strikes in between."""
+    """A reply that is written and then lost, because the deadline passes in between."""
     replies: list[str] = []
     taken = False
 

@@ -1,4 +1,4 @@
-"""Fault points: what was planned happens, there and no oftener, the same for the same seed."""
+"""Planned faults occur where and as often as planned, and repeatably for a seed."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ pytestmark = pytest.mark.explore(schedules=10, early_time=False)
 
 @dataclass(frozen=True, slots=True)
 class Write(Message["Disk", int]):
-    """Write a line; answers how many there are."""
+    """Write a line; the result is the number of lines."""
 
 
 class Disk(Actor[Write]):
-    """Passes a point of its own before it writes."""
+    """Passes its own fault point before it writes."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
@@ -51,7 +51,7 @@ class Disk(Actor[Write]):
 
 
 class Quiet(Observer):
-    """Logs nothing of the crashes that were asked for."""
+    """Does not log the injected crashes."""
 
     def crashed(self, path: str, error: BaseException) -> None:
         pass

@@ -11,7 +11,7 @@ from octavo.actors.testing.schedules import Schedule
 
 
 async def total_of(amounts: list[int]) -> int:
-    """The sum, but for updates lost at a checkpoint between read and write."""
+    """Return the sum, except for updates lost at a checkpoint between read and write."""
     total = 0
 
     async def add(amount: int) -> None:

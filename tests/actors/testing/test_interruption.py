@@ -1,4 +1,4 @@
-"""Cancellation at every checkpoint finds what is left behind at one of them."""
+"""Cancellation at every checkpoint finds what one of them leaves behind."""
 
 import pytest
 import trio
@@ -131,7 +131,7 @@ def test_call_without_end_is_reported() -> None:
 
 
 async def scenario_with_impatient_client(steps: list[int]) -> None:
-    """A server whose account is wrong if its client goes between debit and credit."""
+    """A server whose account is wrong if its client leaves between debit and credit."""
     debit = credit = 0
 
     async def transfer() -> None:

@@ -359,7 +359,7 @@ def test_corrupted_run_is_judged_as_trying_every_order_judges_it(
 
 
 def tidy(entry: HistoryEntry[Operation]) -> HistoryEntry[Operation]:
-    """Keep to answers of which the plain service and the model mean the same."""
+    """Restrict results to those that mean the same to the plain service and the model."""
     if entry.status is REFUSED and isinstance(entry.operation, Read | Snapshot):
         return replace(entry, result=Seen.NOTHING)
     if entry.status is OK and isinstance(entry.operation, Swap) and entry.result is None:

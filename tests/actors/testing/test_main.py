@@ -1,4 +1,4 @@
-"""The command line that replays a schedule outside of pytest."""
+"""The command line that replays a schedule without pytest."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The plugin, in pytest runs of its own: with pytest-trio in trio mode, and without it."""
+"""The plugin, in separate pytest runs: with pytest-trio in trio mode, and without it."""
 
 import re
 import shlex
@@ -107,7 +107,7 @@ def test_printed_command_replays_the_same_failure_alone(
     replayed.assert_outcomes(failed=1)
     assert set(commands(replayed)) == {command}
 
-    # A failing schedule is run once more to see whether it repeats: twice in all.
+    # A failing schedule is repeated once, to check that it is deterministic.
     run(pytester, *given, f"{path.name}::test_runs", *arguments).assert_outcomes(failed=1, passed=1)
 
 

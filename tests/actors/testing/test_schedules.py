@@ -1,4 +1,4 @@
-"""Schedules are values: a token names one, and says what is wrong with it if it names none."""
+"""Schedules are values with tokens; a malformed token is refused with the reason."""
 
 import pytest
 from hypothesis import given

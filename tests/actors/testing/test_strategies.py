@@ -1,4 +1,4 @@
-"""The choosers of the next step, without trio."""
+"""The scheduling strategies, without trio."""
 
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What the private hook assumes of trio, each assumption by itself.
+"""The assumptions of the private hook about trio, each tested by itself.
 
 A failure here names what a new release of trio has changed.
 """
@@ -32,7 +32,7 @@ async def nothing() -> None:
 
 
 class Steps(trio.abc.Instrument):
-    """The names of tasks in the order in which the run loop lets them step."""
+    """Return the names of tasks in the order of their steps."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -145,7 +145,7 @@ def test_tasks_are_numbered_and_named_by_their_first_appearance() -> None:
 
 
 def test_the_hook_is_still_needed_because_seeding_trio_leaves_the_order_to_it() -> None:
-    """Were `random.seed` or a public argument enough, the hook could go."""
+    """Show that `random.seed` is not enough; otherwise the hook could be removed."""
     assert run_loop._r is not getattr(random, "_inst", None), (
         "trio draws from the public generator: seed that, and drop the hook"
     )
