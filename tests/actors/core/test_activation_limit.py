@@ -15,7 +15,7 @@ from octavo.actors.core.activation_limit import ActivationLimit
         max_size=80,
     ),
 )
-def test_places_never_exceed_their_number_and_strand_nobody(
+def test_the_limit_is_never_exceeded_and_no_key_is_stranded(
     number: int, steps: list[tuple[str, int]]
 ) -> None:
     limit: ActivationLimit[int] = ActivationLimit(number)

@@ -97,7 +97,7 @@ async def test_an_actor_in_use_is_not_put_to_sleep() -> None:
     assert tree.made["a"] == 1
 
 
-async def test_beyond_the_cap_the_one_idle_for_longest_goes_first() -> None:
+async def test_over_the_limit_the_actor_idle_longest_is_passivated_first() -> None:
     tree = Tree(max_awake=3)
     async with tree.root.running():
         for key in "abc":
@@ -141,7 +141,7 @@ async def test_a_key_that_is_always_busy_makes_room_without_losing_or_reordering
     assert tree.log.index("other started") < tree.log.index("299"), "it waited for all of them"
 
 
-async def test_a_message_in_the_hand_over_reaches_the_next_incarnation() -> None:
+async def test_a_message_during_a_passivation_reaches_the_next_incarnation() -> None:
     class Slow(Counter):
         async def stopping(self, reason: object) -> None:
             self.log.append("flushing")
@@ -194,7 +194,7 @@ async def test_too_many_crashes_quarantine_the_key_alone() -> None:
         assert tree.keys.statistics().quarantined == 1
 
 
-async def test_messages_waiting_behind_the_last_crash_are_told_they_did_nothing() -> None:
+async def test_messages_waiting_after_the_last_crash_are_refused_as_not_executed() -> None:
     tree = Tree(crashes=1)
     outcomes: list[str] = []
 
@@ -318,7 +318,7 @@ async def test_shutdown_drains_every_key_and_refuses_new_ones() -> None:
     assert results == ["late ones were refused", *["rested"] * 5]
 
 
-async def test_what_the_drain_deadline_cuts_off_is_told() -> None:
+async def test_what_the_drain_timeout_cancels_fails_with_an_error() -> None:
     root = Supervisor("root")
     keys: Directory[str, Counter] = root.add(
         DirectorySpec("keys", lambda key: Counter(None, key), max_awake=1, drain_timeout=2)
@@ -342,7 +342,7 @@ async def test_what_the_drain_deadline_cuts_off_is_told() -> None:
     assert outcomes == {"a": "OutcomeUnknown", "b": "ActorStopped"}
 
 
-async def test_a_directory_taken_along_by_a_sibling_keeps_its_messages() -> None:
+async def test_a_directory_restarted_with_a_sibling_keeps_its_messages() -> None:
     root = Supervisor("root", strategy="all_for_one", runtime=Runtime(observer=Recorder()))
     other = root.add(ActorSpec("other", Counter, backoff=Backoff(first=1, jitter=0)))
     log: list[str] = []
@@ -371,13 +371,13 @@ async def test_a_directory_that_is_not_running_refuses() -> None:
     ("options", "text"),
     [({"max_awake": 0}, "max_awake"), ({"idle_timeout": 0}, "idle_timeout")],
 )
-async def test_bad_bounds_are_told_clearly(options: dict[str, int], text: str) -> None:
+async def test_invalid_limits_are_refused_clearly(options: dict[str, int], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         DirectorySpec[str, Counter]("keys", lambda key: Counter(), **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("options", [{"crashes": 0}, {"first": 5, "most": 1}, {"period": 0}])
-async def test_a_bad_rule_of_quarantine_is_told_clearly(options: dict[str, int]) -> None:
+async def test_an_invalid_quarantine_rule_is_refused_clearly(options: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="QuarantineRule"):
         QuarantineRule(**options)
 
@@ -446,7 +446,7 @@ async def test_an_idle_key_makes_room_though_a_busy_one_never_does() -> None:
         assert trio.current_time() - begun == pytest.approx(1)
 
 
-async def test_askers_who_give_up_in_line_leave_nothing_behind() -> None:
+async def test_askers_that_give_up_in_the_queue_leave_nothing_behind() -> None:
     tree = Tree(max_awake=1)
     async with tree.root.running(), trio.open_nursery() as nursery:
         nursery.start_soon(tree.keys.ask, "hangs", Nap(50))
@@ -487,7 +487,7 @@ async def test_an_actor_that_stops_itself_and_then_crashes_does_not_shut_its_key
         assert await keys.ask("a", Add(1), timeout=1) == 1
 
 
-async def test_a_message_that_came_during_the_last_hand_over_is_drained_at_once() -> None:
+async def test_a_message_that_came_during_the_last_passivation_is_drained_immediately() -> None:
     class Slow(Counter):
         async def stopping(self, reason: StopReason) -> None:
             await trio.sleep(2)

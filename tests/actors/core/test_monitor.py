@@ -34,7 +34,7 @@ def counter(name: str = "a") -> ActorSpec[Counter]:
     return ActorSpec(name, Counter, backoff=Backoff(first=1, jitter=0))
 
 
-async def test_a_monitor_tells_every_end_and_stops_after_the_final_one() -> None:
+async def test_a_monitor_reports_every_end_and_stops_after_the_final_one() -> None:
     root = supervisor()
     ref = root.add(counter())
     seen: list[Down] = []
@@ -54,7 +54,7 @@ async def test_a_monitor_tells_every_end_and_stops_after_the_final_one() -> None
     assert seen[0].path == "root/a"
 
 
-async def test_a_monitor_of_one_that_is_gone_tells_at_once() -> None:
+async def test_a_monitor_of_an_actor_that_is_gone_reports_immediately() -> None:
     root = supervisor()
     ref = root.add(counter())
     async with root.running():
@@ -78,7 +78,7 @@ async def test_a_closed_monitor_hears_nothing_more() -> None:
         assert scope.cancelled_caught
 
 
-async def test_a_slow_reader_is_told_how_many_notices_it_missed() -> None:
+async def test_a_slow_reader_learns_how_many_notices_it_missed() -> None:
     root = supervisor()
     keys = root.add(DirectorySpec[str, Counter]("keys", lambda key: Counter(), idle_timeout=1))
     async with root.running():

@@ -236,7 +236,7 @@ async def test_a_sender_that_waits_for_a_place_is_not_overtaken() -> None:
         assert await ref.ask(Words()) == ("first", "second", "third")
 
 
-async def test_a_stopped_actor_answers_at_once() -> None:
+async def test_a_stopped_actor_refuses_immediately() -> None:
     async with counter() as ref:
         pass
     begun = trio.current_time()
@@ -249,7 +249,7 @@ async def test_a_stopped_actor_answers_at_once() -> None:
     assert trio.current_time() == begun
 
 
-async def test_an_actor_that_was_not_started_answers_at_once() -> None:
+async def test_an_actor_that_was_not_started_refuses_immediately() -> None:
     ref = Supervisor("root").add(ActorSpec("counter", Counter))
     with pytest.raises(ActorStopped, match="root/counter is not started"):
         await ref.ask(Add(1))
@@ -274,7 +274,7 @@ async def test_a_refusal_of_a_tell_is_reported_not_dropped() -> None:
 
 
 @pytest.mark.parametrize("timeout", [-1.0, float("nan")])
-async def test_a_senseless_timeout_is_refused(timeout: float) -> None:
+async def test_an_invalid_timeout_is_refused(timeout: float) -> None:
     async with counter() as ref:
         with pytest.raises(ValueError, match=r"timeout|seconds|NaN"):
             await ref.ask(Add(1), timeout=timeout)

@@ -78,7 +78,7 @@ def test_an_asker_that_trusts_its_deadline_is_caught(monkeypatch: pytest.MonkeyP
     assert "had happened" in str(caught(ask_storm).error)
 
 
-def test_sleep_without_a_hand_over_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passivation_that_drops_the_mailbox_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def forget(self: DirectoryChild, cell: VirtualActorCell) -> None:
         del self._cells[cell.key]
 

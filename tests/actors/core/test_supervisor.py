@@ -87,7 +87,7 @@ async def test_a_child_starts_only_when_the_one_before_is_ready() -> None:
         assert seen == ["slow is ready", "next started"]
 
 
-async def test_a_crashed_permanent_child_comes_back_after_its_backoff() -> None:
+async def test_a_crashed_permanent_child_restarts_after_its_backoff() -> None:
     recorder = Recorder()
     root = supervisor(recorder=recorder)
     ref = root.add(spec("a"))
@@ -101,7 +101,7 @@ async def test_a_crashed_permanent_child_comes_back_after_its_backoff() -> None:
             assert trio.current_time() - begun == pytest.approx(wait)
 
 
-async def test_the_backoff_begins_anew_after_healthy_life() -> None:
+async def test_the_backoff_is_reset_after_time_without_a_crash() -> None:
     root = supervisor()
     ref = root.add(
         ActorSpec("a", Counter, backoff=Backoff(first=1, factor=10, jitter=0, reset_after=30))
@@ -127,7 +127,7 @@ async def test_the_backoff_begins_anew_after_healthy_life() -> None:
         ("temporary", "finish", False),
     ],
 )
-async def test_a_restart_policy_decides_who_comes_back(
+async def test_a_restart_policy_decides_which_child_restarts(
     restart: Restart, end: str, comes_back: bool
 ) -> None:
     class Ending(Counter):
@@ -158,7 +158,7 @@ async def test_a_restart_policy_decides_who_comes_back(
         ("all_for_one", ["a", "b", "c"]),
     ],
 )
-async def test_a_strategy_says_whom_a_restart_takes_along(
+async def test_a_strategy_decides_which_children_restart_together(
     strategy: Strategy, restarted: list[str]
 ) -> None:
     log: list[str] = []
@@ -179,7 +179,7 @@ async def test_a_strategy_says_whom_a_restart_takes_along(
         ]
 
 
-async def test_a_sibling_taken_along_keeps_its_waiting_messages_in_order() -> None:
+async def test_a_sibling_restarted_too_keeps_its_waiting_messages_in_order() -> None:
     log: list[str] = []
     root = supervisor("all_for_one")
     a, b = root.add(spec("a", log)), root.add(spec("b", log))
@@ -345,7 +345,7 @@ async def test_shutdown_works_off_what_waits_and_refuses_what_comes() -> None:
     assert set(results[1:]) == {"rested", 7}
 
 
-async def test_what_is_not_drained_in_time_is_cancelled_and_everybody_is_told() -> None:
+async def test_what_is_not_drained_in_time_is_cancelled_and_every_ask_ends() -> None:
     root = supervisor()
     ref = root.add(spec("a", drain=2))
     outcomes: dict[str, type] = {}
@@ -454,7 +454,7 @@ async def test_a_worker_is_restarted_and_stopped_like_an_actor() -> None:
     assert runs == ["run", "run", "run", "finished its request"]
 
 
-async def test_a_worker_that_does_not_watch_for_the_stop_is_cancelled_at_once() -> None:
+async def test_a_worker_that_does_not_watch_for_the_stop_is_cancelled_immediately() -> None:
     async def forever(worker: WorkerContext) -> None:
         await trio.sleep_forever()
 
@@ -550,7 +550,7 @@ async def test_a_stop_during_the_start_ends_it() -> None:
         (lambda: Supervisor("x").add("a"), TypeError, "not a child specification"),  # type: ignore[call-overload]
     ],
 )
-async def test_bad_use_is_told_clearly(
+async def test_invalid_arguments_are_refused_clearly(
     make: Callable[[], object], error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):
@@ -633,7 +633,7 @@ async def test_a_sibling_that_waits_for_the_crashed_one_does_not_block_the_resta
     assert outcomes == ["ActorStopped"]
 
 
-async def test_a_start_that_asks_a_later_sibling_fails_at_once_on_a_restart_too() -> None:
+async def test_a_start_that_asks_a_later_sibling_fails_immediately_on_a_restart_too() -> None:
     asks: list[str] = []
 
     class Eager(Counter):
@@ -692,7 +692,7 @@ async def test_a_restart_goes_on_when_the_one_it_waits_for_is_stopped_by_name(
         assert await c.ask(Add(1), timeout=100) == 1
 
 
-async def test_a_temporary_sibling_taken_along_does_not_come_back() -> None:
+async def test_a_temporary_sibling_is_not_restarted_with_the_others() -> None:
     root = supervisor("all_for_one")
     a = root.add(spec("a"))
     b = root.add(spec("b", restart="temporary"))
@@ -719,7 +719,7 @@ async def test_the_end_of_another_one_does_not_cut_a_backoff_short() -> None:
         assert trio.current_time() - begun == pytest.approx(20)
 
 
-async def test_stopping_while_the_block_has_not_begun_is_told_clearly() -> None:
+async def test_stopping_before_the_block_begins_is_reported_clearly() -> None:
     async def never_ready(worker: WorkerContext) -> None:
         await trio.sleep_forever()
 
@@ -737,7 +737,7 @@ async def test_stopping_while_the_block_has_not_begun_is_told_clearly() -> None:
         await root.stop()
 
 
-async def test_the_context_of_an_ended_incarnation_is_of_no_use() -> None:
+async def test_the_context_of_an_ended_incarnation_refuses_to_work() -> None:
     contexts: list[ActorContext] = []
 
     class Leaky(Counter):

@@ -161,7 +161,7 @@ async def test_a_timer_does_not_keep_a_virtual_actor_awake() -> None:
         (lambda context: context.schedule_every(1, Tick("x"), delay=-1), "delay"),
     ],
 )
-async def test_a_senseless_time_is_refused(
+async def test_an_invalid_time_is_refused(
     wind: Callable[[ActorContext], object], text: str
 ) -> None:
     errors: list[str] = []
@@ -175,7 +175,7 @@ async def test_a_senseless_time_is_refused(
         assert len(errors) == 1
 
 
-async def test_a_timer_set_from_beside_a_waiting_actor_is_noticed() -> None:
+async def test_a_timer_set_from_another_task_wakes_a_waiting_actor() -> None:
     contexts: list[ActorContext] = []
     bench = Bench(contexts.append)
     async with bench.root.running():

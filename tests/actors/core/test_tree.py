@@ -28,7 +28,7 @@ async def forever(worker: WorkerContext) -> None:
     await trio.sleep_forever()
 
 
-async def test_the_tree_tells_names_states_restarts_queues_and_times() -> None:
+async def test_the_tree_shows_names_states_restarts_queues_and_times() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
     a = root.add(ActorSpec("a", Counter, backoff=Backoff(first=5, jitter=0)))
     keys = root.add(

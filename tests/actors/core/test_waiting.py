@@ -121,7 +121,7 @@ async def test_a_circle_of_asks_is_refused_and_named() -> None:
         assert await a.ask(Via((b,))) == "ab", "all are alive again"
 
 
-async def test_two_that_ask_each_other_at_once_do_not_deadlock() -> None:
+async def test_two_that_ask_each_other_concurrently_do_not_deadlock() -> None:
     root, [a, b] = tree("a", "b")
     outcomes: list[str] = []
 
@@ -159,7 +159,7 @@ async def test_an_actor_may_tell_itself_until_its_mailbox_is_full() -> None:
         assert await a.ask(Via()) == "a"
 
 
-async def test_telling_ones_own_full_mailbox_is_refused_at_once() -> None:
+async def test_telling_ones_own_full_mailbox_is_refused_immediately() -> None:
     recorder = Recorder()
     root = Supervisor("root", runtime=Runtime(observer=recorder))
     a = root.add(ActorSpec("a", lambda: Node("a"), mailbox_capacity=1, admission_timeout=60))
@@ -206,7 +206,7 @@ async def test_an_answer_given_before_the_ask_back_is_no_circle() -> None:
             assert await b.ask(Via((a,))) == "ba"
 
 
-async def test_a_key_that_an_awake_one_waits_for_is_woken_beyond_the_cap() -> None:
+async def test_a_key_that_an_active_one_waits_for_is_activated_over_the_limit() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
     keys = root.add(DirectorySpec[str, Node]("keys", Node, max_awake=1))
     between = root.add(ActorSpec("between", lambda: Node("between")))
@@ -219,7 +219,7 @@ async def test_a_key_that_an_awake_one_waits_for_is_woken_beyond_the_cap() -> No
         assert await c.ask(Via()) == "c"
 
 
-async def test_a_key_already_in_line_is_woken_when_an_awake_one_asks_for_it() -> None:
+async def test_a_queued_key_is_activated_when_an_active_one_asks_for_it() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
     keys = root.add(DirectorySpec[str, Node]("keys", Node, max_awake=1))
     answers: list[str] = []

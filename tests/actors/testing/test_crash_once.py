@@ -171,7 +171,7 @@ def test_points_of_a_plan_count_as_well() -> None:
     assert explore(scenario, schedules=20, crash_anywhere=True).crashes == 20
 
 
-def test_a_scenario_that_passes_no_point_is_told_so() -> None:
+def test_a_scenario_that_passes_no_point_is_an_error() -> None:
     async def scenario() -> None:
         await trio.sleep(1)
 

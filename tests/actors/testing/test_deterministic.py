@@ -120,7 +120,7 @@ def test_trace_is_the_order_in_which_the_run_loop_lets_tasks_step() -> None:
         assert run.steps == len(run.trace)
 
 
-def test_value_arguments_and_schedule_are_told() -> None:
+def test_value_arguments_and_schedule_are_returned() -> None:
     async def double(number: int) -> int:
         return 2 * number
 

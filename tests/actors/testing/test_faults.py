@@ -190,7 +190,7 @@ async def test_every_point_of_the_core_is_passed() -> None:
         ({"kind": "crash", "point": "actor.reply"}, "is for the point 'actor.reply'"),
     ],
 )
-async def test_a_senseless_fault_is_refused(arguments: dict[str, Any], text: str) -> None:
+async def test_an_invalid_fault_is_refused(arguments: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         Fault(**arguments)
 

@@ -28,7 +28,7 @@ async def test_call_is_cancelled_at_the_checkpoint_named(checkpoint: int, woken:
     assert checkpoint <= interruption.checkpoints <= checkpoint + 1
 
 
-async def test_call_cancelled_at_checkpoint_nought_does_not_get_beyond_its_first() -> None:
+async def test_call_cancelled_at_checkpoint_zero_ends_at_its_first() -> None:
     steps = []
 
     async def act() -> None:

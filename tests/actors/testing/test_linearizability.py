@@ -309,7 +309,7 @@ def test_failure_explains_itself() -> None:
     ]
 
 
-def test_search_beyond_its_limit_is_no_answer() -> None:
+def test_search_past_its_limit_has_no_verdict() -> None:
     puzzle: Ops = [
         *(unknown(one(f"m{n}", None, n, key=f"k{n}"), n) for n in range(12)),
         ok(Snapshot("w", ()), 20, 21, View({}, 99)),

@@ -109,7 +109,7 @@ def test_command_of_a_failure_replays_it_in_a_shell(scenarios: str) -> None:
         (["{}:takes", "--steps", "{}:STEPS", "--schedule", "random:1@9"], "more steps than"),
     ],
 )
-def test_arguments_of_no_use_are_refused_with_the_reason(
+def test_invalid_arguments_are_refused_with_the_reason(
     scenarios: str, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     with pytest.raises(SystemExit) as caught:
