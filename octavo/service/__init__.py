@@ -1,9 +1,27 @@
-"""Build the whole from the settings, run it, and stop it: the only room that knows everybody."""
+"""Build the service from its settings, run it, and stop it.
 
-from octavo.service.engine import StoreEngine, open_engine
-from octavo.service.entropy import new_id
-from octavo.service.invitations import InvitationRefused, invite
-from octavo.service.running import run, start_log
+What the names here need is loaded on first access: the server takes most of a second, and a command
+needs little of it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from octavo.service.engine import StoreEngine, open_engine
+    from octavo.service.entropy import new_id
+    from octavo.service.invitations import InvitationRefused, invite
+    from octavo.service.running import run, start_log
+
+_MODULES = {
+    "StoreEngine": "engine",
+    "InvitationRefused": "inviting",
+    "invite": "inviting",
+    "new_id": "chance",
+    "open_engine": "engine",
+    "run": "running",
+    "start_log": "running",
+}
 
 __all__ = [
     "InvitationRefused",
@@ -14,3 +32,9 @@ __all__ = [
     "run",
     "start_log",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return getattr(import_module(f"octavo.service.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

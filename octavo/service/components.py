@@ -3,6 +3,7 @@
 import logging
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -31,12 +32,15 @@ from octavo.service.engine import StoreEngine
 from octavo.service.entropy import new_id, now
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable
-from octavo.store.postgres import Gap, PostgresStore
+from octavo.store import postgres as postgres_engine
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.position_notices import CHANNEL, read_notice
 from octavo.ws import Frame
 from octavo.ws.notice_stream import changed_frame
+
+if TYPE_CHECKING:
+    from octavo.store.postgres import PostgresStore
 
 RECEIPT_DAYS = 31
 """Days that a receipt is kept: promised are 30."""
@@ -140,12 +144,12 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
 
 
 async def relay_notifications(
-    postgres: PostgresStore, hub: NoticeHub[Frame], _: WorkerContext
+    postgres: "PostgresStore", hub: NoticeHub[Frame], _: WorkerContext
 ) -> None:
     """Pass on what other processes announce, until cancelled."""
     async with postgres.listen(CHANNEL) as messages:
         async for message in messages:
-            if not isinstance(message, Gap):
+            if not isinstance(message, postgres_engine.Gap):
                 try:
                     _pass_on(hub, *read_notice(message))
                 except ValueError:

@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -13,8 +14,11 @@ from octavo.service.entropy import jitter
 from octavo.service.outages import Outages, ReportingStore
 from octavo.settings import Settings
 from octavo.store import Store, StoreOutdated, StoreUnusable, Transaction
-from octavo.store.postgres import PostgresStore, open_postgres
+from octavo.store import postgres as postgres_engine
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite
+
+if TYPE_CHECKING:
+    from octavo.store.postgres import PostgresStore
 
 _VERSIONS = 1_000_000
 
@@ -30,7 +34,7 @@ class StoreEngine:
     """
 
     sqlite: SqliteStore | None = None
-    postgres: PostgresStore | None = None
+    postgres: "PostgresStore | None" = None
     outages: Outages = field(default_factory=Outages)
 
     @property
@@ -83,7 +87,7 @@ async def open_engine(settings: Settings, *, serving: bool) -> AsyncIterator[Sto
             yield StoreEngine(sqlite=sqlite)
     else:
         url, size = settings.database.secret, settings.pool_size
-        async with open_postgres(url, random=jitter, connections=size) as postgres:
+        async with postgres_engine.open_postgres(url, random=jitter, connections=size) as postgres:
             yield StoreEngine(postgres=postgres)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from octavo.service.entropy import new_id
+from octavo.service.entropy import new_entropy
 
 # What SQLite may create next to a database that it writes.
 _COMPANIONS = ("", "-journal", "-wal", "-shm")
@@ -19,7 +19,7 @@ def partial_file(target: Path) -> Iterator[Path]:
     complete; otherwise the file and those folders are gone afterwards. Raises `OSError`.
     """
     made = _make_folders(target.parent)
-    path = target.parent / f".{target.name}.{new_id()[-8:]}.partial"
+    path = target.parent / f".{target.name}.{new_entropy().hex()[:8]}.partial"
     published = False
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))

@@ -153,6 +153,7 @@ def build_tree(
         public_url=settings.public_url,
         memory=MemoryBudget(settings.memory, settings.memory_per_client),
         readiness=probe.look,
+        started=phase.started,
         log_request=log_request,
     )
 

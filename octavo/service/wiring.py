@@ -11,12 +11,13 @@ from octavo.accounts.passwords import Passwords
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
 from octavo.actors.notice_hub import NoticeHub
+from octavo.http import pages
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
-from octavo.http.api.contract_document import ContractOperations
+from octavo.http.api.contract_document import ContractOperations, encoded
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.keys import KeyOperations
@@ -39,12 +40,12 @@ from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import Header
 from octavo.http.contract.request_log import RequestLog
-from octavo.http.pages import API_REFERENCE, pages
-from octavo.http.pages.register import Registering
+from octavo.http.pages import API_REFERENCE, Registering
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.client_network import client_network
 from octavo.model.identity import WorkspaceId
 from octavo.service.components import Components
+from octavo.service.deferred import Deferred, DeferredApplication
 from octavo.service.entropy import new_entropy, new_id, now
 from octavo.ws import Frame, ServerWebSocket, serve_websocket
 from octavo.ws.notice_stream import MAX_MESSAGE, SUBPROTOCOL, NoticeStream
@@ -62,14 +63,16 @@ def wire_application(
     readiness: Callable[[], Awaitable[Readiness]],
     log_request: RequestLog,
     memory: MemoryBudget | None = None,
+    started: trio.Event | None = None,
 ) -> Application:
     """Answer the application that serves everything, under the address ``public_url``.
 
-    ``memory`` counts large requests and answers; None is one of the default size.
+    ``memory`` counts large requests and answers; None is one of the default size. The pages are
+    loaded when ``started`` is set; None loads them with the lifespan.
     """
     store = parts.store
     authenticator = SessionOrKey(parts.credentials, origin=public_url)
-    described = contract_document()
+    contract = Deferred(contract_document)
     registrations, identity = _identity(parts, public_url)
 
     async def register(
@@ -84,6 +87,15 @@ def wire_application(
         parts.hub.announce_gone(workspace_id)
         parts.sweeper.wake()
 
+    async def document() -> bytes:
+        return encoded(await contract.get())
+
+    async def load_pages() -> ASGIApplication:
+        make = partial(
+            _pages, await contract.get(), public_url, Registering(registrations.opens, register)
+        )
+        return await trio.to_thread.run_sync(make)
+
     pushing = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
     stream = NoticeSocket(
         authenticator,
@@ -97,7 +109,7 @@ def wire_application(
     return Application(
         [
             ServiceOperations(readiness),
-            ContractOperations(described),
+            ContractOperations(document),
             *identity,
             WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
             FileOperations(pushing, RevisionTexts(store, pushing.access)),
@@ -117,20 +129,24 @@ def wire_application(
         failure_problem=problem_of,
         memory=memory,
         websockets={NOTICES: stream},
-        # Quart has types of its own for ASGI.
-        fallback=cast(
-            ASGIApplication,
-            pages(
-                api_document=ContractOperations.PATH,
-                contract=described,
-                problems=explained_problems(),
-                public_url=public_url,
-                registering=Registering(registrations.opens, register),
-            ),
-        ),
+        fallback=DeferredApplication(load_pages, started),
         fallback_below_api=(API_REFERENCE,),
         public_url=public_url,
     )
+
+
+def _pages(
+    contract: Mapping[str, object], public_url: str, registering: Registering
+) -> ASGIApplication:
+    application = pages.pages(
+        api_document=ContractOperations.PATH,
+        contract=contract,
+        problems=explained_problems(),
+        public_url=public_url,
+        registering=registering,
+    )
+    # Quart has types of its own for ASGI.
+    return cast(ASGIApplication, application)
 
 
 def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, list[object]]:

@@ -1,7 +1,7 @@
 """The contract itself, as a document that programs read."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import ClassVar
 
 from octavo.http.contract.call import Call
@@ -16,13 +16,13 @@ class ContractOperations:
     """The document of the contract.
 
     Args:
-        document: the document, as `octavo.http.contract.openapi.document` makes it.
+        document: returns the encoded document of `octavo.http.contract.openapi.document`.
     """
 
     PATH: ClassVar[str] = "/api/openapi.json"
 
-    def __init__(self, document: Mapping[str, object]) -> None:
-        self._document = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    def __init__(self, document: Callable[[], Awaitable[bytes]]) -> None:
+        self._document = document
 
     @operation(
         id="getContract",
@@ -35,9 +35,16 @@ class ContractOperations:
     )
     async def get_contract(self, call: Call) -> Stream:
         """Return the document."""
-        return Stream(self._whole(), _MEDIA_TYPE, len(self._document))
+        document = await self._document()
+        return Stream(_pieces(document), _MEDIA_TYPE, len(document))
 
-    async def _whole(self) -> AsyncIterator[bytes]:
-        # In pieces, as the whole would count as memory of each reader, and is there once.
-        for start in range(0, len(self._document), _PIECE):
-            yield self._document[start : start + _PIECE]
+
+def encoded(document: Mapping[str, object]) -> bytes:
+    """Return ``document`` as it is sent."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+async def _pieces(document: bytes) -> AsyncIterator[bytes]:
+    # In pieces, as the whole would count as memory of each reader, and is there once.
+    for start in range(0, len(document), _PIECE):
+        yield document[start : start + _PIECE]

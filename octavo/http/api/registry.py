@@ -17,7 +17,7 @@ from octavo.http.api.service import ServiceOperations
 from octavo.http.api.sessions import SessionOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.workspaces import WorkspaceOperations
-from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.declarations import contract_of, served_operations_of
 from octavo.http.contract.declared_answers import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import PROBLEMS, Problem
@@ -55,7 +55,8 @@ def contract_document() -> Json:
 
 def explained_problems() -> list[type[Problem] | ServerProblem]:
     """Return every problem that can be answered, by its status: each gets a page."""
-    possible = (each for declared in contract_of(CONTRACT) for each in possible_problems(declared))
+    served = contract_of(CONTRACT, served_operations_of)
+    possible = (each for declared in served for each in possible_problems(declared))
     by_code: dict[str, type[Problem] | ServerProblem] = {each.code: each for each in PROBLEMS}
     by_code |= {each.code: each for each in SERVER_PROBLEMS}
     by_code |= {each.code: each for each in possible}

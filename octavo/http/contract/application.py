@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Authenticator, Call, RateLimiter
-from octavo.http.contract.declarations import contract_of, operations_of
+from octavo.http.contract.declarations import contract_of, served_operations_of
 from octavo.http.contract.declared_answers import UndeclaredAnswer
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
 from octavo.http.contract.memory_budget import MemoryBudget
@@ -119,13 +119,13 @@ class Application:
         public_url: str = "",
         strict: bool = False,
     ) -> None:
-        contract_of([type(group) for group in groups])
+        contract_of([type(group) for group in groups], served_operations_of)
         known = dict(authenticators or {})
         self._memory = budget = MemoryBudget() if memory is None else memory
         endpoints = [
             _endpoint(operation, group, known, rate_limiter, budget, failure_problem, strict=strict)
             for group in groups
-            for operation in operations_of(type(group))
+            for operation in served_operations_of(type(group))
         ]
         self._router = Router((e.operation.method, e.operation.path, e) for e in endpoints)
         self._new_id = new_id

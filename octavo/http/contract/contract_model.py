@@ -19,8 +19,20 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from octavo.http.contract.attribute_docstrings import attribute_docstrings
 
 SUFFIX = "Schema"
 
@@ -54,9 +66,25 @@ class ContractModel(BaseModel):
         frozen=True,
         strict=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
         model_title_generator=public_name,
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the schema of the model, with the docstrings of its members."""
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        for name, text in attribute_docstrings(cls).items():
+            field = cls.model_fields.get(name)
+            if field is None:
+                continue
+            for known in (field.serialization_alias, field.alias, name):
+                if known in properties:
+                    properties[known].setdefault("description", text)
+                    break
+        return schema
 
 
 class HeaderModel(ContractModel):

@@ -1,21 +1,34 @@
 """The contract: all operations, as their classes declare them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from octavo.http.contract.operation import ContractError, Operation, declarations_of
 from octavo.http.contract.problems import PROBLEMS
 from octavo.http.contract.router import segments_of
-from octavo.http.contract.signature import read_signature
+from octavo.http.contract.signature import check_schemas, read_signature
 from octavo.http.server.rejection import SERVER_PROBLEMS
 
 
 def operations_of(group: type) -> tuple[Operation, ...]:
     """Return the operations that the methods of ``group`` declare, in the order of the class.
 
-    Raises `ContractError` for one that contradicts its handler, and for a class with none.
+    Raises `ContractError` for one that contradicts its handler, for one whose models can't be
+    described or read, and for a class with none.
     """
+    _check_schemas(group)
     return _read(group)
+
+
+def served_operations_of(group: type) -> tuple[Operation, ...]:
+    """Return the same as `operations_of`, without the check of models, which takes long."""
+    return _read(group)
+
+
+@cache
+def _check_schemas(group: type) -> None:
+    for each in _read(group):
+        check_schemas(each, getattr(group, each.handler))
 
 
 @cache
@@ -33,8 +46,10 @@ def _read(group: type) -> tuple[Operation, ...]:
     return tuple(found)
 
 
-def contract_of(groups: Iterable[type]) -> tuple[Operation, ...]:
-    """Return the operations of all ``groups``, in order.
+def contract_of(
+    groups: Iterable[type], operations_of: Callable[[type], tuple[Operation, ...]] = operations_of
+) -> tuple[Operation, ...]:
+    """Return the operations of all ``groups``, in order, as ``operations_of`` reads each.
 
     Raises `ContractError` for an id, or a method of a path, that is declared twice, for two
     templates that differ in the names of their parameters alone, which OpenAPI forbids, and for

@@ -38,6 +38,25 @@ def read_signature(name: str, handler: Callable[..., object], declared: Declarat
         raise ContractError(f"{declared.id} ({handler.__qualname__}): {error}") from None
 
 
+def check_schemas(operation: Operation, handler: Callable[..., object]) -> None:
+    """Raise `ContractError` where the models of ``operation`` can't be described or read.
+
+    Apart from `read_signature`, because it takes a fifth of the time in which the server starts.
+    """
+    models = {
+        "path": operation.path_model,
+        "query": operation.query_model,
+        "headers": operation.header_model,
+    }
+    try:
+        for part, model in models.items():
+            if model is not None:
+                check_single_values(part, model)
+        _check_described(operation.answers)
+    except ContractError as error:
+        raise ContractError(f"{operation.id} ({handler.__qualname__}): {error}") from None
+
+
 def _read(name: str, handler: Callable[..., object], declared: Declaration) -> Operation:
     check_declaration(declared)
     hints = _hints(handler)
@@ -56,8 +75,6 @@ def _read(name: str, handler: Callable[..., object], declared: Declaration) -> O
     _check_path(declared, path_model)
     if header_model is not None and not issubclass(header_model, HeaderModel):
         raise ContractError("the model of headers has to be a HeaderModel")
-    for part, model in models.items():
-        check_single_values(part, model)
     _check_body(declared, "body" in taken, hints.get("body"))
     answers, empty, not_modified, streams = _success(hints["return"])
     check_statuses(declared, not_modified=not_modified)
@@ -147,6 +164,9 @@ def _check_success(declared: Declaration, answers: object, *, streams: bool) -> 
         raise ContractError(f"every answer says {', '.join(reserved)} by itself")
     if unusual := [name for name in declared.headers if name != name.lower()]:
         raise ContractError(f"headers are declared in lower case: {', '.join(unusual)}")
+
+
+def _check_described(answers: object) -> None:
     try:
         TypeAdapter(cast("type[object]", answers)).json_schema(mode="serialization")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:

@@ -3,12 +3,14 @@
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+import trio
 from quart import Response, render_template, request
 from quart.typing import ResponseReturnValue
 from quart_trio import QuartTrio
@@ -16,16 +18,18 @@ from werkzeug.exceptions import HTTPException
 
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.contract.security_headers import PAGE_HEADERS
+from octavo.http.pages import API_REFERENCE
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
-from octavo.http.pages.register import Registering, add_register_page
+from octavo.http.pages.register import add_register_page
+from octavo.http.pages.registering import Registering
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
-
-API_REFERENCE = "/api/docs"
-"""The path of the page that tells the contract to people."""
 
 FOREVER = "public, max-age=31536000, immutable"
 """The ``cache-control`` of a file whose path has a digest of its content (RFC 8246)."""
+
+PIECES = 100
+"""Pieces of a long template that are rendered without a checkpoint."""
 
 LARGEST_BODY = 64 * 1024
 """Bytes of a form that a page takes."""
@@ -125,14 +129,24 @@ def pages(
     )
     api_page = b""
 
+    described = reference(contract)
+
     @app.before_serving
     async def write_api_page() -> None:
-        # The longest page of all, and the same for everybody: written once.
+        # The longest page, and the same for everybody: written once, with a break for others
+        # after each piece.
         nonlocal api_page
-        text = await render_template(
-            "reference.html", contract=reference(contract), api_document=api_document, spans=spans
+        template = app.jinja_env.get_template("reference.html")
+        pieces = []
+        rendering = template.generate_async(
+            contract=described, api_document=api_document, spans=spans
         )
-        api_page = text.encode()
+        async with aclosing(rendering):
+            async for piece in rendering:
+                pieces.append(piece)
+                if len(pieces) % PIECES == 0:
+                    await trio.lowlevel.checkpoint()
+        api_page = "".join(pieces).encode()
 
     if registering is not None:
         add_register_page(app, registering, public_url)

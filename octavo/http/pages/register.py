@@ -1,6 +1,6 @@
 """The page of an invitation: a form that makes an account, without script."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -9,29 +9,13 @@ from quart_trio import QuartTrio
 
 from octavo.http.api.store_problems import store_problem
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound, Problem, WrongOrigin
+from octavo.http.pages.registering import Registering
 from octavo.store import StoreUnavailable
 
 PATH = "/register"
 DONE = "/register/done"
 _DONE = DONE.encode()
 FIELDS = ("invitation", "address", "displayName", "password")
-
-Register = Callable[[Mapping[str, str], Sequence[Header], str | None], Awaitable[Header]]
-"""Makes an account of the fields of a form, the headers and the client; returns the cookie.
-
-Raises a `Problem`, whose ``errors`` point to fields.
-"""
-
-
-Opens = Callable[[str], Awaitable[bool]]
-"""Returns whether an account may be made from an invitation. Raises `StoreUnavailable`."""
-
-
-class Registering(NamedTuple):
-    """What the page needs."""
-
-    opens: Opens
-    register: Register
 
 
 class Dead(NamedTuple):

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 import pytest
 from quart_trio import QuartTrio
 
+from octavo.http.api.service import ServiceOperations
+from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound, RateLimited, WrongOrigin
-from octavo.http.pages import pages
-from octavo.http.pages.register import Registering
+from octavo.http.pages import Registering, pages
 from octavo.store import StoreUnavailable
 
 PUBLIC = "https://notes.example.org"
@@ -45,7 +46,7 @@ class Accounts:
 def page(accounts: Accounts) -> QuartTrio:
     return pages(
         api_document="/api/openapi.json",
-        contract={"openapi": "3.1.0", "paths": {}},
+        contract=document([ServiceOperations], title="Octavo", version="1"),
         public_url=PUBLIC,
         registering=Registering(accounts.opens, accounts.register),
     )

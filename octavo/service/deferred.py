@@ -1,0 +1,80 @@
+"""Work that is put off until the server listens: it is done in a thread, once."""
+
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+import trio
+
+from octavo.http.server.asgi import Application, Event, Receive, Scope, Send
+
+T = TypeVar("T")
+
+
+class Deferred(Generic[T]):
+    """A value that is computed in a thread when it is first needed.
+
+    Args:
+        compute: returns the value; what it raises propagates, and the next call tries again.
+    """
+
+    def __init__(self, compute: Callable[[], T]) -> None:
+        self._compute = compute
+        self._lock = trio.Lock()
+        self._values: list[T] = []
+
+    async def get(self) -> T:
+        """Return the value. When cancelled, this waits for the thread."""
+        async with self._lock:
+            if not self._values:
+                self._values.append(await trio.to_thread.run_sync(self._compute))
+        return self._values[0]
+
+
+class DeferredApplication:
+    """An ASGI application that is loaded when the server has started.
+
+    The lifespan reports its start at once and loads the application then, so that this takes no
+    time of the start and no request. Requests that come earlier wait.
+
+    Args:
+        load: returns the application, which has a lifespan of its own.
+        started: loading waits for it; None for at once.
+    """
+
+    def __init__(
+        self, load: Callable[[], Awaitable[Application]], started: trio.Event | None = None
+    ) -> None:
+        self._load = load
+        self._started = started
+        self._application: Application | None = None
+        self._loaded = trio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one scope of ASGI; the lifespan has to run for requests to be served."""
+        if scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+            return
+        await self._loaded.wait()
+        assert self._application is not None
+        await self._application(scope, receive, send)
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        pending = [await receive()]
+        await send({"type": "lifespan.startup.complete"})
+        if self._started is not None:
+            await self._started.wait()
+        application = await self._load()
+
+        async def receive_startup_first() -> Event:
+            return pending.pop() if pending else await receive()
+
+        async def note_startup(event: Event) -> None:
+            if event["type"] == "lifespan.startup.complete":
+                self._application = application
+                self._loaded.set()
+            elif event["type"] == "lifespan.startup.failed":
+                raise RuntimeError(f"the pages can't be served: {event.get('message', '')}")
+            else:
+                await send(event)
+
+        await application(scope, receive_startup_first, note_startup)

@@ -1,0 +1,76 @@
+"""What a command loads before it works: modules are counted, because a clock depends on load.
+
+The lists name what takes long to load and is not needed until later.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.server import PATIENCE
+from tests.project.source import ROOT
+
+PAGES = {"quart", "quart_trio", "flask", "jinja2", "werkzeug", "octavo.http.pages.application"}
+POSTGRES = {"asyncpg", "trio_asyncio", "octavo.store.postgres.store"}
+SERVER = {
+    "octavo.service.running",
+    "octavo.http.contract.application",
+    "hypercorn",
+    "pycrdt",
+    "markdown_it",
+}
+ANY = {"trio", "pydantic", "octavo.settings", "octavo.service.engine"}
+
+_IMPORTED = re.compile(r"import time: +\d+ \| +\d+ \| +([a-zA-Z0-9_.]+)\n")
+
+
+def loaded(*command: str, until: str = "") -> set[str]:
+    """The modules that a command loads, to its end or until it says so on standard error."""
+    found: set[str] = set()
+    with subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", "octavo", *command],
+        env={"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            imported = _IMPORTED.fullmatch(line)
+            if imported is not None:
+                found.add(imported[1])
+            elif until and until in line:
+                break
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+    assert "click" in found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "unwanted", "most"),
+    [
+        (("--help",), PAGES | POSTGRES | SERVER | ANY, 130),
+        (("settings",), PAGES | POSTGRES | SERVER | {"trio"}, 360),
+        (("backup", "--help"), PAGES | POSTGRES | SERVER - {"pycrdt"}, 520),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_command_loads_what_it_needs(
+    command: tuple[str, ...], unwanted: set[str], most: int
+) -> None:
+    found = loaded(*command)
+    assert found & unwanted == set()
+    assert len(found) <= most
+
+
+def test_serve_loads_pages_and_postgres_later_than_it_listens(tmp_path: Path) -> None:
+    given = ("serve", "--bind", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"))
+    found = loaded(*given, until="Octavo listens on")
+    assert found & (PAGES | POSTGRES) == set()
+    # A module that `import_module` loads is not listed itself, but all that it imports.
+    assert {"octavo.service.wiring", "hypercorn"} <= found
+    assert len(found) <= 1150
