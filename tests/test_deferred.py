@@ -1,0 +1,72 @@
+"""What is loaded after the start: once, in a thread, and before the first request that needs it."""
+
+import threading
+
+import trio
+import trio.testing
+
+from octavo.http.server.asgi import Application, Event, Receive, Scope, Send
+from octavo.service.deferred import Deferred, DeferredApplication
+
+
+async def test_value_is_computed_once_however_many_need_it() -> None:
+    threads: list[int] = []
+
+    def compute() -> str:
+        threads.append(threading.get_ident())
+        return "value"
+
+    deferred = Deferred(compute)
+    found: list[str] = []
+
+    async def need() -> None:
+        found.append(await deferred.get())
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(need)
+    assert found == ["value"] * 5
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()
+
+
+class Inner:
+    """An application that notes what reaches it."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.seen.append(scope["type"])
+        if scope["type"] == "lifespan":
+            for _ in range(2):
+                event = await receive()
+                self.seen.append(event["type"])
+                await send({"type": f"{event['type']}.complete"})
+
+
+async def test_application_starts_at_once_is_loaded_when_told_and_keeps_requests_waiting() -> None:
+    inner, started = Inner(), trio.Event()
+
+    async def load() -> Application:
+        await trio.lowlevel.checkpoint()
+        return inner
+
+    application = DeferredApplication(load, started)
+    to_application, events = trio.open_memory_channel[Event](2)
+    told: list[str] = []
+
+    async def send(event: Event) -> None:
+        told.append(event["type"])
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(application, {"type": "lifespan"}, events.receive, send)
+        nursery.start_soon(application, {"type": "http"}, events.receive, send)
+        await to_application.send({"type": "lifespan.startup"})
+        await trio.testing.wait_all_tasks_blocked()
+        assert (told, inner.seen) == (["lifespan.startup.complete"], [])
+        started.set()
+        await trio.testing.wait_all_tasks_blocked()
+        assert inner.seen == ["lifespan", "lifespan.startup", "http"]
+        await to_application.send({"type": "lifespan.shutdown"})
+    assert told == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
