@@ -37,10 +37,10 @@ class Command(click.Command):
             raise
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """Answer the option that shows the help."""
+        """Return the option that shows the help."""
         return help_option()
 
 
 def example(*lines: str) -> str:
-    """Answer what stands below the options in the help of a command."""
+    """Return the example that follows the options in the help of a command."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)

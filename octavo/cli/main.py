@@ -1,4 +1,4 @@
-"""The entry point of the command line: parse, choose the command, answer the exit code.
+"""The entry point of the command line: parse, choose the command, return the exit code.
 
 Exit codes: 0 done; 1 the command failed, with one line that says why; 2 wrong usage or settings.
 """
@@ -16,7 +16,7 @@ from octavo.cli.output import Failed, say, tell
 
 # A command is loaded when it is called: the server alone takes a second.
 _COMMANDS = {
-    "serve": ("octavo.cli.serve", "Run the service until it is told to stop."),
+    "serve": ("octavo.cli.serve", "Run the service until it receives SIGTERM or SIGINT."),
     "invite": ("octavo.cli.invite", "Make an invitation to register, and print its link."),
     "backup": ("octavo.cli.backup", "Write a verified copy of the database."),
     "restore": ("octavo.cli.restore", "Put a backup in place of the database."),
@@ -70,7 +70,7 @@ def _octavo(context: click.Context) -> None:
 
 
 def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
-    """Run the command that ``argv`` names and answer its exit code.
+    """Run the command that ``argv`` names and return its exit code.
 
     ``argv`` and ``environment`` are the process's own when left out. Without a command the help
     is printed.
@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | Non
         return failure.exit_code
     except click.UsageError as error:
         command = "octavo" if error.ctx is None else error.ctx.command_path
-        tell(f"{error.format_message()} `{command} --help` tells what there is.")
+        tell(f"{error.format_message()} `{command} --help` lists the options.")
         return error.exit_code
     except click.Abort:
         tell("interrupted")

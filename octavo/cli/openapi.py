@@ -12,7 +12,7 @@ from octavo.http.api.registry import contract_document
 @click.command(
     "openapi",
     cls=Command,
-    help="Print the API document (OpenAPI 3.1), as the server answers it at /api/openapi.json.",
+    help="Print the API document (OpenAPI 3.1), as the server returns it at /api/openapi.json.",
     epilog=example("octavo openapi > openapi.json"),
 )
 def command() -> None:

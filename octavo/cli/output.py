@@ -1,4 +1,4 @@
-"""What a command tells: results on standard output, why it failed on standard error."""
+"""The output of a command: results on standard output, errors on standard error."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ class OutputFailed(Failed):
 
 
 def say(text: str) -> None:
-    """Write ``text`` and a line feed to standard output, at once.
+    """Write ``text`` and a line feed to standard output, unbuffered.
 
     Characters that its encoding lacks become question marks. Raises `OutputFailed`.
     """

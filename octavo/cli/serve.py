@@ -1,4 +1,4 @@
-"""``octavo serve``: run the service until it is told to stop."""
+"""``octavo serve``: run the service until SIGTERM or SIGINT."""
 
 import click
 import trio
@@ -25,7 +25,7 @@ EXPECTED = (
 @click.command(
     "serve",
     cls=Command,
-    help="Run the service until SIGTERM or SIGINT; a second one ends it at once.",
+    help="Run the service until SIGTERM or SIGINT; a second one ends it immediately.",
     epilog=example("octavo serve --bind 0.0.0.0:8080 --public-url https://notes.example.org"),
 )
 @takes_settings()

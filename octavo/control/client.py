@@ -17,7 +17,7 @@ class ControlFailed(Exception):
 
 
 def ask(folder: Path, command: str, *, patience: float = PATIENCE) -> str:
-    """Have the server of the data folder ``folder`` carry out ``command``; answer its result.
+    """Have the server of the data folder ``folder`` carry out ``command``; return its result.
 
     Blocks, at most ``patience`` seconds a step. Raises `ControlFailed` when no server runs there,
     this user may not ask it, or it does not do what was asked.
@@ -39,7 +39,7 @@ def ask(folder: Path, command: str, *, patience: float = PATIENCE) -> str:
         ) from None
     except TimeoutError:
         raise ControlFailed(
-            f"the server of the data folder {where} did not answer within {patience:g} seconds"
+            f"the server of the data folder {where} did not respond within {patience:g} seconds"
         ) from None
     except AddressTooLong as failure:
         raise ControlFailed(str(failure)) from None
@@ -61,5 +61,5 @@ def _read_line(stream: socket.socket) -> bytes:
         if received.endswith(b"\n"):
             return bytes(received)
         if len(received) > LONGEST_ANSWER:
-            raise BadLine("the answer is too long")
-    raise BadLine("the connection ended within the answer")
+            raise BadLine("the response is too long")
+    raise BadLine("the connection ended within the response")

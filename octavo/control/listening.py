@@ -16,8 +16,8 @@ BACKLOG = 16
 def control_listener(folder: Path) -> Iterator[socket.socket]:
     """Listen on the control socket of ``folder`` for the length of a block.
 
-    Whoever calls this holds the folder (`octavo.control.folder.holding`), so a socket that is
-    there was left by a crash, and is replaced; one that answers all the same is left alone. Gives
+    The caller holds the folder (`octavo.control.folder.holding`), so an existing socket was left by
+    a crash and is replaced, unless a server responds on it. Gives
     a non-blocking socket. Raises `DataFolderError`.
     """
     path = folder / SOCKET_NAME
@@ -25,7 +25,7 @@ def control_listener(folder: Path) -> Iterator[socket.socket]:
         with socket_address(folder) as address:
             if _answers(address):
                 raise DataFolderError(
-                    f"a server answers on {path.absolute()}: stop it, "
+                    f"a server responds on {path.absolute()}: stop it, "
                     "or choose another folder with --data-dir or OCTAVO_DATA_DIR"
                 )
             listener = _listen(address)

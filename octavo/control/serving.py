@@ -1,4 +1,4 @@
-"""Answer on a control socket: few connections at a time, each in bounded time and memory."""
+"""Return on a control socket: few connections at a time, each in bounded time and memory."""
 
 import logging
 import socket
@@ -15,16 +15,16 @@ DEADLINE = 5.0
 """Seconds for a connection, from its first byte to its last."""
 
 Commands = Mapping[str, Callable[[], str]]
-"""What can be asked for: each makes its result at once, without waiting."""
+"""The commands by name; each returns its result without blocking."""
 
 _log = logging.getLogger(__name__)
 
 
 async def serve_control(listener: socket.socket, commands: Commands) -> None:
-    """Answer who connects to ``listener`` until cancelled, which cuts off who is being answered.
+    """Serve connections to ``listener`` until cancelled, which cuts off those that are open.
 
-    The listener is shared, not taken: whoever opened it closes it, so a restart serves the same
-    socket. A command that fails is logged and answered with an error.
+    The listener stays the caller's, so a restart serves the same socket. A command that fails is
+    logged, and its response is an error.
     """
     places = trio.Semaphore(CONNECTIONS)
     # trio closes the socket that it serves.
@@ -57,7 +57,7 @@ async def _serve(commands: Commands, places: trio.Semaphore, stream: trio.Socket
         with trio.move_on_after(DEADLINE):
             await stream.send_all(_answer(commands, await _read_line(stream)))
     except (trio.BrokenResourceError, trio.ClosedResourceError):
-        # Who asked has left.
+        # The client has left.
         pass
     finally:
         await trio.aclose_forcefully(stream)
@@ -81,7 +81,7 @@ def _answer(commands: Commands, line: bytes) -> bytes:
     except BadLine as error:
         return error_line(str(error))
     if command not in commands:
-        return error_line(f"this server knows no such command, but {', '.join(sorted(commands))}")
+        return error_line(f"this server has no such command; it has {', '.join(sorted(commands))}")
     try:
         return result_line(commands[command]())
     except Exception as error:  # noqa: BLE001  # must not take the server along

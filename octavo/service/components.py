@@ -1,4 +1,4 @@
-"""The parts of the service behind HTTP, each under supervision."""
+"""The components of the service below HTTP, each under supervision."""
 
 import logging
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class Components:
 
 
 def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) -> Components:
-    """Put the parts under supervision, each behind those that it needs; nothing runs yet."""
+    """Put the parts under supervision, each after those that it needs; nothing runs yet."""
     if engine.sqlite is not None:
         writer = root.add(storage(engine.sqlite))
         store = engine.reporting(GroupCommit(writer, engine.sqlite))
@@ -153,7 +153,7 @@ async def relay_notifications(
                 try:
                     _pass_on(hub, *read_notice(message))
                 except ValueError:
-                    # Whoever may connect to the database may say anything here.
+                    # Any client of the database can send to this channel.
                     _log.warning("another program speaks on %s: it is not heard", CHANNEL)
                 continue
             # Nobody knows what was missed: each workspace that is listened to is looked up.

@@ -33,12 +33,12 @@ class Deferred(Generic[T]):
 class DeferredApplication:
     """An ASGI application that is loaded when the server has started.
 
-    The lifespan reports its start at once and loads the application then, so that this takes no
+    The lifespan reports its start immediately and loads the application then, so that this takes no
     time of the start and no request. Requests that come earlier wait.
 
     Args:
         load: returns the application, which has a lifespan of its own.
-        started: loading waits for it; None for at once.
+        started: loading waits for it; None to load immediately.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which database is behind the service: SQLite in the data folder, or PostgreSQL."""
+"""The database of the service: SQLite in the data folder, or PostgreSQL."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -30,7 +30,7 @@ class StoreEngine:
     Attributes:
         sqlite: None when it is PostgreSQL, which several processes may share.
         postgres: None when it is SQLite.
-        outages: what the log was told of its failures.
+        outages: the failures that were logged.
     """
 
     sqlite: SqliteStore | None = None
@@ -39,14 +39,14 @@ class StoreEngine:
 
     @property
     def store(self) -> Store:
-        """The database, for whoever reads and writes by themselves."""
+        """The database, for callers outside the group commit."""
         store: Store | None = self.sqlite or self.postgres
         if store is None:
             raise TypeError("an engine is one of the two")
         return self.reporting(store)
 
     def reporting(self, store: Store) -> Store:
-        """Answer ``store``, which rests on the database, so that the log tells its failures."""
+        """Return ``store``, which uses the database, with its failures logged."""
         return ReportingStore(store, self.outages)
 
     async def probe(self, transaction: Transaction) -> None:

@@ -1,4 +1,4 @@
-"""Where time, identifiers and randomness come from: every other module is handed them."""
+"""The sources of time, identifiers and randomness, which every other module takes as arguments."""
 
 import random
 import secrets
@@ -9,19 +9,19 @@ from octavo.model.identity import RANDOM_BYTES, uuid7
 
 
 def now() -> float:
-    """Answer the time, in seconds of Unix time."""
+    """Return the time, in seconds of Unix time."""
     return time.time()
 
 
 class _RandomBytes:
-    """Random bytes of the system, fetched many at a time: each call of the system is dear."""
+    """Random bytes of the system, fetched in blocks, because each system call is expensive."""
 
     def __init__(self) -> None:
         self._bytes = b""
         self._at = 0
 
     def take(self, count: int) -> bytes:
-        """Answer ``count`` bytes that were not answered before."""
+        """Return ``count`` bytes that were not returned before."""
         if self._at + count > len(self._bytes):
             self._bytes, self._at = secrets.token_bytes(_FETCHED), 0
         self._at += count
@@ -33,19 +33,19 @@ _random_bytes = _RandomBytes()
 
 
 def new_id() -> str:
-    """Make an identifier that no other process makes, too, and that sorts by its time.
+    """Return an identifier that is unique across processes and sorts by time.
 
-    Not for a process that forks: its children would make the same.
+    Not for a process that forks: its children would make the same identifiers.
     """
-    # A clock before 1970 must stop nobody.
+    # A clock before 1970 must not raise.
     return uuid7(max(time.time_ns() // 1_000_000, 0), _random_bytes.take(RANDOM_BYTES))
 
 
 def new_entropy() -> bytes:
-    """Make random bytes that nobody can guess, as many as a token takes."""
+    """Return unguessable random bytes for a token."""
     return secrets.token_bytes(ENTROPY)
 
 
 def jitter() -> float:
-    """Answer a number within [0, 1), for pauses; anybody may guess it."""
+    """Return a number within [0, 1), for pauses; it may be guessable."""
     return random.random()

@@ -16,9 +16,9 @@ class InvitationRefused(Exception):
 
 
 async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
-    """Make an invitation, to an account of an ``administrator`` if so, and answer its token.
+    """Make an invitation, to an account of an ``administrator`` if so, and return its token.
 
-    Works beside a running server. Only ``address``, if there is one, can register with it.
+    Works while a server runs. Only ``address``, if there is one, can register with it.
     Raises `InvitationRefused`.
     """
     try:
@@ -41,7 +41,7 @@ async def invite(settings: Settings, *, administrator: bool, address: str | None
 
 
 async def first_invitation(store: Store) -> str | None:
-    """Answer the token of an invitation for the first administrator; None when there are accounts.
+    """Return the token of an invitation for the first administrator; None when there are accounts.
 
     Raises `StoreUnavailable`.
     """

@@ -1,4 +1,4 @@
-"""Tell the log when the database fails, and why; once, however many requests meet it."""
+"""Log failures of the database once, however many requests they affect."""
 
 import logging
 from collections.abc import Awaitable
@@ -13,7 +13,7 @@ class Outage:
     """Whether one use of the database failed when it was last tried.
 
     Args:
-        use: what the database is used for, behind "can be": ``read``, ``written to``.
+        use: what the database is used for, after "can be": ``read``, ``written to``.
     """
 
     def __init__(self, use: str) -> None:
@@ -21,7 +21,7 @@ class Outage:
         self._lasts = False
 
     async def watched(self, use: Awaitable[T]) -> T:
-        """Answer what ``use`` of the database answers, and learn from it how that went."""
+        """Return the result of ``use``, and log when it begins or ceases to fail."""
         try:
             result = await use
         except StoreUnavailable as error:
@@ -44,7 +44,7 @@ class Outages:
 
 
 class ReportingStore:
-    """A `Store` whose failures the log tells.
+    """A `Store` whose failures are logged.
 
     Args:
         store: does the work.

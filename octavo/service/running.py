@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 def start_log(settings: Settings) -> Log:
-    """Make this process log to standard error from now on, and answer its log."""
+    """Make this process log to standard error from now on, and return its log."""
     log_format: LogFormat = "json" if settings.log_format == "json" else "console"
     # Python has no standard error when the process was started without one.
     stream = open(os.devnull, "wb") if sys.stderr is None else sys.stderr.buffer  # noqa: SIM115
@@ -54,7 +54,7 @@ def start_log(settings: Settings) -> Log:
 async def run(settings: Settings, log: Log) -> None:
     """Run the service until SIGTERM or SIGINT, then stop it within ``settings.grace`` seconds.
 
-    A signal while it still starts ends it there and then, a second one ends the process at once.
+    A signal during the start ends it immediately; a second one ends the process immediately.
     Raises, with nothing started: `ListenError` when the address can't be listened on,
     `DataFolderError` when the data folder can't be used or another server uses it,
     `CertificateError` when TLS can't be spoken, `StoreError` when the database can't be opened;
@@ -90,7 +90,7 @@ async def run(settings: Settings, log: Log) -> None:
 
 
 def _tell_started(settings: Settings, url: str, invitation: str | None) -> None:
-    # Not before: whoever reads this may ask for the stop, and gets it in order.
+    # Not earlier: after this line a signal leads to an orderly stop.
     _log.info(
         "Octavo listens on %s: open %s in a browser (version %s, data folder %s)",
         url,
@@ -184,11 +184,11 @@ async def serve_http(
     shutdown: trio.Event,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Answer HTTP on ``listener`` until ``shutdown`` is set, then stop gracefully.
+    """Return HTTP on ``listener`` until ``shutdown`` is set, then stop gracefully.
 
-    Started with the address served, as a URL. After ``shutdown`` idle connections close at once
+    Started with the address served, as a URL. After ``shutdown`` idle connections close immediately
     and requests in flight have what the drain time left of ``settings.grace`` seconds. The
-    listener is shared, not taken: whoever opened it closes it, so a restart serves the same port.
+    listener stays the caller's, so a restart serves the same port.
     Cancelling closes every connection.
     """
     # A start that is called off must not touch the listener, which may be closed by then.

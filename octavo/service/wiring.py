@@ -1,4 +1,4 @@
-"""The front of the service: every operation, page and stream, wired to the parts behind them."""
+"""The wiring of the service: every operation, page and stream with the components it needs."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -53,7 +53,7 @@ from octavo.ws.notice_stream import MAX_MESSAGE, SUBPROTOCOL, NoticeStream
 CLOSE_SECONDS = 5.0
 PING_SECONDS = 30.0
 CHECK_SECONDS = 10.0
-"""How often a stream looks whether it may go on, beside what this process tells it at once."""
+"""Seconds between two checks of a stream's authorization, besides the immediate notifications."""
 
 
 def wire_application(
@@ -65,7 +65,7 @@ def wire_application(
     memory: MemoryBudget | None = None,
     started: trio.Event | None = None,
 ) -> Application:
-    """Answer the application that serves everything, under the address ``public_url``.
+    """Return the application that serves everything, under the address ``public_url``.
 
     ``memory`` counts large requests and answers; None is one of the default size. The pages are
     loaded when ``started`` is set; None loads them with the lifespan.

@@ -65,7 +65,7 @@ class DatabaseUrl:
     """The address of a PostgreSQL database; its texts hide the password.
 
     Attributes:
-        secret: the whole address, for whoever connects.
+        secret: the whole address, to connect with.
     """
 
     secret: str = field(repr=False)
@@ -82,7 +82,7 @@ class DatabaseUrl:
         # A password cut short at a slash or a question mark would pass for a host, and be shown.
         if "@" in f"{parts.path}{parts.query}{parts.fragment}":
             raise ValueError(
-                "has an @ behind its host: give the special characters of user, password and "
+                "has an @ after its host: give the special characters of user, password and "
                 "parameters percent-encoded, such as %40 for @ and %2F for /"
             )
         return cls(text)
@@ -98,7 +98,7 @@ class DatabaseUrl:
 
 
 def origin(text: str) -> str:
-    """Read an origin and answer it as a browser writes it (RFC 6454 section 6.2).
+    """Read an origin and return it as a browser writes it (RFC 6454 section 6.2).
 
     The scheme is http or https; a usual port and a slash at the end are left out.
     """
@@ -121,7 +121,7 @@ def origin(text: str) -> str:
 
 
 def local_origin(bind: Bind, *, tls: bool) -> str:
-    """Answer the origin that a server on ``bind`` has for a browser on its own machine."""
+    """Return the origin that a server on ``bind`` has for a browser on its own machine."""
     scheme = "https" if tls else "http"
     host = bind.host
     try:
@@ -135,7 +135,7 @@ def local_origin(bind: Bind, *, tls: bool) -> str:
 
 
 def is_local(public_url: str) -> bool:
-    """Answer whether browsers take ``public_url`` for their own machine (W3C Secure Contexts 3.1).
+    """Return whether browsers take ``public_url`` for their own machine (W3C Secure Contexts 3.1).
 
     There, and with https, they keep the cookie of a session; elsewhere they drop it.
     """

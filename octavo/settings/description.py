@@ -1,4 +1,4 @@
-"""The settings as people and programs read of them; a secret in one is never told."""
+"""Descriptions of the settings for people and programs; secrets are hidden."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ def describe() -> Iterator[Description]:
 
 
 def plain(value: object) -> Plain:
-    """Answer the ``value`` of a setting as it stands in JSON."""
+    """Return the ``value`` of a setting as JSON represents it."""
     match value:
         case None | "" | ():
             return None
@@ -43,7 +43,7 @@ def plain(value: object) -> Plain:
 
 
 def shown(value: Plain) -> str:
-    """Answer ``value`` as people read it; an empty text for none."""
+    """Return ``value`` as people read it; an empty text for none."""
     match value:
         case None:
             return ""

@@ -10,7 +10,7 @@ CONFIG_OPTION = "--config"
 
 # A slip of a letter or two is near; a name that only shares the prefix is not.
 _NEAR = 0.85
-# Kubernetes tells of a service named octavo, or octavo-something, in variables like these.
+# Kubernetes describes a service named octavo, or octavo-something, in variables like these.
 _OF_A_PLATFORM = re.compile(r"_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_|$)")
 _ADDRESS_OF_A_PLATFORM = re.compile(r"(tcp|udp|sctp)://")
 # Names that others give to the same thing.
@@ -30,22 +30,22 @@ _MEANT = {
 
 
 def variable(name: str) -> str:
-    """Answer the environment variable of the setting ``name``."""
+    """Return the environment variable of the setting ``name``."""
     return PREFIX + name.upper()
 
 
 def option(name: str) -> str:
-    """Answer the option of the command line of the setting ``name``."""
+    """Return the option of the command line of the setting ``name``."""
     return f"--{name.replace('_', '-')}"
 
 
 def is_of_a_platform(name: str, value: str) -> bool:
-    """Answer whether a container platform sets the variable ``name`` for a service near by."""
+    """Return whether a container platform sets the variable ``name`` for a service near by."""
     return bool(_OF_A_PLATFORM.search(name) or _ADDRESS_OF_A_PLATFORM.match(value))
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:
-    """Answer which of the ``known`` settings ``name`` was meant for; None where none is near."""
+    """Return which of the ``known`` settings ``name`` was meant for; None where none is near."""
     plain = name.lower().replace("-", "_")
     known = tuple(known)
     if plain in known:

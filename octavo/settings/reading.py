@@ -82,9 +82,9 @@ def read_settings(
         settings = Settings.model_validate({name: text for name, text in values.items() if text})
     except ValidationError as error:
         for each in error.errors(include_url=False):
-            # A default that rests on a value that was refused: that one is told.
+            # The default depends on a value that was refused; that one is reported.
             if each["type"] != "default_factory_not_called":
-                problems += _told(each, origins)
+                problems += _reported(each, origins)
         raise SettingsError(tuple(problems)) from None
     if problems:
         raise SettingsError(tuple(problems))
@@ -107,7 +107,7 @@ def _file(environment: Mapping[str, str], config: str | None) -> FileSource | No
     raise SettingsError((reason,))
 
 
-def _told(error: ErrorDetails, origins: Mapping[str, str]) -> list[str]:
+def _reported(error: ErrorDetails, origins: Mapping[str, str]) -> list[str]:
     reason = error.get("ctx", {}).get("error", error["msg"])
     if not error["loc"]:
         return str(reason).splitlines()

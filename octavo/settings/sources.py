@@ -1,7 +1,7 @@
-"""Where settings come from: options, the environment, a file. Each tells what it calls a value.
+"""Where settings come from: options, the environment, a file. Each names its values.
 
 All of them give text, which passes through the same check: a wrong value is refused with the same
-words wherever it came from.
+text wherever it came from.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,16 +34,16 @@ class SettingsSource(PydanticBaseSettingsSource):
         self.problems = problems
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """Answer the text given for a field, or None."""
+        """Return the text given for a field, or None."""
         return self._given.get(field_name), field_name, False
 
     def __call__(self) -> dict[str, Any]:
-        """Answer the text of each setting that is given here."""
+        """Return the text of each setting that is given here."""
         found = ((name, self._given.get(name)) for name in _NAMES)
         return {name: text for name, text in found if text is not None}
 
     def called(self, name: str) -> str:
-        """Answer what this source calls the setting ``name``."""
+        """Return what this source calls the setting ``name``."""
         raise NotImplementedError
 
 
@@ -54,7 +54,7 @@ class OptionsSource(SettingsSource):
         super().__init__({name: text for name, text in given.items() if text is not None})
 
     def called(self, name: str) -> str:
-        """Answer the option."""
+        """Return the option."""
         return option(name)
 
 
@@ -69,7 +69,7 @@ class EnvironmentSource(SettingsSource):
         )
 
     def called(self, name: str) -> str:
-        """Answer the variable."""
+        """Return the variable."""
         return variable(name)
 
 
@@ -99,7 +99,7 @@ class FileSource(SettingsSource):
         self.path = path
 
     def called(self, name: str) -> str:
-        """Answer the file and the key."""
+        """Return the file and the key."""
         return f"{self.path}: {name}"
 
 

@@ -69,7 +69,7 @@ def test_main_wrong_usage_ends_with_2_and_one_line(
     told = capsys.readouterr()
     [line] = told.err.splitlines()
     assert line.startswith("octavo: ")
-    assert line.endswith(f" `{command} --help` tells what there is.")
+    assert line.endswith(f" `{command} --help` lists the options.")
     assert told.out == ""
 
 

@@ -75,7 +75,7 @@ async def test_ask_answers_what_the_command_made(folder: Path) -> None:
 
 async def test_ask_unknown_command_fails_and_says_which_there_are(folder: Path) -> None:
     async with running(folder):
-        with pytest.raises(ControlFailed, match="no such command, but greet, long"):
+        with pytest.raises(ControlFailed, match="no such command; it has greet, long"):
             await asked(folder, "sing")
 
 
@@ -102,7 +102,7 @@ async def test_command_that_fails_is_an_error_for_its_caller_alone(
 async def test_bad_input_gets_an_error_and_the_server_goes_on(folder: Path, data: bytes) -> None:
     async with running(folder):
         answer = await sent(folder, data)
-        expected = b'"result"' if data == b'{"command": "greet"}' else b"this is no request"
+        expected = b'"result"' if data == b'{"command": "greet"}' else b"this is not a request"
         assert expected in answer
         assert await asked(folder, "greet") == "Grüße"
 
@@ -110,7 +110,7 @@ async def test_bad_input_gets_an_error_and_the_server_goes_on(folder: Path, data
 async def test_line_that_never_ends_is_refused_at_its_bound(folder: Path) -> None:
     async with running(folder), await connect(folder) as stream:
         await stream.send_all(b" " * LONGEST_REQUEST)
-        assert b"this is no request" in await read_all(stream)
+        assert b"this is not a request" in await read_all(stream)
 
 
 async def test_client_that_leaves_disturbs_nobody(folder: Path) -> None:
@@ -220,7 +220,7 @@ def test_live_socket_is_not_stolen_though_nobody_holds_the_folder(folder: Path, 
         for _ in range(queue):
             caller = stack.enter_context(socket.socket(socket.AF_UNIX))
             caller.connect(str(folder / "control.sock"))
-        with pytest.raises(DataFolderError, match="a server answers on "), listening(folder):
+        with pytest.raises(DataFolderError, match="a server responds on "), listening(folder):
             raise AssertionError
         assert (folder / "control.sock").is_socket()
 
@@ -287,7 +287,7 @@ def test_ask_without_a_server_fails_and_says_where_it_looked(
 def test_ask_server_that_does_not_answer_fails_after_its_patience(folder: Path) -> None:
     with (
         listening(folder),
-        pytest.raises(ControlFailed, match=r"did not answer within 0\.05 seconds"),
+        pytest.raises(ControlFailed, match=r"did not respond within 0\.05 seconds"),
     ):
         ask(folder, "greet", patience=0.05)
 
@@ -295,9 +295,9 @@ def test_ask_server_that_does_not_answer_fails_after_its_patience(folder: Path) 
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (b"", "ended within the answer"),
-        (b'{"result": "half', "ended within the answer"),
-        (b"nonsense\n", "is not understood"),
+        (b"", "ended within the response"),
+        (b'{"result": "half', "ended within the response"),
+        (b"nonsense\n", "can.t be read"),
     ],
 )
 async def test_ask_server_that_answers_something_else_fails(
