@@ -19,7 +19,7 @@ from octavo.service.partial_file import partial_file, publish
 from octavo.settings import Settings
 from octavo.store import StoreError, StoreFull
 from octavo.store.sqlite import DATABASE
-from octavo.store.sqlite.backup import COMPANIONS, Contents, Snapshot, Verification
+from octavo.store.sqlite.backup import COMPANIONS, Contents, DatabaseSnapshot, Verification
 
 
 class BackupFailed(Exception):
@@ -69,7 +69,7 @@ async def back_up(settings: Settings, target: Path, *, replace: bool, report: Re
     try:
         await require_installation(settings.data_dir)
         _check_target(target, database, replace=replace)
-        with closing(Snapshot(database)) as snapshot, partial_file(target) as path:
+        with closing(DatabaseSnapshot(database)) as snapshot, partial_file(target) as path:
             size = snapshot.size
             watch = growth(path, "writing", size, report)
             await in_thread(partial(snapshot.write, path), snapshot.interrupt, watch)

@@ -2,6 +2,7 @@
 
 import ast
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,12 @@ def test_folders_of_the_tests_are_those_of_the_package() -> None:
 def test_room_has_few_modules_at_its_top(room: str, most: int) -> None:
     top = [path for path in MODULES if path.parent == Path(room) and path.name != "__init__.py"]
     assert len(top) <= most
+
+
+def test_class_names_are_unique_in_the_package() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(str(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

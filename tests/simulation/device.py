@@ -13,7 +13,7 @@ from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.refusal import HeadMoved
-from octavo.store.scripts.feed import FeedPage, feed
+from octavo.store.scripts.feed import FeedSlice, feed
 from octavo.store.scripts.files import StoredFile
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN
@@ -194,7 +194,7 @@ class Device:
 
     async def _page(
         self, workspace_id: WorkspaceId, after: Position, limit: int, random: Random
-    ) -> FeedPage:
+    ) -> FeedSlice:
         script = feed(workspace_id, after, limit, most_bytes=1 << 30, texts=True)
         page = await self.asking.ask(random, lambda process, _: process.store.read(script))
         assert page is not None, "the workspace is gone"

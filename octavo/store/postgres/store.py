@@ -11,13 +11,7 @@ from octavo.store.errors import StatementInvalid, StoreUnavailable
 from octavo.store.migrations import NEWEST, shipped
 from octavo.store.postgres.bridge import Bridge, open_bridge, ungrouped
 from octavo.store.postgres.connection import Connections, PooledConnection, connect
-from octavo.store.postgres.failures import (
-    FAILURES,
-    Conflict,
-    commit_failure,
-    failure,
-    message_of,
-)
+from octavo.store.postgres.failures import FAILURES, Conflict, commit_failure, failure, message_of
 from octavo.store.postgres.listening import Messages, listening
 from octavo.store.postgres.migrating import migrate
 from octavo.store.postgres.requirements import check_database, opening_failure

@@ -71,7 +71,7 @@ class Heads(NamedTuple):
     heads: list[Revision]
 
 
-class FeedPage(NamedTuple):
+class FeedSlice(NamedTuple):
     """One page of the feed.
 
     Attributes:
@@ -121,7 +121,7 @@ def heads_after(workspace_id: WorkspaceId, position: Position) -> Script[Heads |
 
 def feed(
     workspace_id: WorkspaceId, after: Position, limit: int, most_bytes: int, *, texts: bool
-) -> Script[FeedPage | None]:
+) -> Script[FeedSlice | None]:
     """Return the heads that changed after a position, each file once, with or without their texts.
 
     ``limit`` and ``most_bytes`` are those of `page_end`; without texts the bytes don't count. When
@@ -129,7 +129,7 @@ def feed(
     Returns None without the workspace.
     """
 
-    async def read_page(transaction: Transaction) -> FeedPage | None:
+    async def read_page(transaction: Transaction) -> FeedSlice | None:
         position = await position_of(workspace_id)(transaction)
         if position is None:
             return None
@@ -146,7 +146,7 @@ def feed(
         rows = await transaction.fetch_all(sql, workspace_id, after, following)
         texts_found = [row[COUNT] if whole else None for row in rows]
         entries = [*map(StoredFile, revisions_of_rows(rows), texts_found)]
-        return FeedPage(entries, whole, Position(following), position)
+        return FeedSlice(entries, whole, Position(following), position)
 
     return read_page
 

@@ -1,6 +1,6 @@
 """Consistent copies of a database file, and the check of such a copy.
 
-`Snapshot` runs ``VACUUM INTO`` on a connection of its own. In WAL mode that is one read
+`DatabaseSnapshot` runs ``VACUUM INTO`` on a connection of its own. In WAL mode that is one read
 transaction: it sees one commit, never restarts, and does not block writers. The log of the
 database can't be truncated while it runs, so it grows by what is written meanwhile
 (https://www.sqlite.org/lang_vacuum.html).
@@ -38,7 +38,7 @@ class Contents:
     files: int
 
 
-class Snapshot:
+class DatabaseSnapshot:
     """A copy of one commit of a database that others may use at the same time.
 
     Args:
