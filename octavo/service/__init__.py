@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "StoreEngine": "engine",
-    "InvitationRefused": "inviting",
-    "invite": "inviting",
-    "new_id": "chance",
+    "InvitationRefused": "invitations",
+    "invite": "invitations",
+    "new_id": "entropy",
     "open_engine": "engine",
     "run": "running",
     "start_log": "running",

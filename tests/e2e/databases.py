@@ -1,6 +1,7 @@
 """The databases behind the servers, from the side: to make them, and to look into them."""
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,6 +13,8 @@ import asyncpg  # type: ignore[import-untyped]
 from tests.fakes.postgres_server import database_url
 
 _numbers = count()
+
+_IDENTIFIER = re.compile(r"'([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})'")
 
 
 @contextmanager
@@ -37,8 +40,10 @@ def change(folder: Path, database: str | None, sql: str) -> None:
     if database is not None:
         execute(database, sql)
         return
+    # Identifiers are stored as 16 bytes there.
+    stored = _IDENTIFIER.sub(lambda found: f"x'{found[1].replace('-', '')}'", sql)
     with closing(sqlite3.connect(folder / "octavo.sqlite3", timeout=10)) as connection:
-        connection.execute(sql)
+        connection.execute(stored)
         connection.commit()
 
 
