@@ -16,7 +16,7 @@ import trio
 
 from octavo.http.api.service import Readiness, Requirement
 from octavo.service.engine import StoreEngine
-from octavo.store import StoreError, Transaction
+from octavo.store import StoreError
 from octavo.store.migrations import shipped
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class ReadinessProbe:
     ) -> None:
         self._engine = engine
         self._stopping = stopping
-        self._database = _Repeated(partial(_check_database, engine))
+        self._writing = _Repeated(partial(_check_writing, engine))
         self._blobs = _Repeated(partial(_check_folder, folder, write or _in_thread()))
 
     async def look(self) -> Readiness:
@@ -63,8 +63,16 @@ class ReadinessProbe:
         found: list[Requirement] = []
 
         async def look_at_database() -> None:
-            readable, database = await self._database.result()
-            found[:0] = database, await self._migrations(readable=readable)
+            # The read is never cached: a database that is away must not count as usable because
+            # it could be written to a moment ago.
+            version, problem = await _read_version(self._engine)
+            if version is None:
+                found[:0] = _unmet("database", problem), _unmet("migrations", _UNREADABLE)
+            else:
+                newest = len(shipped())
+                detail = f"The schema has version {version}, this program knows {newest}."
+                schema = Requirement("migrations", met=version == newest, detail=detail)
+                found[:0] = await self._writing.result(), schema
 
         async def look_at_folder() -> None:
             found.append(await self._blobs.result())
@@ -74,19 +82,12 @@ class ReadinessProbe:
             nursery.start_soon(look_at_folder)
         return Readiness((_CONFIGURED, *found), stopping=self._stopping.is_set())
 
-    async def _migrations(self, *, readable: bool) -> Requirement:
-        newest = len(shipped())
-        detail = "The version of the schema can't be read while the database is away."
-        if readable:
-            with trio.move_on_after(LOOK_SECONDS):
-                try:
-                    version = await self._engine.applied_version()
-                except StoreError:
-                    pass
-                else:
-                    found = f"The schema has version {version}, this program knows {newest}."
-                    return Requirement("migrations", met=version == newest, detail=found)
-        return Requirement("migrations", met=False, detail=detail)
+
+_UNREADABLE = "The version of the schema can't be read while the database is away."
+
+
+def _unmet(name: str, detail: str) -> Requirement:
+    return Requirement(name, met=False, detail=detail)
 
 
 class _Repeated(Generic[T]):
@@ -106,29 +107,27 @@ class _Repeated(Generic[T]):
             return self._results[0]
 
 
-async def _check_database(engine: StoreEngine) -> tuple[bool, Requirement]:
-    """Return whether the database can be read, and whether it can take work."""
-    readable = False
-    detail = f"The database did not respond within {LOOK_SECONDS:g} seconds."
+async def _read_version(engine: StoreEngine) -> tuple[int | None, str]:
+    """Return the version of the schema; None, and why, when it can't be read."""
     with trio.move_on_after(LOOK_SECONDS):
         try:
-            await engine.store.read(_read)
+            return await engine.applied_version(), ""
         except StoreError:
-            detail = "The database can't be used now: the log of the service says why."
-        else:
-            readable = True
-            try:
-                await engine.store.write(engine.probe)
-            except StoreError:
-                detail = "The database can't be written to now: the log of the service says why."
-            else:
-                detail = "The database can be written to."
-                return True, Requirement("database", met=True, detail=detail)
-    return readable, Requirement("database", met=False, detail=detail)
+            return None, "The database can't be used now: the log of the service says why."
+    return None, f"The database did not respond within {LOOK_SECONDS:g} seconds."
 
 
-async def _read(transaction: Transaction) -> None:
-    await transaction.fetch_one("SELECT 1")
+async def _check_writing(engine: StoreEngine) -> Requirement:
+    """Return whether the database can be written to."""
+    with trio.move_on_after(LOOK_SECONDS):
+        try:
+            await engine.store.write(engine.probe)
+        except StoreError:
+            detail = "The database can't be written to now: the log of the service says why."
+            return _unmet("database", detail)
+        return Requirement("database", met=True, detail="The database can be written to.")
+    detail = f"The database did not respond within {LOOK_SECONDS:g} seconds."
+    return _unmet("database", detail)
 
 
 def _in_thread() -> Callable[[Path], Awaitable[None]]:

@@ -27,9 +27,6 @@ class Failing:
         self.writes = 0
         self.broken = True
 
-    async def read(self, script: Script[T]) -> T:
-        return cast(T, None)
-
     async def write(self, script: Script[T]) -> T:
         self.writes += 1
         await trio.lowlevel.checkpoint()
@@ -47,7 +44,7 @@ class Away:
     def __init__(self, *, hangs: bool = False) -> None:
         self._hangs = hangs
 
-    async def read(self, script: Script[T]) -> T:
+    async def applied_version(self) -> int:
         if self._hangs:
             await trio.sleep_forever()
         raise StoreUnavailable("secret of the database")
@@ -172,3 +169,23 @@ async def test_folder_that_hangs_is_told_in_time(
     finally:
         released.set()
     assert [each.met for each in found.requirements if each.name == "blobs"] == [False]
+
+
+async def test_database_that_went_away_is_not_ready_though_it_was_written_to_just_now(
+    tmp_path: Path,
+) -> None:
+    class Leaving(Failing):
+        away = False
+
+        async def applied_version(self) -> int:
+            if self.away:
+                raise StoreUnavailable("away")
+            return len(shipped())
+
+    store = Leaving()
+    store.broken = False
+    readiness = probe(store, tmp_path)
+    assert (await readiness.look()).ready
+    store.away = True
+    found = await readiness.look()
+    assert [each.name for each in found.requirements if not each.met] == ["database", "migrations"]

@@ -51,7 +51,7 @@ class Offline:
 
     async def sync(self) -> None:
         update = await run(self.copy.diff, self.known)
-        mutation = f"{self.chance.getrandbits(64)}"
+        mutation = f"{self.chance.getrandbits(48)}"
         for _ in range(self.chance.choice((1, 1, 2))):
             # Now and then the answer was lost, and the save is sent again.
             await self.rig.push(SaveNote(FILE, self.epoch, update), mutation=mutation)
