@@ -15,7 +15,7 @@ from hypercorn.config import Config
 
 from benchmarks.servers import workloads
 from octavo.http.contract.request_log import request_log
-from octavo.http.server import Limits, ServerOptions, make_room, serve
+from octavo.http.server import Limits, ServerOptions, raise_file_limit, serve
 
 BACKLOG = 2048
 LIMITS = Limits(
@@ -34,7 +34,7 @@ LIMITS = Limits(
 
 
 def on_the_wire(application: Any, port: int) -> None:  # noqa: ANN401  # ASGI in several words
-    make_room(15_000)
+    raise_file_limit(15_000)
     options = ServerOptions(
         now=lambda: 1_790_000_000.0,
         new_id=lambda: "0190a0b0-0000-7000-8000-00000000000a",
@@ -48,7 +48,7 @@ def on_the_wire(application: Any, port: int) -> None:  # noqa: ANN401  # ASGI in
 
 
 def on_hypercorn(application: Any, port: int) -> None:  # noqa: ANN401
-    make_room(15_000)
+    raise_file_limit(15_000)
     config = Config()
     config.bind = [f"127.0.0.1:{port}"]
     config.backlog = BACKLOG
@@ -59,7 +59,7 @@ def on_hypercorn(application: Any, port: int) -> None:  # noqa: ANN401
 
 
 def on_uvicorn(application: Any, port: int) -> None:  # noqa: ANN401
-    make_room(15_000)
+    raise_file_limit(15_000)
     uvicorn.run(
         application,
         host="127.0.0.1",

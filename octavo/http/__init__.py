@@ -1,1 +1,1 @@
-"""What Octavo answers over HTTP: the operations of the contract, the pages, and the wire."""
+"""The HTTP interface of Octavo: the server, the contract, the operations and the pages."""

@@ -1,10 +1,10 @@
-"""The settings of the wire, and the log of what it refuses by itself."""
+"""Build the server options from the settings, and log requests that the server rejects."""
 
 import logging
 from collections.abc import Callable
 
 from octavo.http.contract.request_log import RequestLog, RequestRecord
-from octavo.http.server import Limits, RejectedRequest, ServerOptions, make_room
+from octavo.http.server import Limits, RejectedRequest, ServerOptions, raise_file_limit
 from octavo.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -17,23 +17,23 @@ def server_options(
     now: Callable[[], float],
     new_id: Callable[[], str],
 ) -> ServerOptions:
-    """Return how the wire works under ``settings``; what it refuses is logged like a request.
+    """Return the server options for ``settings``; rejected requests are logged like others.
 
-    ``now`` answers seconds since 1970, ``new_id`` makes the ids of requests that have none.
-    Raises this process's limit of open files as far as it may, for the connections to come.
+    ``now`` returns seconds since 1970; ``new_id`` generates the ids of requests without one. Raises
+    the open-file limit of this process as far as permitted.
     """
-    room = make_room(settings.connections)
+    room = raise_file_limit(settings.connections)
     if room < settings.connections:
         _log.warning(
-            "this process may open files for %d connections only, not for %d: "
-            "raise its limit (ulimit -n), or lower OCTAVO_CONNECTIONS",
+            "this process may open files for %d connections only, not for %d: raise its "
+            "limit (ulimit -n), or lower OCTAVO_CONNECTIONS",
             room,
             settings.connections,
         )
 
     def log_refused(refused: RejectedRequest) -> None:
         if refused.seen:
-            # The application logs what it had, and knows more of it.
+            # The application logs the requests that it received, in more detail.
             return
         log_request(
             RequestRecord(

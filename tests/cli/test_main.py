@@ -111,7 +111,7 @@ def test_serve_unknown_host_ends_with_1_and_one_line(
     folder = str(tmp_path / "data")
     assert main(["serve", "--bind", "octavo.invalid:0", "--data-dir", folder], {}) == 1
     assert capsys.readouterr().err == (
-        "octavo: no address is known for the host octavo.invalid: give an IP address\n"
+        "octavo: no address is known for the host octavo.invalid: use an IP address\n"
     )
 
 

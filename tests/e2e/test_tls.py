@@ -111,12 +111,12 @@ def test_serve_with_a_certificate_answers_no_plain_http(server: Server) -> None:
     ("chain", "key", "bad", "reason"),
     [
         ("chain.pem", "other.pem", "other.pem", "is not the key of the certificate"),
-        ("chain.pem", "locked.pem", "locked.pem", "has a password"),
-        ("chain.pem", "nothing.pem", "nothing.pem", "is not a private key in PEM"),
-        ("chain.pem", "chain.pem", "chain.pem", "is not a private key in PEM"),
-        ("nothing.pem", "key.pem", "nothing.pem", "is not a certificate in PEM"),
-        ("key.pem", "chain.pem", "key.pem", "is not a certificate in PEM"),
-        ("binary.der", "key.pem", "binary.der", "is not a certificate in PEM"),
+        ("chain.pem", "locked.pem", "locked.pem", "is encrypted with a password"),
+        ("chain.pem", "nothing.pem", "nothing.pem", "is not a PEM private key"),
+        ("chain.pem", "chain.pem", "chain.pem", "is not a PEM private key"),
+        ("nothing.pem", "key.pem", "nothing.pem", "is not a PEM certificate"),
+        ("key.pem", "chain.pem", "key.pem", "is not a PEM certificate"),
+        ("binary.der", "key.pem", "binary.der", "is not a PEM certificate"),
     ],
 )
 def test_serve_certificate_that_cannot_be_used_ends_with_1_and_one_line(

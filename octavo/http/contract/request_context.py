@@ -1,4 +1,4 @@
-"""One request on its way through the application, as far as it came."""
+"""The state of a request while it passes through the application."""
 
 from collections.abc import Callable
 
@@ -16,17 +16,17 @@ class RequestContext:
     """What is known of a request until its record is written.
 
     Args:
-        scope: of ASGI, for HTTP or for a WebSocket that is refused.
-        receive: of ASGI.
-        send: of ASGI.
-        new_id: makes the id where the wire gives none.
-        memory: counts what is sent piece by piece.
-        events: by which the answer is sent.
+        scope: the ASGI scope, for HTTP or for a WebSocket that is refused.
+        receive: the ASGI callable.
+        send: the ASGI callable.
+        new_id: generates the request id under other servers.
+        memory: the budget of streamed responses.
+        events: the event types to send.
 
     Attributes:
-        accepted: False when the request's own id is refused.
-        call: the call of an operation; None as long as none was found.
-        failure: code of the problem that is answered; None for none.
+        accepted: False when the request has an invalid id.
+        call: the call of an operation; None until one was found.
+        failure: code of the problem in the response; None without one.
     """
 
     __slots__ = (
@@ -70,23 +70,23 @@ class RequestContext:
         self.failure: str | None = None
 
     def refused(self, code: str) -> None:
-        """Note that the answer is the problem ``code``."""
+        """Record that the response is the problem ``code``."""
         self.failure = code
 
     async def receive(self) -> Event:
-        """Return the next event of the request. Cancelling loses none."""
+        """Return the next event of the request. Cancellation loses no event."""
         event = await self._receive()
         if event["type"] == "http.request":
             self._received += len(event.get("body", b""))
         return event
 
     def record(self) -> RequestRecord:
-        """Return what the log is told of the request, which is over now."""
+        """Return the log record of the completed request."""
         call = self.call
         status, failure = self.transmission.status, self.failure
         if not self.transmission.begun and self.exchange is not None:
-            # The wire ended the request, and answers in place of this application.
-            status, failure = self.exchange.refused or (status, failure)
+            # The server aborted the request, and responds instead of this application.
+            status, failure = self.exchange.rejected or (status, failure)
         principal = None if call is None else call.principal
         return RequestRecord(
             request_id=self.request_id,

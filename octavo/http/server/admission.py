@@ -1,4 +1,4 @@
-"""How many connections may be open: in all, and from one client."""
+"""Limits on open connections, in total and per client."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -8,25 +8,25 @@ from octavo.http.server.proxies import Network, is_within, read_address
 
 
 class AdmissionDenied(Enum):
-    """Why a connection is not let in."""
+    """Why a connection is not admitted."""
 
     TOTAL = "total"
-    """As many are open as this process takes."""
+    """The process has its maximum number of connections."""
     PER_CLIENT = "per_client"
-    """As many are open as one client gets."""
+    """The client has its maximum number of connections."""
 
 
 class ConnectionAdmission:
-    """Counts open connections; remembers nothing of clients that have none.
+    """Counts open connections and keeps no state of clients without one.
 
-    A client is an IPv4 address, or the /64 of an IPv6 address, since a whole /64 is what one
-    subscriber gets (RFC 6177). Proxies carry many clients, so those in ``exempt`` count in all
-    alone; so does a peer without an IP address, on a Unix socket.
+    A client is an IPv4 address, or the /64 network of an IPv6 address, the smallest that a
+    subscriber gets (RFC 6177). Addresses in ``exempt``, such as proxies that carry many clients,
+    count only towards the total; so do peers without an IP address, on a Unix socket.
 
     Args:
-        total: how many connections may be open at once.
-        per_client: how many of them may be one client's.
-        exempt: whose connections are not counted for each client.
+        total: maximum number of open connections.
+        per_client: maximum number of open connections of one client.
+        exempt: networks that the limit per client does not apply to.
     """
 
     def __init__(self, total: int, per_client: int, exempt: Sequence[Network] = ()) -> None:
@@ -38,13 +38,13 @@ class ConnectionAdmission:
 
     @property
     def open(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return self._open
 
     def admit(self, address: str | None) -> AdmissionDenied | None:
-        """Count a new connection from ``address``; None means that it is let in.
+        """Count a new connection from ``address``; return None when it is admitted.
 
-        One that is refused is not counted and must not be released.
+        A connection that is not admitted is not counted and must not be released.
         """
         if self._open >= self._total:
             return AdmissionDenied.TOTAL
@@ -57,7 +57,7 @@ class ConnectionAdmission:
         return None
 
     def release(self, address: str | None) -> None:
-        """Count a connection that was let in from ``address`` as closed.
+        """Count an admitted connection from ``address`` as closed.
 
         Raises `ValueError`, and changes nothing, if there is no such connection.
         """

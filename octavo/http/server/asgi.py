@@ -1,9 +1,4 @@
-"""The types of ASGI 3.0 that the wire and its application speak.
-
-A request in the words of ASGI.
-
-What the wire lets an application ask for beyond ASGI, found in the scope of a request.
-"""
+"""The types of ASGI 3.0, the scope of a request, and the server's extension of it."""
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Protocol
@@ -31,10 +26,10 @@ def asgi_scope(
     state: Mapping[str, object],
     exchange: object,
 ) -> Scope:
-    """Return the scope of a request over HTTP/1: of ``http``, or of ``websocket``.
+    """Return the scope of an HTTP/1 request, of type ``http`` or ``websocket``.
 
-    ``scheme`` is http or https; ``state`` is that of the lifespan, which the scope gets a copy
-    of; ``exchange`` is what the application finds as the extension ``octavo``.
+    ``scheme`` is http or https; ``state`` is the state of the lifespan, which the scope gets a copy
+    of; ``exchange`` becomes the extension ``octavo``.
     """
     scope: Scope = {
         "type": "http",
@@ -70,50 +65,50 @@ EXTENSION = "octavo"
 
 
 class Extension(Protocol):
-    """One request on the wire: ``scope["extensions"]["octavo"]``.
+    """A request as the server sees it: ``scope["extensions"]["octavo"]``.
 
-    Another server gives none, and the request does without.
+    It is absent under other servers; applications must work without it.
     """
 
     @property
     def request_id(self) -> str:
-        """The id of the request: the client's own when it is a good one, else one made."""
+        """The id of the request: the client's if valid, otherwise a generated one."""
 
     @property
     def request_id_accepted(self) -> bool:
-        """False when the request brought an id of its own that is none."""
+        """False when the request has an invalid id."""
 
     @property
-    def refused(self) -> tuple[int, str] | None:
-        """Status and code of what the wire answers in place of the application, if it does."""
+    def rejected(self) -> tuple[int, str] | None:
+        """Status and code of the response that the server sends instead of the application's."""
 
     @property
     def stopping(self) -> trio.Event:
-        """Set when the service stops: what lasts has to end then, within the grace time."""
+        """Set when the service stops; long-lived requests must end within the grace time."""
 
     async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
-        """Send a whole answer at once, in place of the two events that ASGI has for it.
+        """Send a complete response in one call instead of the two ASGI events.
 
-        ``headers`` and ``fixed`` are its headers, ``body`` is its body, empty where HTTP has
-        none. Raises as the ``send`` of ASGI does; cancelling may cut the answer anywhere.
+        ``headers`` and ``fixed`` are its headers; ``body`` is empty where HTTP allows none. Raises
+        as the ASGI ``send`` does. Cancellation may truncate the response.
         """
 
     def allow(self, seconds: float) -> None:
-        """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""
+        """Set the deadline of the whole request to ``seconds`` from now."""
 
     def ignore_disconnect(self) -> None:
-        """Let the application run to its end, also when the client leaves before that."""
+        """Let the application run to completion even if the client disconnects."""
 
     def take_stream(self) -> trio.abc.HalfCloseableStream:
-        """Take the connection of a request for a WebSocket over, from its first byte on.
+        """Take over the connection of a WebSocket request, from its first byte.
 
-        The wire answers nothing any more, and closes the connection when the application
-        returns. Raises `BadAnswer` for any other request, and after an answer.
+        The server sends nothing more, and closes the connection when the application returns.
+        Raises `InvalidResponse` for any other request, and after a response has started.
         """
 
 
 def extension_of(scope: Scope) -> Extension | None:
-    """Return the extension of ``scope``; None when another server than the wire made it."""
+    """Return the extension of ``scope``; None under another server."""
     extensions = scope.get("extensions")
     found: Extension | None = extensions.get(EXTENSION) if extensions else None
     return found

@@ -1,33 +1,33 @@
-"""The certificate that TLS is spoken with, and plain words for why it can't be."""
+"""Check the TLS certificate and its key, with errors that operators can act on."""
 
 import ssl
 from dataclasses import dataclass
 
 
 class CertificateError(Exception):
-    """The certificate can't be used; the message says why, and what to do about it."""
+    """The certificate is unusable; the message gives the reason and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The files, in PEM, of a certificate with its chain and of its private key."""
+    """The PEM files of a certificate chain and of its private key."""
 
     chain: str
     key: str
 
 
 def check_certificate(certificate: Certificate) -> None:
-    """Raise `CertificateError` unless both files can be read and belong together."""
+    """Raise `CertificateError` unless both files are readable and belong together."""
     for file in (certificate.chain, certificate.key):
         _check_readable(file)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        # As a list of authorities a chain is read alone: what fails here is no fault of the key.
+        # Loading the chain alone first separates its errors from those of the key.
         context.load_verify_locations(certificate.chain)
     except ssl.SSLError as error:
         raise CertificateError(
-            f"{certificate.chain} is not a certificate in PEM: give one with its chain, "
-            "in text that begins with -----BEGIN CERTIFICATE-----"
+            f"{certificate.chain} is not a PEM certificate: use a file with the "
+            "certificate and its chain, which begins with -----BEGIN CERTIFICATE-----"
         ) from error
     try:
         context.load_cert_chain(certificate.chain, certificate.key, password=_no_password)
@@ -35,11 +35,11 @@ def check_certificate(certificate: Certificate) -> None:
         if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
             fault = f"is not the key of the certificate {certificate.chain}"
         elif isinstance(error, ValueError):
-            fault = "has a password"
+            fault = "is encrypted with a password"
         else:
-            fault = "is not a private key in PEM"
+            fault = "is not a PEM private key"
         raise CertificateError(
-            f"{certificate.key} {fault}: give the certificate's own key in PEM, without password"
+            f"{certificate.key} {fault}: use the certificate's own PEM key, without a password"
         ) from error
 
 
@@ -49,11 +49,11 @@ def _check_readable(file: str) -> None:
             return
     except OSError as error:
         raise CertificateError(
-            f"{file} can't be read ({error.strerror}): "
-            "give a file that exists and that this user may read"
+            f"{file} can't be read ({error.strerror}): use a file that exists and that "
+            "this user may read"
         ) from error
 
 
 def _no_password() -> bytes:
-    # Without this OpenSSL would ask the terminal.
+    # Without this callback OpenSSL would prompt on the terminal.
     raise ValueError("the key has a password")

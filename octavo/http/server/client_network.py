@@ -1,14 +1,14 @@
-"""The network that a client address is counted under: one client, however many addresses it has."""
+"""The network that a client address counts as, so that one client has one counter."""
 
 from ipaddress import IPv6Address, ip_address
 
 
 def client_network(client: str | None) -> str:
-    """Return the network that the address ``client`` is counted under.
+    """Return the network that the address ``client`` counts as.
 
-    An IPv6 address counts as its /64, the least that one subscriber gets (RFC 6177 section 2): a
-    client could otherwise try once from each of its addresses. An IPv4-mapped address counts as
-    the IPv4 address. Clients without an address, as on a Unix socket, count as one.
+    An IPv6 address counts as its /64, the smallest network of one subscriber (RFC 6177 section 2);
+    otherwise a client could use each of its addresses for another attempt. An IPv4-mapped address
+    counts as the IPv4 address. All clients without an address, as on a Unix socket, count as one.
     """
     if client is None:
         return ""

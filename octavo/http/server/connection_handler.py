@@ -1,4 +1,4 @@
-"""What all connections of one server share, and how each is let in and served."""
+"""Admit and serve the connections of one server, and hold the state that they share."""
 
 import logging
 import ssl
@@ -12,7 +12,7 @@ from hypercorn.config import Config
 from octavo.http.server.admission import ConnectionAdmission
 from octavo.http.server.asgi import Application, SocketAddress
 from octavo.http.server.error_boundary import contained, only
-from octavo.http.server.http1.connection import Http1Connection, Http2Begins
+from octavo.http.server.http1.connection import Http1Connection, Http2Detected
 from octavo.http.server.http1.head import Headers
 from octavo.http.server.http2.connection import Http2Connection
 from octavo.http.server.limits import Limits
@@ -30,13 +30,12 @@ Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """How a wire works, apart from what it serves.
+    """The options of a server, apart from the application.
 
-    ``now`` tells the wall clock in seconds since 1970, ``new_id`` makes request ids. The
-    networks of ``trusted_proxies`` are believed what ``proxy_header`` says of their clients.
-    ``problem_base`` is the public address that the types of problems begin with. ``log_refused``
-    receives every request that the wire refuses by itself. Without ``http2`` HTTP/1 alone is
-    served.
+    ``now`` returns the wall clock in seconds since 1970; ``new_id`` generates request ids. The
+    header ``proxy_header`` is trusted from the networks of ``trusted_proxies``. ``problem_base`` is
+    the public address that problem types begin with. ``log_refused`` receives every request that
+    the server itself rejects. Without ``http2`` only HTTP/1 is served.
     """
 
     now: Callable[[], float]
@@ -46,14 +45,13 @@ class ServerOptions:
     proxy_header: ForwardedHeader = "x-forwarded"
     problem_base: str = ""
     http2: bool = False
-    log_refused: Callable[[RejectedRequest], None] = field(default=lambda refused: None)
+    log_refused: Callable[[RejectedRequest], None] = field(default=lambda rejected: None)
 
 
 class ConnectionHandler:
-    """The connections of one server over one ``application``.
+    """The connections of one server to one ``application``.
 
-    `watch` has to run as long as connections are served. ``date`` is the line of the date
-    header now.
+    `watch` must run while connections are served. ``date`` is the current line of the date header.
     """
 
     def __init__(self, application: Application, options: ServerOptions) -> None:
@@ -68,10 +66,10 @@ class ConnectionHandler:
         self._admission = ConnectionAdmission(
             limits.connections, limits.connections_per_client, options.trusted_proxies
         )
-        self.watchdog = Watchdog(limits, self._tell_time)
+        self.watchdog = Watchdog(limits, self._update_date)
         self._handshakes: set[trio.CancelScope] = set()
         self.date = b""
-        self.refusals = RejectionWriter(
+        self.rejections = RejectionWriter(
             new_id=options.new_id,
             client_of=self.client_of,
             date=lambda: self.date,
@@ -81,17 +79,18 @@ class ConnectionHandler:
 
     @property
     def open(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return self._admission.open
 
     async def watch(self) -> None:
-        """Watch the deadlines of all connections, until cancelled."""
+        """Enforce the deadlines of all connections until cancelled."""
         await self.watchdog.run()
 
     def stop(self) -> None:
-        """Let no connection outlast its request: idle ones end now, WebSockets are told.
+        """Close idle connections, and the others after their current request.
 
-        A connection on which the next request has arrived already still gets its answer.
+        WebSockets see the event ``stopping``. A request that has already arrived on a connection is
+        still served.
         """
         self.stopping.set()
         soon = trio.current_time() + self.limits.linger_time
@@ -104,20 +103,20 @@ class ConnectionHandler:
             handshake.deadline = min(handshake.deadline, soon)
 
     async def serve(self, stream: Stream, config: Config) -> None:
-        """Serve one connection until it ends; whatever goes wrong with it stays with it.
+        """Serve one connection until it ends. Errors are logged, not raised.
 
-        The stream is closed at the end. When cancelled, what is in flight is cut off.
+        The stream is closed at the end. Cancellation aborts a request in progress.
         """
-        # A stream of TLS that ended in order has let go of the one below it.
+        # A TLS stream that was closed cleanly no longer references the transport stream.
         raw = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
         try:
             await self._serve(stream, config)
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
             if not only(error, ClientGone):
-                _log.error("connection %s failed", self._any_id(), exc_info=failure)
+                _log.error("connection %s failed", self._id_for_log(), exc_info=failure)
         finally:
-            # What was sent is the system's: this takes nothing of it back.
+            # Bytes already passed to the kernel are still delivered.
             await trio.aclose_forcefully(raw)
 
     async def _serve(self, stream: Stream, config: Config) -> None:
@@ -126,21 +125,21 @@ class ConnectionHandler:
         try:
             client, server = _address(socket.getpeername()), _address(socket.getsockname())
         except OSError:
-            # It went before it was looked at.
+            # The client disconnected before the connection was accepted.
             return
         address = None if client is None else client[0]
         trusted = client is not None and is_within(client[0], self._options.trusted_proxies)
         peer = Peer(client, server, "https" if tls else "http", trusted)
         if self._admission.admit(address) is not None:
             if not tls:
-                self._turn_away(stream, peer)
+                self._reject_connection(stream, peer)
             return
         try:
-            await self._speak(stream, peer, config)
+            await self._negotiate(stream, peer, config)
         finally:
             self._admission.release(address)
 
-    async def _speak(self, stream: Stream, peer: Peer, config: Config) -> None:
+    async def _negotiate(self, stream: Stream, peer: Peer, config: Config) -> None:
         if isinstance(stream, trio.SSLStream):
             seconds = self.limits.linger_time if self.stopping.is_set() else self.limits.head_time
             with trio.move_on_after(seconds) as handshake:
@@ -153,7 +152,7 @@ class ConnectionHandler:
                 finally:
                     self._handshakes.remove(handshake)
             if handshake.cancelled_caught:
-                _log.info("TLS failed with %s: it took too long", _name(peer))
+                _log.info("TLS failed with %s: handshake timeout", _name(peer))
                 return
             transport = tls_transport(stream)
             modern = stream.selected_alpn_protocol() == "h2"
@@ -165,7 +164,7 @@ class ConnectionHandler:
             connection = Http1Connection(self, transport, peer)
             try:
                 await self._watched(connection, connection.run)
-            except Http2Begins as begins:
+            except Http2Detected as begins:
                 received = begins.received
             else:
                 return
@@ -179,28 +178,28 @@ class ConnectionHandler:
         finally:
             self.watchdog.remove(connection)
 
-    def _turn_away(self, stream: Stream, peer: Peer) -> None:
-        """Say that there are too many connections, as far as that takes no waiting."""
+    def _reject_connection(self, stream: Stream, peer: Peer) -> None:
+        """Send the error response for too many connections, without blocking."""
         assert isinstance(stream, trio.SocketStream)
         transport = plain_transport(stream)
-        # Bytes left unread would turn the close into a reset, which takes the answer away.
+        # Closing with unread bytes would reset the connection and discard the response.
         transport.receive_now()
-        refusal = RequestRejected(
+        rejection = RequestRejected(
             "too_many_connections",
             "Too many connections are open. Close some, or try again later.",
             headers=((b"retry-after", b"5"),),
         )
-        self._tell_time()
-        transport.send_now(self.refusals.answer_unseen(refusal, peer))
+        self._update_date()
+        transport.send_now(self.rejections.reject(rejection, peer))
 
-    def _any_id(self) -> str:
+    def _id_for_log(self) -> str:
         try:
             return self.new_id()
-        except Exception:  # noqa: BLE001  # told at the border, past which nothing may raise
+        except Exception:  # noqa: BLE001  # called by the error boundary, which must not raise
             return "without an id"
 
     def client_of(self, peer: Peer, headers: Headers) -> tuple[SocketAddress | None, str]:
-        """Return who the client is and which scheme it speaks, by what trusted proxies say."""
+        """Return the client's address and scheme, according to trusted proxies."""
         if not peer.trusted or peer.client is None:
             return peer.client, peer.scheme
         address, scheme = client_of(
@@ -212,7 +211,7 @@ class ConnectionHandler:
         )
         return (peer.client if address == peer.client[0] else (address, 0)), scheme
 
-    def _tell_time(self) -> None:
+    def _update_date(self) -> None:
         self.date = date_line(int(self._options.now()))
 
 
@@ -232,5 +231,5 @@ def _socket(stream: Stream) -> trio.socket.SocketType:
 
 
 def _address(name: object) -> SocketAddress | None:
-    # A Unix socket has a path for a name.
+    # The name of a Unix socket is a path.
     return (name[0], name[1]) if isinstance(name, tuple) else None

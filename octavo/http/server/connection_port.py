@@ -1,4 +1,4 @@
-"""What the parts of a connection ask of it."""
+"""The interfaces of a connection that its exchange and its upgraded stream use."""
 
 from typing import Protocol
 
@@ -8,37 +8,40 @@ from octavo.http.server.limits import Limits
 
 
 class StreamPort(Protocol):
-    """What a stream needs of the connection under it."""
+    """What an upgraded stream uses of its connection."""
 
     async def receive(self) -> bytes:
-        """Wait for bytes without a deadline; ``b""`` when no more come."""
+        """Wait for bytes without a deadline; return ``b""`` at the end of input."""
 
     async def send(self, data: bytes) -> None:
-        """Send all of ``data``, at most `WRITE_SIZE` bytes; raise `ClientGone`."""
+        """Send all of ``data``, at most `WRITE_SIZE` bytes. Raises `ClientGone`."""
 
     def send_now(self, data: bytes) -> int:
-        """Send what can be sent without waiting; return how many bytes; raise `ClientGone`."""
+        """Send what the socket accepts without blocking; return the number of bytes.
+
+        Raises `ClientGone`.
+        """
 
     async def send_end(self) -> None:
-        """Tell the client that no more comes; raise `ClientGone`."""
+        """Shut down the sending side. Raises `ClientGone`."""
 
 
 class ConnectionPort(Protocol):
-    """What an exchange needs of its connection."""
+    """What an exchange uses of its connection."""
 
     limits: Limits
 
     async def receive_body(self) -> bytes:
-        """Wait for bytes of the body; ``b""`` when no more come."""
+        """Wait for bytes of the body; return ``b""`` at the end of input."""
 
     def put_back(self, rest: bytes) -> None:
-        """Keep what was received beyond the body."""
+        """Return bytes received after the end of the body to the buffer."""
 
     async def send(self, data: bytes) -> None:
-        """Send all of ``data``, at most `WRITE_SIZE` bytes; raise `ClientGone`."""
+        """Send all of ``data``, at most `WRITE_SIZE` bytes. Raises `ClientGone`."""
 
     def allow(self, seconds: float) -> None:
-        """Let the whole request take ``seconds`` from now."""
+        """Set the deadline of the whole request to ``seconds`` from now."""
 
     @property
     def date(self) -> bytes:
@@ -46,14 +49,14 @@ class ConnectionPort(Protocol):
 
     @property
     def closes(self) -> bool:
-        """True when the connection is to close after this request, whatever it is."""
+        """True when the connection must close after this request."""
 
     @property
     def stopping(self) -> trio.Event:
-        """The event that is set when the service stops."""
+        """Set when the service stops."""
 
     def new_id(self) -> str:
-        """Make an identifier."""
+        """Generate an identifier."""
 
     def take_over(self) -> trio.abc.HalfCloseableStream:
         """Return the rest of the connection as a stream."""

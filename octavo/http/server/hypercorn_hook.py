@@ -1,8 +1,8 @@
-"""The one place where the wire takes the part of hypercorn's own TCP server.
+"""Replace hypercorn's TCP server by this one, in the only place that depends on its internals.
 
-hypercorn has no seam for it: `hypercorn.trio.run.worker_serve` names the class TCPServer of its
-own module. That name is bound anew here, once, and the choice is made by the configuration: one
-that carries no wire gets hypercorn's own server, so nobody else in the process notices.
+hypercorn has no hook for it: `hypercorn.trio.run.worker_serve` looks up the class TCPServer in its
+own module. That name is rebound once, and the configuration selects the implementation: one without
+a handler gets hypercorn's own server, so other users in the process are unaffected.
 """
 
 import socket
@@ -19,45 +19,46 @@ from hypercorn.typing import AppWrapper, LifespanState
 from octavo.http.server.connection_handler import ConnectionHandler, Stream
 from octavo.http.server.limits import BACKLOG
 
-# Connections let in before the others get a turn.
-_AT_ONCE = 64
+# Connections accepted before other tasks run.
+_BURST = 64
 
 
 class HypercornConfig(Config):
-    """A configuration of hypercorn whose connections are served by ``wire``."""
+    """A configuration of hypercorn whose connections this server handles."""
 
-    def __init__(self, wire: ConnectionHandler) -> None:
+    def __init__(self, handler: ConnectionHandler) -> None:
         super().__init__()
-        self.wire = wire
-        # hypercorn listens anew on sockets that listen already.
+        self.handler = handler
+        # hypercorn calls listen again on sockets that already listen.
         self.backlog = BACKLOG
         self._listening: list[tuple[socket.socket, bool]] = []
         self._tls: ssl.SSLContext | None = None
 
     def create_sockets(self) -> Sockets:
-        """Return the sockets that hypercorn is to listen on."""
+        """Return the sockets that hypercorn listens on."""
         sockets = super().create_sockets()
         self._listening = [(each, True) for each in sockets.secure_sockets]
         self._listening += [(each, False) for each in sockets.insecure_sockets]
         return sockets
 
     def create_ssl_context(self) -> ssl.SSLContext | None:
-        """Return what TLS is spoken by; None without a certificate."""
+        """Return the TLS context; None without a certificate."""
         self._tls = super().create_ssl_context()
         return self._tls
 
     def accept_waiting(self) -> Iterator[Stream]:
-        """Accept the connections that wait for it, so far as that takes no waiting.
+        """Accept the pending connections without blocking.
 
-        trio accepts one in each round of its scheduler, and under load a round takes as long as
-        a request of every busy client: those who come would wait for seconds.
+        trio accepts one connection per scheduler round, and under load a round lasts as long as a
+        request of every busy client: new clients would wait for seconds.
         """
         for listener, secure in self._listening:
-            for _ in range(_AT_ONCE):
+            for _ in range(_BURST):
                 try:
                     accepted, _ = listener.accept()
                 except OSError:
-                    # There is none, or no room: trio's own call meets and tells what it is.
+                    # Nothing is pending, or no descriptor is free: trio's own accept reports the
+                    # error.
                     break
                 stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted))
                 if secure:
@@ -75,12 +76,12 @@ def _open_connection(
     stream: Stream,
 ) -> Awaitable[None]:
     if isinstance(config, HypercornConfig):
-        config.wire.state = state
+        config.handler.state = state
         nursery = trio.lowlevel.current_task().parent_nursery
         assert nursery is not None
         for each in config.accept_waiting():
-            nursery.start_soon(config.wire.serve, each, config)
-        return config.wire.serve(stream, config)
+            nursery.start_soon(config.handler.serve, each, config)
+        return config.handler.serve(stream, config)
     return TCPServer(app, config, context, state, stream)  # type: ignore[arg-type]
 
 

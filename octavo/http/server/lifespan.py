@@ -1,4 +1,4 @@
-"""The lifespan of an application: told apart from its absence, and its failure from both."""
+"""Detect whether an application has an ASGI lifespan, and report its failures."""
 
 import logging
 
@@ -10,8 +10,8 @@ _log = logging.getLogger(__name__)
 def with_lifespan(application: Application) -> Application:
     """Return ``application`` with a lifespan, whether or not it has one (ASGI 3.0, lifespan).
 
-    One that returns, or raises without having looked for an event, has none: its start and its
-    stop are answered for it. One that fails while it starts is logged and fails the start.
+    An application that returns, or raises without having received an event, has none: startup and
+    shutdown are completed for it. A failure during startup is logged and fails the startup.
     """
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
@@ -24,12 +24,12 @@ def with_lifespan(application: Application) -> Application:
 
 
 async def _live(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
-    asked: list[str] = []
+    received: list[str] = []
     answered: set[str] = set()
 
     async def watched_receive() -> Event:
         event = await receive()
-        asked.append(event["type"])
+        received.append(event["type"])
         return event
 
     async def watched_send(event: Event) -> None:
@@ -39,13 +39,13 @@ async def _live(application: Application, scope: Scope, receive: Receive, send: 
     try:
         await application(scope, watched_receive, watched_send)
     except Exception as error:
-        if asked[-1:] == ["lifespan.startup"] and "lifespan.startup" not in answered:
+        if received[-1:] == ["lifespan.startup"] and "lifespan.startup" not in answered:
             _log.error("the application failed to start", exc_info=error)
             await send({"type": "lifespan.startup.failed", "message": repr(error)})
-        if asked:
+        if received:
             raise
-    while "lifespan.shutdown" not in asked:
-        if "lifespan.startup" in asked and "lifespan.startup" not in answered:
+    while "lifespan.shutdown" not in received:
+        if "lifespan.startup" in received and "lifespan.startup" not in answered:
             await watched_send({"type": "lifespan.startup.complete"})
         await watched_receive()
     if "lifespan.shutdown" not in answered:

@@ -1,7 +1,4 @@
-"""The deadlines and bounds of the wire, which every client is held to.
-
-Room for as many connections as are to be let in: each takes an open file.
-"""
+"""The deadlines and limits of connections, and the open-file limit that they require."""
 
 import resource
 from dataclasses import dataclass
@@ -9,60 +6,62 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one client may take; times in seconds, sizes in bytes.
+    """Limits per client; times in seconds, sizes in bytes.
 
-    A deadline is noticed at a ``tick``, so it may be passed by two of them.
+    Deadlines are checked every ``tick``, so they may be exceeded by up to two ticks.
     """
 
     head_time: float = 10.0
-    """For a request's head, from its first byte to its last; also for a TLS handshake."""
+    """From the first to the last byte of a request head; also for a TLS handshake."""
     head_size: int = 16 * 1024
-    """Of a request's head, with its request line and the empty line that ends it."""
+    """Of a request head, from the request line to the final empty line."""
     header_count: int = 100
-    """Header fields of one request, and trailer fields of one body."""
+    """Header fields of a request, and trailer fields of a body."""
     target_length: int = 8 * 1024
     """Of the request target: path and query."""
     body_idle_time: float = 20.0
-    """Without a byte of a body that was announced and that somebody waits for."""
+    """Without a byte of a body that the application waits for."""
     request_time: float = 60.0
-    """For a whole request, from its head to the last byte of its answer. An operation may have
-    a time of its own."""
+    """From the request head to the last byte of the response. An operation may have its own limit.
+    """
     idle_time: float = 75.0
-    """Between two requests of one connection."""
+    """Between two requests of a connection."""
     write_time: float = 20.0
-    """Until the client has taken what was sent to it, `WRITE_SIZE` bytes at most at once."""
+    """For the client to receive a write of at most `WRITE_SIZE` bytes."""
     connections: int = 10_000
-    """Open at once, in all."""
+    """Open connections, in total."""
     connections_per_client: int = 256
-    """Open at once for one client address (for IPv6: one /64 network)."""
+    """Open connections per client address (for IPv6 per /64 network)."""
     requests_per_connection: int = 10_000
-    """On one connection; the answer to the last says that it closes."""
+    """Requests on one connection; the last response announces the close."""
     drain_size: int = 64 * 1024
-    """Of a body that nobody read, taken and dropped so that the connection can go on."""
+    """Of an unread body, discarded to keep the connection open."""
     linger_time: float = 2.0
-    """For what is still on its way when a connection closes: a reset would take the answer away."""
+    """For bytes in transit when a connection closes: a reset would discard the response."""
     half_close_time: float = 1.0
-    """For a handler to end after its client closed its sending side, which looks like leaving."""
+    """For the handler to finish after the client shut down its sending side, which may be a
+    disconnect.
+    """
     tick: float = 0.25
-    """Between two looks at all deadlines."""
+    """Between two checks of all deadlines."""
 
 
 READ_SIZE = 64 * 1024
-"""The most that is read from a socket in one go."""
+"""Maximum size of a read from a socket."""
 WRITE_SIZE = 64 * 1024
-"""The most that is written to a socket in one go."""
+"""Maximum size of a write to a socket."""
 BACKLOG = 1024
-"""Connections that may wait at a socket for the service to accept them."""
+"""Length of the queue of connections to be accepted."""
 
 
-# For the listener, the store, logs, and connections that are told to come back later.
+# For listeners, the store, logs, and connections that are rejected with a 503.
 RESERVE = 256
 
 
-def make_room(connections: int) -> int:
-    """Raise this process's limit of open files for ``connections``, as far as it may.
+def raise_file_limit(connections: int) -> int:
+    """Raise the open-file limit of this process for ``connections``, as far as permitted.
 
-    Answers how many connections there is room for; nothing is lowered.
+    Returns the number of connections that fit. Never lowers the limit.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + RESERVE

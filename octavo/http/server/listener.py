@@ -1,4 +1,4 @@
-"""The socket that the service listens on, and plain words for why it can't be had."""
+"""Open the listening socket, with errors that operators can act on."""
 
 import errno
 import socket
@@ -9,25 +9,24 @@ from octavo.http.server.limits import BACKLOG
 
 
 class ListenError(Exception):
-    """The address can't be listened on; the message says why, and what to do about it."""
+    """The address can't be listened on; the message gives the reason and the remedy."""
 
 
 async def open_listener(host: str, port: int) -> socket.socket:
-    """Listen on ``host`` (an IP address, or a name whose first address counts) and ``port``.
+    """Listen on ``host`` (an IP address, or a name whose first address is used) and ``port``.
 
-    Port 0 takes any free port. Answers a non-blocking socket that already listens; the caller
-    closes it. Raises `ListenError` when the name is unknown, the port is taken or not allowed,
-    or this machine lacks the address. When cancelled (while the name is looked up), no socket
-    stays open.
+    Port 0 selects a free port. Returns a non-blocking socket that already listens; the caller
+    closes it. Raises `ListenError` when the name is unknown, the port is in use or not permitted,
+    or the machine lacks the address. Cancelled during the name lookup, no socket stays open.
     """
     try:
         found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
-        raise ListenError(f"no address is known for the host {host}: give an IP address") from None
+        raise ListenError(f"no address is known for the host {host}: use an IP address") from None
     family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
-        # Without this a restart would find its own port taken by connections just closed.
+        # Otherwise a restart would fail while closed connections are in TIME_WAIT.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.bind(address)
@@ -48,8 +47,8 @@ def _explain(error: OSError, host: str, port: int) -> str:
             )
         case errno.EACCES:
             return (
-                f"this user may not listen on port {port} of {host}: "
-                "choose a port from 1024 on with --bind or OCTAVO_BIND"
+                f"this user may not listen on port {port} of {host}: choose a port of "
+                "1024 or above with --bind or OCTAVO_BIND"
             )
         case errno.EADDRNOTAVAIL:
             return (

@@ -1,11 +1,11 @@
-"""Problem details (RFC 9457): the one form of every error that leaves the service."""
+"""Problem details (RFC 9457), the format of every error response."""
 
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
 
 MEDIA_TYPE = "application/problem+json"
-# The address of the page that explains a code is this path and the code.
+# The page of a code is at this path followed by the code.
 PAGES = "/problems/"
 
 
@@ -20,10 +20,10 @@ def problem_document(
 ) -> bytes:
     """Return problem details as compact JSON in UTF-8.
 
-    ``code`` is stable and for programs; ``detail`` is for people and says what to do;
-    ``members`` are the further members of this problem (RFC 9457 section 3.2). ``base`` is the
-    public address of the installation, without a slash at its end: with none given, ``type`` is
-    a relative reference (RFC 9457 section 3.1.1).
+    ``code`` is stable and for programs; ``detail`` is for people and says what to do; ``members``
+    are extension members (RFC 9457 section 3.2). ``base`` is the public address of the
+    installation, without a trailing slash; if empty, ``type`` is a relative reference (RFC 9457
+    section 3.1.1).
     """
     document = {
         "type": f"{base}{PAGES}{code}",

@@ -1,14 +1,11 @@
-"""Who is at the other end of a connection.
+"""Determine the client's address and scheme from headers of trusted proxies.
 
-Who the client is, and which scheme it speaks, when proxies stand between.
-
-A proxy appends to a header what it saw itself: the address it was called from, and how. So a
-header is read from its right end, where the nearest proxy wrote, and each entry counts only if
-the one that wrote it is trusted: the last entry was written by the peer of the connection, the
-one before it by whoever the last entry names, and so on. The first name that is no trusted
-proxy is the client; what stands to the left of it is the client's own and is never looked at,
-not even to find out whether it is well formed. Therefore nothing that a client puts in front
-can change the answer, and an unclosed quote of its making can't spoil what the proxies wrote.
+A proxy appends the address and scheme of its peer to a header, so the header is read from the
+right, where the nearest proxy wrote. An entry counts only if its writer is trusted: the peer of the
+connection wrote the last entry, the address in the last entry wrote the one before it, and so on.
+The first address that is not a trusted proxy is the client. Entries to the left of it come from the
+client and are not read, not even to check their syntax. A client can therefore not influence the
+result, not even with an unclosed quote.
 """
 
 import re
@@ -30,10 +27,10 @@ from octavo.http.server.asgi import SocketAddress
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end of a connection, and how it came.
+    """The other end of a connection.
 
-    ``client`` and ``server`` are addresses with ports, None on a Unix socket; ``trusted`` says
-    that the peer is a proxy whose word on its own clients counts.
+    ``client`` and ``server`` are addresses with ports, None on a Unix socket; ``trusted`` is
+    whether the peer is a trusted proxy.
     """
 
     client: SocketAddress | None
@@ -59,11 +56,11 @@ _HIDDEN = re.compile(
 
 
 class _Malformed(ValueError):
-    """An entry that breaks the grammar of its header."""
+    """An entry that violates the grammar of its header."""
 
 
 class _Hop(NamedTuple):
-    """What one proxy told: who called it (None: it won't say), and with which scheme."""
+    """An entry of one proxy: its caller's address (None if hidden), and the scheme."""
 
     caller: Address | None
     scheme: str | None
@@ -80,21 +77,21 @@ def client_of(
     """Return the client's address and scheme (``http`` or ``https``).
 
     Args:
-        peer: the address that the connection comes from.
+        peer: the address of the peer of the connection.
         scheme: the scheme of the connection itself.
-        headers: the request's, with names in lower case.
-        trusted: the proxies that are believed.
-        header: the one kind that the proxies write; the other kind, which they may pass on
-            from the client, is never read.
+        headers: the headers of the request, names in lower case.
+        trusted: the networks of the trusted proxies.
+        header: the header that the proxies write. The other one, which they may pass on from the
+            client, is ignored.
 
-    The address is the rightmost one that is no trusted proxy; if all are, the leftmost. A proxy
-    that hides its caller (``unknown`` or an obfuscated identifier, RFC 7239 section 6) or says
-    nothing of it stands for it. The scheme is, with ``forwarded``, the one told by the outermost
-    trusted proxy that told one. The values of ``x-forwarded-proto`` don't say who wrote them, so
-    there only the last counts: trusted proxies have to set or extend that header.
+    The address is the rightmost one that is not a trusted proxy; if all are, the leftmost. A proxy
+    that hides its caller (``unknown`` or an obfuscated identifier, RFC 7239 section 6), or omits
+    it, counts as the client. With ``forwarded``, the scheme is that of the outermost trusted proxy
+    that gives one. The entries of ``x-forwarded-proto`` do not identify their writers, so only the
+    last one counts: trusted proxies must set or extend that header.
 
-    When an entry that counts is malformed, the answer is ``peer`` and ``scheme``, as it is with
-    a peer that is not trusted. Raises nothing.
+    If an entry that counts is malformed, returns ``peer`` and ``scheme``, as for a peer that is not
+    trusted. Raises nothing.
     """
     if not is_within(peer, trusted):
         return peer, scheme
@@ -104,16 +101,16 @@ def client_of(
             return _outermost(peer, scheme, hops, trusted)
         fields = list(headers)
         hops = _x_forwarded_hops(_joined(fields, b"x-forwarded-for"))
-        told = _joined(fields, b"x-forwarded-proto").rpartition(",")[2].strip(" \t").lower()
-        return _outermost(peer, _SCHEMES.get(told, scheme), hops, trusted)
+        given = _joined(fields, b"x-forwarded-proto").rpartition(",")[2].strip(" \t").lower()
+        return _outermost(peer, _SCHEMES.get(given, scheme), hops, trusted)
     except _Malformed:
         return peer, scheme
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:
-    """Read addresses and networks, separated by commas; blank text means none.
+    """Parse addresses and networks separated by commas; return an empty tuple for blank text.
 
-    Raises `ValueError`, whose message says what is wrong and is fit for an operator.
+    Raises `ValueError` with a message for operators.
     """
     if not text.strip():
         return ()
@@ -121,16 +118,16 @@ def parse_networks(text: str) -> tuple[Network, ...]:
 
 
 def read_address(text: str) -> Address | None:
-    """Read an IP address, an IPv4-mapped one as IPv4; None if it is none."""
+    """Parse an IP address, an IPv4-mapped one as IPv4; return None if invalid."""
     try:
-        # Three times as fast as to ask `ip_address`, on the way of every request.
+        # Three times as fast as `ip_address`, and called for every request.
         return IPv4Address(inet_pton(AF_INET, text))
     except (OSError, ValueError):
         return _read_other_address(text)
 
 
 def is_within(address: str | Address, networks: Sequence[Network]) -> bool:
-    """Whether ``address`` lies in one of ``networks``; what is no IP address lies in none."""
+    """Return whether ``address`` is in one of ``networks``; False for invalid addresses."""
     if not networks:
         return False
     known = read_address(address) if isinstance(address, str) else address
@@ -165,7 +162,7 @@ def _outermost(
 
 
 def _joined(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> str:
-    """Repeated fields are one list in their order (RFC 9110 section 5.3)."""
+    """Return the values of all fields ``wanted`` as one list (RFC 9110 section 5.3)."""
     return ",".join([value.decode("latin-1") for name, value in headers if name == wanted])
 
 
@@ -178,11 +175,11 @@ def _x_forwarded_hops(value: str) -> Iterator[_Hop]:
 
 
 def _forwarded_hops(value: str) -> Iterator[_Hop]:
-    """Go through the elements of ``forwarded`` (RFC 7239 section 4) from the right.
+    """Yield the elements of ``forwarded`` (RFC 7239 section 4) from the right.
 
-    Read from its right end, a quoted string begins at the next quote that has no backslash
-    before it, since within the string each quote has one. So an element that is well formed is
-    found whatever precedes it.
+    Read from its right end, a quoted string begins at the next quote without a backslash before it,
+    since within the string each quote is escaped. So a well-formed element is recognised whatever
+    precedes it.
     """
     end = mark = len(value)
     quoted = False
@@ -196,7 +193,7 @@ def _forwarded_hops(value: str) -> Iterator[_Hop]:
 
 
 def _element(text: str) -> Iterator[_Hop]:
-    """Return one hop, or none for an element that is empty."""
+    """Yield the hop of an element, nothing if it is empty."""
     pairs: dict[str, str] = {}
     place = 0
     while place < len(text):
@@ -217,14 +214,14 @@ def _element(text: str) -> Iterator[_Hop]:
 
 
 def _caller(node: str) -> Address | None:
-    """Read a node (RFC 7239 section 6), or a bare IPv6 address; None if it is hidden."""
+    """Parse a node (RFC 7239 section 6) or a bare IPv6 address; return None if it is hidden."""
     if _HIDDEN.fullmatch(node):
         return None
     parts = _NODE.fullmatch(node)
     host = node if parts is None else parts[1]
     bracketed = host.startswith("[") and host.endswith("]")
     address = read_address(host[1:-1] if bracketed else host)
-    # A zone means something on the proxy's own machine only.
+    # A zone has a meaning only on the proxy's own machine.
     if address is None or "%" in host or (bracketed and ":" not in host):
         raise _Malformed
     return address
@@ -235,12 +232,12 @@ def _network(text: str) -> Network:
         network = ip_network(text)
     except ValueError:
         try:
-            meant = ip_network(text, strict=False)
+            suggestion = ip_network(text, strict=False)
         except ValueError:
             raise ValueError(
                 f"{text!r} is neither an IP address nor a network such as 10.0.0.0/8"
             ) from None
-        raise ValueError(f"{text!r} is an address within a network: write {meant}") from None
+        raise ValueError(f"{text!r} is an address within a network: write {suggestion}") from None
     if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
         return IPv4Network((int(network.network_address) & 0xFFFFFFFF, network.prefixlen - 96))
     return network

@@ -1,16 +1,16 @@
-"""What the wire itself refuses, before or beside the application: the tree of its errors.
+"""The errors that the server itself responds with, and the exceptions that raise them.
 
 ::
 
-    Refusal       the request can't be taken: it is answered, and its connection closed
-    ClientGone    the client left, or its connection broke: there is nobody to answer
+    RequestRejected  the request is rejected with a response, and its connection closes
+    ClientGone       the client disconnected, or its connection broke
 """
 
 from typing import NamedTuple
 
 
 class ServerProblem(NamedTuple):
-    """A code that the wire answers, its one status, what it means, and what to do about it."""
+    """A code that the server responds with: its status, meaning and remedy."""
 
     code: str
     status: int
@@ -28,65 +28,65 @@ SERVER_PROBLEMS = (
     ServerProblem(
         "target_too_long",
         414,
-        "Path and query are longer than this server takes.",
-        "Shorten the query: send what is long in the body of the request, if the operation "
-        "has one.",
+        "Path and query are longer than this server accepts.",
+        "Shorten the query: send long values in the body of the request, if the operation has one.",
     ),
     ServerProblem(
         "expectation_failed",
         417,
-        "The only expectation met is 100-continue.",
+        "The only supported expectation is 100-continue.",
         "Send the request again without the header expect.",
     ),
     ServerProblem(
         "websocket_version",
         426,
-        "The version of WebSocket served is 13.",
-        "Use a client of WebSocket version 13 (RFC 6455).",
+        "The supported WebSocket version is 13.",
+        "Use a client that supports WebSocket version 13 (RFC 6455).",
     ),
     ServerProblem(
         "head_too_large",
         431,
-        "The head of the request is larger than is taken.",
-        "Send fewer or shorter headers. In a browser, cookies of other pages of this host "
-        "may be the cause: remove them.",
+        "The head of the request is larger than this server accepts.",
+        "Send fewer or shorter headers. In a browser, cookies of other sites on this "
+        "host may be the cause: remove them.",
     ),
     ServerProblem(
         "not_implemented",
         501,
-        "The method or the transfer coding is not known here.",
-        "Use a method that the contract lists, and no transfer coding but chunked.",
+        "The method or the transfer coding is not supported.",
+        "Use a method that the contract lists, and no transfer coding other than chunked.",
     ),
     ServerProblem(
         "request_timeout",
         503,
-        "The request took too long. It may have been done.",
-        "Look whether it was done before you repeat it, or repeat it with the same mutation id.",
+        "The request took too long. It may have been completed.",
+        "Check whether it was completed before you repeat it, or repeat it with the same "
+        "mutation id.",
     ),
     ServerProblem(
         "too_many_connections",
         503,
         "Too many connections are open: try again later.",
-        "Close connections that are not in use, or send one request after the other on the "
-        "same connection, and try again.",
+        "Close unused connections, or send requests sequentially on the same connection, "
+        "and try again.",
     ),
     ServerProblem(
         "http_version_not_supported",
         505,
-        "HTTP/1.1 and 1.0 are served, and HTTP/2 where it is turned on.",
-        "Use HTTP/1.1, or turn HTTP/2 on with the setting http2.",
+        "HTTP/1.1 and 1.0 are supported, and HTTP/2 where it is enabled.",
+        "Use HTTP/1.1, or enable HTTP/2 with the setting http2.",
     ),
 )
-# These the application answers, too.
+# The application responds with these codes as well.
 _SHARED = {"invalid_request": 400, "body_timeout": 408, "internal_error": 500}
 _STATUSES = {problem.code: problem.status for problem in SERVER_PROBLEMS} | _SHARED
 
 
 class RequestRejected(Exception):
-    """A request that can't be taken; nothing of it was done.
+    """The request is rejected; nothing was done.
 
-    ``status`` and ``code`` are for programs, ``detail`` is for people and says what was wrong
-    and what to send instead. ``headers`` go with the answer.
+    ``status`` and ``code`` are for programs; ``detail`` is for people and says what was wrong and
+    what to send instead. ``headers`` are sent with the response.
     """
 
     def __init__(
@@ -100,34 +100,34 @@ class RequestRejected(Exception):
 
 
 class ClientGone(OSError):
-    """The client left: what it asked for may have been done, and nobody learns of it.
+    """The client disconnected: the request may have been completed, but gets no response.
 
-    An application that sends meets it (an OSError, as ASGI 3.0 version 2.4 has it).
+    Raised by ``send`` (an OSError, as ASGI 3.0 version 2.4 requires).
     """
 
 
 def malformed(detail: str) -> RequestRejected:
-    """Return the refusal of a request that is no HTTP, or HTTP that could be read in two ways."""
+    """Return the rejection of a malformed or ambiguous request."""
     return RequestRejected("invalid_request", detail)
 
 
 def body_stopped() -> RequestRejected:
-    """Return the refusal of a request whose body stopped arriving."""
+    """Return the rejection of a request whose body stopped arriving."""
     return RequestRejected(
         "body_timeout", "The body of the request stopped arriving; nothing was done."
     )
 
 
 def request_too_slow(*, waiting_for_body: bool) -> RequestRejected:
-    """Return the refusal of a request that took too long.
+    """Return the rejection of a request that took too long.
 
-    Only where the application waited for the body is it sure that nothing was done. A 408 is
-    sent again by clients and proxies without a question.
+    Only while the application waited for the body it is certain that nothing was done. Clients and
+    proxies repeat a request after a 408 without asking.
     """
     if waiting_for_body:
         return RequestRejected("body_timeout", "The body of the request took too long to arrive.")
     return RequestRejected(
         "request_timeout",
-        "The request took too long. It may have been done: look before you repeat it.",
+        "The request took too long. It may have been completed: check before you repeat it.",
         headers=((b"retry-after", b"5"),),
     )

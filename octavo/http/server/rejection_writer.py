@@ -1,4 +1,4 @@
-"""How the wire answers by itself, in place of an application, and how that is logged."""
+"""Write and log the responses that the server sends instead of the application."""
 
 import logging
 from collections.abc import Callable
@@ -16,10 +16,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RejectedRequest:
-    """A request that the wire answered by itself, for the log.
+    """A rejected request, for the log.
 
-    ``method`` and ``path`` are as far as they could be read; ``size`` is the body's of the
-    answer, in bytes. ``seen`` says that the application had the request, and may have logged it.
+    ``method`` and ``path`` are empty where they could not be read; ``size`` is the size of the
+    response body in bytes. ``seen`` is whether the application received the request and may have
+    logged it.
     """
 
     request_id: str
@@ -33,14 +34,14 @@ class RejectedRequest:
 
 
 class RejectionWriter:
-    """The answers that one wire gives by itself.
+    """Writes the rejections of one server.
 
     Args:
-        new_id: makes request ids.
-        client_of: answers address and scheme of the client behind a peer, by its headers.
-        date: the line of the date header now.
-        problem_base: the public address that the types of problems begin with.
-        log_refused: is told of each.
+        new_id: generates request ids.
+        client_of: returns the client's address and scheme for a peer and its headers.
+        date: returns the current line of the date header.
+        problem_base: the public address that problem types begin with.
+        log_refused: receives each rejected request.
     """
 
     def __init__(
@@ -58,39 +59,39 @@ class RejectionWriter:
         self._problem_base = problem_base
         self._log_refused = log_refused
 
-    def answer_unseen(
+    def reject(
         self,
-        refusal: RequestRejected,
+        rejection: RequestRejected,
         peer: Peer,
-        asked: Head | PartialHead | None = None,
+        requested: Head | PartialHead | None = None,
         *,
         head_only: bool = False,
     ) -> bytes:
-        """Answer, as bytes for HTTP/1.1, the refusal of what no application saw; have it logged."""
+        """Log a rejection before the application saw the request; return its HTTP/1.1 response."""
         request_id = self._new_id()
-        self.log(refusal, request_id, peer, asked)
-        return self.answer(refusal, request_id, head_only=head_only)
+        self.log(rejection, request_id, peer, requested)
+        return self.response(rejection, request_id, head_only=head_only)
 
     def log(
         self,
-        refusal: RequestRejected,
+        rejection: RequestRejected,
         request_id: str,
         peer: Peer,
-        asked: Head | PartialHead | None,
+        requested: Head | PartialHead | None,
         *,
         seen: bool = False,
     ) -> None:
-        """Have it logged that the wire answered ``refusal``, also in place of an application."""
+        """Log that the server responded with ``rejection``, possibly instead of the application."""
         try:
-            self._tell(refusal, request_id, peer, asked, seen=seen)
-        except Exception as error:  # noqa: BLE001  # a log that fails costs no answer
-            _log.error("the log of refusals failed for %s", request_id, exc_info=error)
+            self._log_rejection(rejection, request_id, peer, requested, seen=seen)
+        except Exception as error:  # noqa: BLE001  # a failing log must not prevent the response
+            _log.error("the rejection log failed for %s", request_id, exc_info=error)
 
-    def answer(self, refusal: RequestRejected, request_id: str, *, head_only: bool) -> bytes:
-        """Answer, as bytes for HTTP/1.1, what tells of ``refusal`` and of the close behind it."""
-        headers, body = self.parts(refusal, request_id)
+    def response(self, rejection: RequestRejected, request_id: str, *, head_only: bool) -> bytes:
+        """Return the HTTP/1.1 response of ``rejection``, which announces the close."""
+        headers, body = self.parts(rejection, request_id)
         head = encode_head(
-            refusal.status,
+            rejection.status,
             headers,
             self._date(),
             head_only=head_only,
@@ -100,12 +101,12 @@ class RejectionWriter:
         )
         return head.data if head_only else head.data + body
 
-    def parts(self, refusal: RequestRejected, request_id: str) -> tuple[Headers, bytes]:
-        """Return headers and body that tell of ``refusal``."""
+    def parts(self, rejection: RequestRejected, request_id: str) -> tuple[Headers, bytes]:
+        """Return the headers and the body of the response of ``rejection``."""
         body = problem_document(
-            refusal.status,
-            refusal.code,
-            refusal.detail,
+            rejection.status,
+            rejection.code,
+            rejection.detail,
             request_id,
             base=self._problem_base,
         )
@@ -114,29 +115,29 @@ class RejectionWriter:
             (b"cache-control", b"no-store"),
             (b"x-request-id", request_id.encode()),
             (b"x-content-type-options", b"nosniff"),
-            *refusal.headers,
+            *rejection.headers,
         ]
         return headers, body
 
-    def _tell(
+    def _log_rejection(
         self,
-        refusal: RequestRejected,
+        rejection: RequestRejected,
         request_id: str,
         peer: Peer,
-        asked: Head | PartialHead | None,
+        requested: Head | PartialHead | None,
         *,
         seen: bool,
     ) -> None:
-        client = peer.client if asked is None else self._client_of(peer, asked.headers)[0]
+        client = peer.client if requested is None else self._client_of(peer, requested.headers)[0]
         self._log_refused(
             RejectedRequest(
                 request_id,
-                refusal.status,
-                refusal.code,
+                rejection.status,
+                rejection.code,
                 None if client is None else client[0],
-                len(self.parts(refusal, request_id)[1]),
-                "" if asked is None else asked.method,
-                "" if asked is None else asked.path,
+                len(self.parts(rejection, request_id)[1]),
+                "" if requested is None else requested.method,
+                "" if requested is None else requested.path,
                 seen,
             )
         )

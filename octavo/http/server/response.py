@@ -1,7 +1,7 @@
-"""The head of an answer and the framing of its body, as bytes for the wire (RFC 9112).
+"""Encode response heads and the framing of response bodies (RFC 9112).
 
-What frames the message is the wire's alone: an application names a content-length, or leaves
-the wire to choose.
+The server controls the framing: an application sets a content-length, or leaves the choice to the
+server.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,39 +18,39 @@ _LINES = {
     for status in HTTPStatus
     if status >= 200
 }
-#: Of the connection, not of the answer (RFC 9110 section 7.6.1); what an application says of
-#: them is dropped, but for a wish to close.
+#: Headers of the connection (RFC 9110 section 7.6.1), dropped from the application's response,
+#: except that ``connection: close`` is honoured.
 HOP_BY_HOP = frozenset({b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding"})
-_OF_THE_WIRE = HOP_BY_HOP | {b"content-length", b"date"}
+_SERVER_HEADERS = HOP_BY_HOP | {b"content-length", b"date"}
 
 
 class Framing(Enum):
-    """How the end of an answer's body is told."""
+    """How the end of a response body is marked."""
 
-    NONE = auto()  # there is no body: HEAD, 204, 304
-    LENGTH = auto()  # by its length
-    CHUNKED = auto()  # by a last chunk
-    CLOSE = auto()  # by the end of the connection: HTTP/1.0 knows no chunks
+    NONE = auto()  # no body: HEAD, 204, 304
+    LENGTH = auto()  # by the content-length
+    CHUNKED = auto()  # by the last chunk
+    CLOSE = auto()  # by closing the connection: HTTP/1.0 has no chunks
 
 
-class BadAnswer(Exception):
-    """The application answered what can't be sent: a bug of its own, and the message says which."""
+class InvalidResponse(Exception):
+    """The application's response is invalid, which is a bug; the message names the fault."""
 
 
 def _has_breaks(data: bytes, lines: int) -> bool:
-    """Return whether more breaks a line of ``data`` than the ends of its ``lines``."""
+    """Return whether ``data`` has line breaks or NUL other than the ends of its ``lines``."""
     return data.count(b"\n") != lines or data.count(b"\r") != lines or b"\0" in data
 
 
 class FixedHeaders:
-    """Headers that many answers share, encoded and checked once.
+    """Headers that many responses share, encoded and checked once.
 
-    Names are in lower case; none is the wire's own. Raises `BadAnswer` for one that no answer
-    can have.
+    Names are in lower case. Raises `InvalidResponse` for invalid headers and for those that the
+    server sets itself.
 
     Attributes:
         each: the headers.
-        lines: their bytes on the wire.
+        lines: the encoded headers.
     """
 
     __slots__ = ("each", "lines")
@@ -58,20 +58,20 @@ class FixedHeaders:
     def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
         self.each = tuple(headers)
         self.lines = b"".join(b"%b: %b\r\n" % header for header in self.each)
-        if any(name in _OF_THE_WIRE for name, _ in self.each):
-            raise BadAnswer("what frames an answer is no fixed header")
+        if any(name in _SERVER_HEADERS for name, _ in self.each):
+            raise InvalidResponse("framing headers cannot be fixed headers")
         if _has_breaks(self.lines, len(self.each)):
-            raise BadAnswer("a fixed header holds a line break or NUL")
+            raise InvalidResponse("a fixed header contains a line break or NUL")
 
 
 NO_HEADERS = FixedHeaders(())
 
 
-class AnswerHead(NamedTuple):
-    """The head of one answer, ready to be sent.
+class ResponseHead(NamedTuple):
+    """An encoded response head.
 
-    ``length`` is that of the body in bytes, None when nobody knows it yet; ``close`` says that
-    the connection ends with the answer.
+    ``length`` is the length of the body in bytes, None if unknown; ``close`` is whether the
+    connection closes after the response.
     """
 
     data: bytes
@@ -90,28 +90,28 @@ def encode_head(
     modern: bool,
     whole: int | None,
     close: bool,
-) -> AnswerHead:
-    """Return the head of an answer as bytes.
+) -> ResponseHead:
+    """Return the encoded head of a response.
 
     Args:
         status: the final status.
         headers: those of the application, names in lower case.
-        date: the line of the date header, for an answer that has none of its own.
+        date: the line of the date header, used if the application sets none.
         fixed: more headers of the application.
         head_only: the request was a HEAD.
         modern: the request was HTTP/1.1, not 1.0.
-        whole: the length in bytes of a body that is known as a whole, else None.
-        close: the connection has to close behind the answer, whatever that says.
+        whole: the length in bytes of a complete body, otherwise None.
+        close: the connection must close after the response.
 
-    Raises `BadAnswer` for a status or a header that no answer can have.
+    Raises `InvalidResponse` for an invalid status or header.
     """
     parts = [_LINES.get(status) or _unnamed_line(status), date]
     length = None
     for name, value in headers:
-        if name in _OF_THE_WIRE:
+        if name in _SERVER_HEADERS:
             if name == b"content-length":
                 if length is not None or not value.isdigit():
-                    raise BadAnswer("the content-length of the answer is no single number")
+                    raise InvalidResponse("the response needs a single numeric content-length")
                 length = int(value)
                 continue
             if name == b"connection":
@@ -121,7 +121,7 @@ def encode_head(
             parts[1] = b""
         parts += (name, b": ", value, b"\r\n")
     if status in (204, 304):
-        # No length is better than that of nothing, which a 304 would tell of what it stands for.
+        # No content-length: 0 would be wrong for the representation that a 304 refers to.
         framing = Framing.NONE
     elif head_only:
         framing = Framing.NONE
@@ -140,30 +140,30 @@ def encode_head(
     if close:
         parts += (b"connection", b": ", b"close", b"\r\n")
     data = b"".join(parts)
-    # The line of the status, that of the date unless there is another, four parts a header.
+    # One status line, the date line unless replaced, and four parts per header.
     if _has_breaks(data, (len(parts) - 2) // 4 + 1 + (parts[1] != b"")):
-        raise BadAnswer("a header of the answer holds a line break or NUL")
-    return AnswerHead(b"%b%b\r\n" % (data, fixed.lines), framing, length, close)
+        raise InvalidResponse("a header of the response contains a line break or NUL")
+    return ResponseHead(b"%b%b\r\n" % (data, fixed.lines), framing, length, close)
 
 
 def _unnamed_line(status: int) -> bytes:
     if not 200 <= status <= 599:
-        raise BadAnswer(f"{status} is no final status")
+        raise InvalidResponse(f"{status} is not a final status")
     return b"HTTP/1.1 %d Unknown\r\n" % status
 
 
-def around_chunk(size: int) -> tuple[bytes, bytes]:
-    """Return what stands before and behind a chunk of ``size`` bytes (RFC 9112 section 7.1).
+def chunk_frame(size: int) -> tuple[bytes, bytes]:
+    """Return the bytes before and after a chunk of ``size`` bytes (RFC 9112 section 7.1).
 
-    An empty one is no chunk at all, and has nothing around it.
+    Both are empty for size 0, since an empty chunk would end the body.
     """
     return (b"%x\r\n" % size, b"\r\n") if size else (b"", b"")
 
 
 def slices(before: bytes, content: bytes, after: bytes, size: int) -> Iterator[bytes]:
-    """Yield the three joined, ``size`` bytes at most at once.
+    """Yield the concatenation of the three in slices of at most ``size`` bytes.
 
-    ``content`` is never copied as a whole: that would double what a large answer takes.
+    ``content`` is never copied as a whole, which would double the memory of a large response.
     """
     at = max(0, size - len(before))
     end = max(at, len(content) - size)
@@ -179,5 +179,5 @@ def slices(before: bytes, content: bytes, after: bytes, size: int) -> Iterator[b
 
 
 def date_line(seconds: int) -> bytes:
-    """Return the date header of ``seconds`` since 1970, in the form of RFC 9110 section 5.6.7."""
+    """Return the date header for ``seconds`` since 1970 (RFC 9110 section 5.6.7)."""
     return f"date: {formatdate(seconds, usegmt=True)}\r\n".encode()

@@ -1,4 +1,4 @@
-"""Serve an ASGI application over the wire, on hypercorn's sockets, TLS and lifespan."""
+"""Serve an ASGI application, using hypercorn's sockets, TLS and lifespan."""
 
 import logging
 import os
@@ -15,7 +15,7 @@ from octavo.http.server.connection_handler import ConnectionHandler, ServerOptio
 from octavo.http.server.hypercorn_hook import HypercornConfig
 from octavo.http.server.lifespan import with_lifespan
 
-# A logger of our own: where hypercorn runs, the caller is told.
+# A separate logger: hypercorn reports its addresses through the task status instead.
 _hypercorn_log = logging.getLogger("octavo.http.server.hypercorn")
 _hypercorn_log.setLevel(logging.WARNING)
 
@@ -32,39 +32,39 @@ async def serve(
 ) -> None:
     """Serve ``application`` on ``listeners`` until ``shutdown()`` returns, then stop.
 
-    Started with the addresses served, as URLs. The listeners listen already, and stay the
-    caller's: they are served by copies. With a ``certificate`` they speak TLS.
+    Started with the served addresses as URLs. The listeners must listen already; they are
+    duplicated, and the caller still owns them. With a ``certificate`` they use TLS.
 
-    The stop: nobody is accepted any more, idle connections end, requests in flight finish and
-    their connections close, WebSockets are told; after ``grace`` seconds the rest is cut off,
-    stalled readers too. Cancelling cuts off at once. Raises
-    ValueError for a listener that doesn't listen, and `LifespanFailureError` of hypercorn when
-    the application fails in its lifespan; one that has none is served all the same.
+    Stopping: no more connections are accepted, idle connections close, requests in progress finish
+    and their connections close, WebSockets are notified. After ``grace`` seconds everything left is
+    aborted. Cancellation aborts immediately. Raises ValueError for a listener that does not listen,
+    and hypercorn's `LifespanFailureError` when the application fails in its lifespan. Applications
+    without a lifespan are served too.
     """
     for listener in listeners:
         if not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-            raise ValueError("a listener has to listen already: call its listen()")
-    wire = ConnectionHandler(application, options)
-    config = HypercornConfig(wire)
+            raise ValueError("a listener must listen already: call its listen()")
+    handler = ConnectionHandler(application, options)
+    config = HypercornConfig(handler)
     config.bind = [f"fd://{os.dup(listener.fileno())}" for listener in listeners]
     config.errorlog = _hypercorn_log
     config.include_server_header = False
     config.graceful_timeout = grace
     config.alpn_protocols = ["h2", "http/1.1"] if options.http2 else ["http/1.1"]
     config.h2_max_header_list_size = options.limits.head_size
-    # The wire counts itself, and ends an HTTP/2 connection in order.
+    # The handler counts requests itself, and closes HTTP/2 connections in an orderly way.
     config.keep_alive_max_requests = sys.maxsize
     if certificate is not None:
         config.certfile, config.keyfile = certificate.chain, certificate.key
 
     async def stop() -> None:
         await shutdown()
-        wire.stop()
+        handler.stop()
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(wire.watch)
+        nursery.start_soon(handler.watch)
         await hypercorn_serve(
-            with_lifespan(application),  # type: ignore[arg-type]  # ASGI, in the wire's own words
+            with_lifespan(application),  # type: ignore[arg-type]  # ASGI, in the handler's own words
             config,
             shutdown_trigger=stop,
             task_status=task_status,

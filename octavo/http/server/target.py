@@ -1,4 +1,4 @@
-"""The request target and the host (RFC 9112 section 3.2), each in its one accepted form."""
+"""Parse and validate the request target and the host (RFC 9112 section 3.2)."""
 
 import re
 from functools import lru_cache
@@ -16,10 +16,10 @@ _ABSOLUTE = re.compile(rb"https?://([^/?]*)", re.IGNORECASE)
 
 
 class Target(NamedTuple):
-    """A request target, taken apart.
+    """A parsed request target.
 
-    ``path`` is decoded, ``raw_path`` and ``query`` are as they came. ``authority`` is the host
-    that an absolute target names, which counts in place of the host header.
+    ``path`` is decoded, ``raw_path`` and ``query`` are as received. ``authority`` is the host of an
+    absolute target, which overrides the host header.
     """
 
     path: str
@@ -28,31 +28,34 @@ class Target(NamedTuple):
     authority: bytes | None = None
 
 
-# Clients of one installation name few hosts, again and again.
+# An installation is addressed by few hosts.
 @lru_cache(maxsize=256)
 def check_host(host: bytes) -> None:
-    """Refuse with 400 what is no host with an optional port (RFC 9110 section 7.2)."""
+    """Raise `RequestRejected` (400) unless ``host`` is a host with an optional port.
+
+    See RFC 9110 section 7.2.
+    """
     if not _HOST.fullmatch(host):
-        raise malformed("The header host has to name one host, with an optional port.")
+        raise malformed("The header host must be one host, with an optional port.")
 
 
-# What is asked for again and again, as clients poll; a target is bounded before it comes here.
+# Polling clients repeat their targets. The length is checked before this call.
 @lru_cache(maxsize=512)
 def read_target(target: bytes, *, of_options: bool = False) -> Target:
-    """Take the target of a request apart: origin form, absolute form, or ``*`` for OPTIONS.
+    """Parse a request target: origin form, absolute form, or ``*`` for OPTIONS.
 
-    Raises `Refusal` (400) for anything else, for an escape that is none, and for a path that is
-    no UTF-8 once decoded.
+    Raises `RequestRejected` (400) for anything else, for an invalid escape, and for a path that is
+    not UTF-8 once decoded.
     """
     if target.translate(None, _IN_TARGET):
-        raise malformed("The request target holds a character that has to be percent-encoded.")
+        raise malformed("The request target contains a character that must be percent-encoded.")
     authority = None
     if target[:1] != b"/":
         if target == b"*" and of_options:
             return Target("*", target, b"")
         absolute = _ABSOLUTE.match(target)
         if absolute is None:
-            raise malformed("The request target has to be a path that starts with '/'.")
+            raise malformed("The request target must be a path that starts with '/'.")
         authority = absolute[1]
         check_host(authority)
         target = target[absolute.end() :]
@@ -62,11 +65,11 @@ def read_target(target: bytes, *, of_options: bool = False) -> Target:
     if b"%" not in raw_path:
         return Target(raw_path.decode("ascii"), raw_path, query, authority)
     if _BAD_ESCAPE.search(raw_path):
-        raise malformed("The path holds a '%' that two hexadecimal digits don't follow.")
+        raise malformed("The path contains a '%' that is not followed by two hexadecimal digits.")
     try:
         path = unquote_to_bytes(raw_path).decode()
     except UnicodeDecodeError:
-        raise malformed("The path is no UTF-8 once its escapes are decoded.") from None
+        raise malformed("The path is not UTF-8 once its escapes are decoded.") from None
     if "\0" in path:
-        raise malformed("The path holds the character NUL, which no path can.")
+        raise malformed("The path contains the character NUL, which is not allowed.")
     return Target(path, raw_path, query, authority)

@@ -1,7 +1,7 @@
-"""The socket of a connection, plain or under TLS, without a task switch where none is needed.
+"""Read and write the socket of a connection, plain or TLS, without needless task switches.
 
-trio's own streams pass through the scheduler with every call, also when the data is there. The
-plain transport reads and writes the file descriptor at once and waits only when it must.
+trio's streams pass through the scheduler on every call, even when data is available. The plain
+transport uses the file descriptor directly and waits only when it must.
 """
 
 import os
@@ -12,38 +12,37 @@ import trio
 from octavo.http.server.limits import READ_SIZE
 from octavo.http.server.rejection import ClientGone
 
-#: So many times in a row a connection may send without giving others a turn.
-PATIENCE = 8
-# So many times at most a connection is not looked at before it is waited for.
-_MOST_RESTS = 31
+#: Consecutive reads or writes of one connection before other tasks run.
+MAX_EAGER = 8
+# Maximum number of waits without a preceding read attempt.
+_MAX_RESTS = 31
 _GONE = (trio.BrokenResourceError, trio.ClosedResourceError)
 
 
 class Transport(Protocol):
-    """What a connection reads from and writes to.
+    """The reading and writing side of a connection.
 
-    ``descriptor`` is that of the socket, for polling alone; ``eager`` counts what was received
-    or sent since a call last passed through the scheduler: other tasks have waited so long.
-    Closing is up to the owner of the stream.
+    ``descriptor`` is the socket's file descriptor, for polling only; ``eager`` counts the reads and
+    writes since the last pass through the scheduler. The owner of the stream closes it.
     """
 
     descriptor: int
     eager: int
 
     def receive_now(self) -> bytes:
-        """Return what has arrived, without waiting; ``b""`` when that is nothing."""
+        """Return the bytes available without blocking; ``b""`` if there are none."""
 
     async def receive(self) -> bytes:
-        """Wait for bytes; ``b""`` means that the peer sends no more.
+        """Wait for bytes; return ``b""`` at the end of input.
 
-        A broken connection reads like one that ended. Cancelling loses nothing.
+        A broken connection counts as the end of input. Cancellation loses no bytes.
         """
 
     async def receive_later(self) -> bytes:
-        """Do as `receive` does, where nothing is likely to have arrived yet."""
+        """Receive as `receive` does, when data is unlikely to be available yet."""
 
     def send_now(self, data: bytes) -> int:
-        """Send what can be sent without waiting, and answer how many bytes that was.
+        """Send what the socket accepts without blocking; return the number of bytes.
 
         Raises `ClientGone`.
         """
@@ -51,35 +50,35 @@ class Transport(Protocol):
     async def send(self, data: memoryview) -> None:
         """Send all of ``data``.
 
-        Raises `ClientGone`. When that or a cancellation ends it, any part may have been sent.
+        Raises `ClientGone`. After an exception or a cancellation any part may have been sent.
         """
 
     async def send_end(self) -> None:
-        """Tell the peer that no more comes, while what it sends is still read.
+        """Shut down the sending side and keep the receiving side open.
 
         Raises `ClientGone`.
         """
 
     async def linger(self, *, expecting: bool) -> None:
-        """Tell the peer that no more comes, then wait for its own end.
+        """Shut down the sending side, then wait until the peer closes.
 
-        What still arrives is dropped: to close while bytes are on their way resets the
-        connection, and a reset takes the answer from the client. ``expecting`` says that more of
-        a request is on its way. How long is up to the caller.
+        Input is discarded: closing a socket with unread bytes resets the connection, which may
+        discard the response at the client. ``expecting`` is whether more of a request is expected.
+        The caller sets the deadline.
         """
 
 
 def plain_transport(stream: trio.SocketStream) -> Transport:
-    """Return the transport over the socket of ``stream``, which goes on owning it."""
-    return _Plain(stream)
+    """Return a transport over the socket of ``stream``, which keeps its ownership."""
+    return _PlainTransport(stream)
 
 
 def tls_transport(stream: "trio.SSLStream[trio.SocketStream]") -> Transport:
-    """Return the transport over ``stream``, whose handshake is done."""
-    return _Tls(stream)
+    """Return a transport over ``stream``, whose handshake is complete."""
+    return _TlsTransport(stream)
 
 
-class _Plain:
+class _PlainTransport:
     __slots__ = ("_misses", "_rests", "_socket", "descriptor", "eager")
 
     def __init__(self, stream: trio.SocketStream) -> None:
@@ -96,7 +95,7 @@ class _Plain:
 
     async def receive(self) -> bytes:
         descriptor = self.descriptor
-        if self.eager >= PATIENCE:
+        if self.eager >= MAX_EAGER:
             self.eager = 0
             await trio.lowlevel.checkpoint()
         while True:
@@ -108,8 +107,8 @@ class _Plain:
             except OSError:
                 return b""
             else:
-                # As much as that at once: the client sends without pause.
-                self.eager += PATIENCE if len(data) == READ_SIZE else 1
+                # A full read: the client sends without pause.
+                self.eager += MAX_EAGER if len(data) == READ_SIZE else 1
                 return data
 
     async def receive_later(self) -> bytes:
@@ -117,13 +116,14 @@ class _Plain:
         if self._rests:
             self._rests -= 1
         else:
-            # A busy client has asked again when the others have had their turn, and looking
-            # spares the two system calls of a wait. One that hasn't is looked at more rarely.
+            # A busy client has often sent its next request by the time the others ran, and an
+            # attempt to read saves the two system calls of a wait. After misses, attempts become
+            # rarer.
             await trio.lowlevel.checkpoint()
             try:
                 data = os.read(self.descriptor, READ_SIZE)
             except BlockingIOError:
-                self._misses = self._rests = min(2 * self._misses + 1, _MOST_RESTS)
+                self._misses = self._rests = min(2 * self._misses + 1, _MAX_RESTS)
             except OSError:
                 return b""
             else:
@@ -166,7 +166,7 @@ class _Plain:
             continue
 
 
-class _Tls:
+class _TlsTransport:
     __slots__ = ("_stream", "descriptor", "eager")
 
     def __init__(self, stream: "trio.SSLStream[trio.SocketStream]") -> None:
@@ -198,7 +198,7 @@ class _Tls:
             raise ClientGone from None
 
     async def send_end(self) -> None:
-        # Whoever asks for this has told the end in a protocol of its own.
+        # The caller has signalled the end in a protocol above TLS.
         try:
             await self._stream.transport_stream.send_eof()
         except _GONE:
@@ -207,8 +207,8 @@ class _Tls:
     async def linger(self, *, expecting: bool) -> None:
         try:
             if expecting:
-                # The end of TLS ends both ways: clients that send take it for a failure, and
-                # don't look at their answer.
+                # A TLS close ends both directions: clients that are still sending report an error
+                # and do not read their response.
                 while await self._stream.receive_some(READ_SIZE):
                     continue
             else:

@@ -1,8 +1,8 @@
-"""One task that watches the deadlines of all connections, and whether their clients are there.
+"""Check the deadlines of all connections, and whether their clients are connected, in one task.
 
-A timer or a task for each request would cost more than most requests do. So a connection only
-notes its deadlines, and every tick this task looks through them; it also asks the system, with
-one call, which of the clients that wait for an answer have left.
+A timer or a task per request would cost more than most requests. Connections only record their
+deadlines; every tick this task checks them, and polls once for disconnects of all clients that wait
+for a response.
 """
 
 import math
@@ -15,13 +15,13 @@ import trio
 
 from octavo.http.server.limits import Limits
 
-# Where the system can't tell that a peer only closed its sending side, it tells of a reset.
+# Systems without POLLRDHUP report resets only, not a half-close.
 _LEFT = getattr(select, "POLLRDHUP", select.POLLHUP)
 _BROKEN = select.POLLHUP | select.POLLERR
 
 
 class ConnectionState(Enum):
-    """What a connection is doing, and so what its deadline limits."""
+    """The activity of a connection, which determines the meaning of its deadline."""
 
     IDLE = auto()  # between requests
     HEAD = auto()  # receiving the head of a request
@@ -41,8 +41,8 @@ class CloseReason(Enum):
     WRITE_TIMEOUT = auto()  # the client did not read its response
     DRAIN_TIMEOUT = auto()
     LINGER_TIMEOUT = auto()
-    CLIENT_LEFT = auto()  # the client closed before it had its response
-    SHUTDOWN = auto()  # the service stops, and the connection was idle
+    CLIENT_LEFT = auto()  # the client disconnected before its response
+    SHUTDOWN = auto()  # the service stops and the connection was idle
 
 
 _TIMEOUTS = {
@@ -56,10 +56,10 @@ _TIMEOUTS = {
 
 
 class Watched(Protocol):
-    """What the watchdog knows of a connection.
+    """What the watchdog uses of a connection.
 
-    The deadlines are on trio's clock, ``math.inf`` for none. ``seen_request`` and
-    ``left_at`` are the watchdog's own notes: what it saw last, and when it saw the client go.
+    Deadlines are on trio's clock; ``math.inf`` means none. The watchdog itself sets
+    ``seen_request``, the request at the last tick, and ``left_at``, the time of the disconnect.
     """
 
     descriptor: int
@@ -71,34 +71,34 @@ class Watched(Protocol):
 
     @property
     def write_deadline(self) -> float:
-        """When the client must have taken what is being sent to it."""
+        """The deadline of the current write."""
 
     @property
     def request(self) -> object:
-        """The request whose answer a client waits for, or None."""
+        """The request in progress that a client waits for, or None."""
 
     def terminate(self, reason: CloseReason) -> None:
         """Close the connection for ``reason``. Calls after the first have no effect."""
 
     @property
     def idle(self) -> bool:
-        """True while no request is there, not even a part of one."""
+        """True between requests, when no byte of the next one has arrived."""
 
     def has_input(self) -> bool:
-        """Return whether bytes have arrived that nobody has read yet."""
+        """Return whether the socket has unread bytes."""
 
     def shorten_deadline(self, deadline: float) -> None:
         """Wait at most until ``deadline`` for input that the client need not send."""
 
     def client_left(self) -> bool:
-        """Learn that the client left; return whether that ends the connection."""
+        """Record that the client disconnected; return whether that ends the connection."""
 
 
 class Watchdog:
-    """Watches the connections that are added to it, while `run` runs.
+    """Watches the connections added to it while `run` runs.
 
-    ``now`` is trio's time of the last tick, never more than a tick ago while anything is
-    watched: a deadline counted from it spares the clock. ``at_tick`` is called whenever it moves.
+    ``now`` is trio's time at the last tick, at most a tick ago while a connection is watched;
+    deadlines are computed from it, which saves clock reads. ``at_tick`` is called at each tick.
     """
 
     def __init__(self, limits: Limits, at_tick: Callable[[], None]) -> None:
@@ -120,25 +120,25 @@ class Watchdog:
         self._at_tick()
 
     def remove(self, connection: Watched) -> None:
-        """Watch ``connection`` no longer."""
+        """Stop watching ``connection``."""
         self._watched.discard(connection)
 
     def connections(self) -> tuple[Watched, ...]:
-        """Return the connections watched now."""
+        """Return the watched connections."""
         return tuple(self._watched)
 
     async def run(self) -> None:
-        """Look at every connection each tick, until cancelled; sleep while there is none."""
+        """Check every connection each tick until cancelled; sleep while there is none."""
         while True:
             if not self._watched:
                 self._work = trio.Event()
                 await self._work.wait()
             await trio.sleep(self._limits.tick)
             self._tick()
-            self._look(self.now)
+            self._check(self.now)
 
-    def _look(self, now: float) -> None:
-        # The tick that a deadline was counted from may have been that much ago.
+    def _check(self, now: float) -> None:
+        # Deadlines may have been computed from a time one tick earlier.
         late = now - self._limits.tick
         waiting: dict[int, Watched] = {}
         for connection in tuple(self._watched):
@@ -149,16 +149,16 @@ class Watchdog:
             elif late >= connection.request_deadline:
                 connection.terminate(CloseReason.REQUEST_TIMEOUT)
             elif connection.request is not None:
-                # Most requests are over before the next tick: only the others are asked about.
+                # Most requests end before the next tick; only longer ones are polled.
                 if connection.request is connection.seen_request:
                     waiting[connection.descriptor] = connection
                 else:
                     connection.seen_request = connection.request
                     connection.left_at = None
         if waiting:
-            self._look_for_leavers(waiting, now)
+            self._check_disconnects(waiting, now)
 
-    def _look_for_leavers(self, waiting: dict[int, Watched], now: float) -> None:
+    def _check_disconnects(self, waiting: dict[int, Watched], now: float) -> None:
         poll = select.poll()
         for descriptor in waiting:
             poll.register(descriptor, _LEFT)

@@ -263,7 +263,7 @@ async def test_log_of_refusals_that_fails_costs_no_answer(caplog: pytest.LogCapt
         async with server.client() as client:
             assert (await client.ask(b"BAD\r\n\r\n")).status == 501
         assert await server.is_well()
-    assert "the log of refusals failed" in caplog.text
+    assert "the rejection log failed" in caplog.text
 
 
 async def test_ids_that_fail_cost_their_connection_alone(caplog: pytest.LogCaptureFixture) -> None:

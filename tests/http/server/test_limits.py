@@ -145,7 +145,7 @@ async def test_problem_of_the_wire_echoes_the_request_id_of_the_client() -> None
 async def test_request_that_takes_too_long_gets_503_and_says_it_may_be_done() -> None:
     status, body = await problem_of(b"GET /sleepy HTTP/1.1\r\nhost: a\r\n\r\n")
     assert status == 503
-    assert b"may have been done" in body
+    assert b"may have been completed" in body
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
@@ -156,7 +156,7 @@ async def test_request_that_takes_too_long_with_a_body_that_nobody_reads_may_be_
     data = f"{method} /sleepy HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc"
     status, body = await problem_of(data.encode())
     assert status == 503
-    assert b"may have been done" in body
+    assert b"may have been completed" in body
 
 
 async def test_body_that_trickles_on_ends_with_the_time_of_the_request() -> None:

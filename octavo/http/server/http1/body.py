@@ -1,10 +1,8 @@
-"""The body of a request whose length is known, and the absence of one.
+"""The framing of request bodies, of known length or chunked (RFC 9112 sections 6 and 7).
 
-A body in chunks (RFC 9112 section 7.1): decoded by llhttp, its end found beside it.
-
-llhttp doesn't tell where in its input a message ended, and what follows is the next request. So
-a scan of the framing alone finds the end, llhttp decodes what lies before it, and both have to
-agree: a body that could be read in two ways is refused.
+llhttp decodes chunked bodies, but does not report where in its input a message ends, and the next
+request follows there. A separate scan of the framing finds the end, llhttp decodes the bytes before
+it, and a body on which the two disagree is rejected as ambiguous.
 """
 
 import re
@@ -17,7 +15,7 @@ from octavo.http.server.rejection import RequestRejected, malformed
 
 _HEAD = b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
 _SIZE = re.compile(rb"0{0,16}([0-9A-Fa-f]{1,15})(;[\t\x20-\x7e\x80-\xff]*)?")
-#: Extensions mean nothing here (RFC 9112 section 7.1.1): more than this is no client's.
+#: Extensions are ignored (RFC 9112 section 7.1.1); legitimate clients send few bytes of them.
 _EXTENSIONS_SIZE = 4096
 _LINE_SIZE = 1024
 
@@ -30,7 +28,7 @@ class _ChunkState(Enum):
 
 
 class _ChunkEvents:
-    """What llhttp calls while it decodes."""
+    """Callbacks of llhttp during decoding."""
 
     __slots__ = ("content", "done")
 
@@ -46,9 +44,9 @@ class _ChunkEvents:
 
 
 class ChunkedBody:
-    """The framing of one body in chunks, fed as it arrives.
+    """The framing of one chunked body, fed incrementally.
 
-    ``complete`` is true once its last byte was fed.
+    ``complete`` is true once the last byte was fed.
     """
 
     __slots__ = (
@@ -77,14 +75,14 @@ class ChunkedBody:
 
     @property
     def left(self) -> int | None:
-        """How many bytes are still to come: not known before the last one, then 0."""
+        """The number of bytes to come: None until the last one, then 0."""
         return 0 if self.complete else None
 
     def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """Take ``data``; return the content in it, and what stands behind the end of the body.
+        """Feed ``data``; return its content, and the bytes after the end of the body.
 
-        Raises `RequestRejected` (400, 431) for framing that is malformed or out of bounds; the body
-        can't be fed any more then.
+        Raises `RequestRejected` (400, 431) for malformed or oversized framing; the body cannot be
+        fed any more then.
         """
         end = self._scan(data)
         try:
@@ -117,14 +115,14 @@ class ChunkedBody:
                 at = end + 1
                 self._read(line)
             if len(self._line) > _LINE_SIZE and self._at is _ChunkState.SIZE:
-                raise malformed("The line of a chunk's size is too long.")
+                raise malformed("The chunk size line is too long.")
             if self._trailers_size + len(self._line) > self._limits.head_size:
                 raise RequestRejected("head_too_large", "The trailers of the body are too large.")
         return at
 
     def _read(self, line: bytes) -> None:
         if not line.endswith(b"\r\n") or b"\r" in line[:-2]:
-            raise malformed("A line of a chunked body has to end with CR and LF.")
+            raise malformed("Lines of a chunked body must end with CR LF.")
         if self._at is _ChunkState.TRAILER:
             self._trailers += 1
             self._trailers_size += len(line)
@@ -135,10 +133,10 @@ class ChunkedBody:
             return
         size = _SIZE.fullmatch(line[:-2])
         if size is None:
-            raise malformed("The size of a chunk has to be a hexadecimal number.")
+            raise malformed("The chunk size must be a hexadecimal number.")
         self._extensions += len(size[2] or b"")
         if self._extensions > _EXTENSIONS_SIZE:
-            raise malformed("The extensions of the chunks are too long.")
+            raise malformed("The chunk extensions are too long.")
         # CR and LF follow the content of a chunk.
         self._rest = int(size[1], 16)
         if self._rest:
@@ -149,7 +147,7 @@ class ChunkedBody:
 
 
 class SizedBody:
-    """The framing of a body of ``left`` bytes (RFC 9112 section 6.2), fed as it arrives."""
+    """The framing of a body of ``left`` bytes (RFC 9112 section 6.2), fed incrementally."""
 
     __slots__ = ("complete", "left")
 
@@ -158,7 +156,7 @@ class SizedBody:
         self.complete = not length
 
     def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """Take ``data``; return the content in it, and what stands behind the end of the body."""
+        """Feed ``data``; return its content, and the bytes after the end of the body."""
         left = self.left
         if len(data) < left:
             self.left = left - len(data)
@@ -175,7 +173,7 @@ _NONE = SizedBody(0)
 
 
 def request_body(length: int | None, limits: Limits) -> Body:
-    """Return the framing of a body of ``length`` bytes, or in chunks when that is None."""
+    """Return the framing of a body of ``length`` bytes; None means chunked."""
     if length is None:
         return ChunkedBody(limits)
     return SizedBody(length) if length else _NONE

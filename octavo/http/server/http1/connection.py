@@ -1,7 +1,7 @@
-"""One HTTP/1.1 connection: request after request, in order, in one task.
+"""One HTTP/1.1 connection, whose requests are served sequentially in one task.
 
-Nothing is started for a request: no task, nursery, channel or timer. The deadlines are plain
-numbers that the `Watchdog` looks at, and one cancel scope a connection is what it ends.
+A request starts no task, nursery, channel or timer. Deadlines are plain numbers that the `Watchdog`
+checks, and each connection has one cancel scope.
 """
 
 import logging
@@ -16,10 +16,10 @@ from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.http1.body import request_body
 from octavo.http.server.http1.exchange import Http1Exchange
 from octavo.http.server.http1.head import END, parse_head, read_partial_head
-from octavo.http.server.http1.head_buffer import gather_head, split_head, without_empty_lines
-from octavo.http.server.http1.upgrade import HandedStream, check_handshake
+from octavo.http.server.http1.head_buffer import gather_head, skip_empty_lines, split_head
+from octavo.http.server.http1.upgrade import UpgradedStream, check_handshake
 from octavo.http.server.rejection import ClientGone, RequestRejected, body_stopped, request_too_slow
-from octavo.http.server.transport import PATIENCE, Transport
+from octavo.http.server.transport import MAX_EAGER, Transport
 from octavo.http.server.watchdog import CloseReason, ConnectionState
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# What HTTP/2 begins with (RFC 9113 section 3.4) reads like a head of HTTP/1.
+# The HTTP/2 preface (RFC 9113 section 3.4) parses as an HTTP/1 head.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\n"
 
 
-class Http2Begins(Exception):
-    """The client speaks HTTP/2; ``received`` are its bytes so far."""
+class Http2Detected(Exception):
+    """The client speaks HTTP/2; ``received`` holds the bytes received so far."""
 
     def __init__(self, received: bytes) -> None:
         super().__init__()
@@ -41,18 +41,18 @@ class Http2Begins(Exception):
 
 
 class Http1Connection:
-    """A connection over which HTTP/1.1 is spoken, or HTTP/1.0."""
+    """A connection that uses HTTP/1.1 or HTTP/1.0."""
 
     __slots__ = (
         "_buffer",
         "_close_reason",
+        "_handler",
         "_peer",
         "_raw",
         "_requests",
         "_scope",
         "_transport",
         "_watchdog",
-        "_wire",
         "deadline",
         "descriptor",
         "left_at",
@@ -64,9 +64,9 @@ class Http1Connection:
         "write_deadline",
     )
 
-    def __init__(self, wire: "ConnectionHandler", transport: Transport, peer: "Peer") -> None:
-        self._wire = wire
-        self._watchdog = wire.watchdog
+    def __init__(self, handler: "ConnectionHandler", transport: Transport, peer: "Peer") -> None:
+        self._handler = handler
+        self._watchdog = handler.watchdog
         self._transport = transport
         self._peer = peer
         self._buffer = b""
@@ -74,7 +74,7 @@ class Http1Connection:
         self._requests = 0
         self._scope = trio.CancelScope()
         self._close_reason: CloseReason | None = None
-        self.limits = wire.limits
+        self.limits = handler.limits
         self.descriptor = transport.descriptor
         self.state = ConnectionState.REQUEST
         self.deadline = self.request_deadline = self.write_deadline = math.inf
@@ -83,50 +83,50 @@ class Http1Connection:
         self.left_at: float | None = None
 
     async def run(self) -> None:
-        """Serve the connection until it ends, whoever ends it.
+        """Serve the connection until either side ends it.
 
-        Raises `Http2Begins` when the client turns out to speak HTTP/2. Closing the socket is up
-        to the caller; when cancelled, what is in flight is cut off.
+        Raises `Http2Detected` when the client speaks HTTP/2. The caller closes the socket.
+        Cancellation aborts a request in progress.
         """
         with self._scope:
             try:
                 await self._serve()
-            except RequestRejected as refusal:
-                await self._refuse(refusal)
+            except RequestRejected as rejection:
+                await self._reject(rejection)
             except ClientGone:
                 return
         if self._scope.cancelled_caught and self._close_reason is not None:
             with trio.move_on_after(self.limits.linger_time):
-                await self._farewell(self._close_reason)
+                await self._send_close_reason(self._close_reason)
 
-    # What the watchdog calls.
+    # Called by the watchdog.
 
     def terminate(self, reason: CloseReason) -> None:
         """Close the connection for ``reason``. Calls after the first have no effect."""
         if self._close_reason is None:
             self._close_reason = reason
             exchange = self.request
-            if exchange is not None and exchange.refusal is None:
-                exchange.refusal = _refusal_of(
+            if exchange is not None and exchange.rejection is None:
+                exchange.rejection = _rejection_for(
                     reason, waiting_for_body=self.state is ConnectionState.BODY
                 )
             self._scope.cancel(reason=reason.name)
 
     def client_left(self) -> bool:
-        """Learn that the client left; return whether that ends the connection."""
+        """Record that the client disconnected; return whether that ends the connection."""
         exchange = self.request
-        if exchange is None or exchange.begun:
-            # While the answer is sent, the socket itself tells.
+        if exchange is None or exchange.started:
+            # While the response is sent, the socket reports the disconnect.
             return False
         exchange.gone = True
         if exchange.leaves is not None:
             exchange.leaves.set()
         return not exchange.finishes
 
-    # What the exchange calls.
+    # Called by the exchange.
 
     async def receive_body(self) -> bytes:
-        """Wait for bytes of the body, for so long as bodies may pause."""
+        """Wait for bytes of the body, at most ``body_idle_time`` seconds."""
         data = self._buffer
         if data:
             self._buffer = b""
@@ -134,16 +134,16 @@ class Http1Connection:
         return await self._receive(ConnectionState.BODY, self.limits.body_idle_time)
 
     def put_back(self, rest: bytes) -> None:
-        """Keep what was received beyond the body."""
+        """Return bytes received after the end of the body to the buffer."""
         self._buffer = rest
 
     async def send(self, data: bytes) -> None:
-        """Send all of ``data``, for so long as a client may take for it."""
+        """Send all of ``data``, in at most ``write_time`` seconds."""
         transport = self._transport
         sent = transport.send_now(data)
         if sent == len(data):
             transport.eager += 1
-            if transport.eager > PATIENCE:
+            if transport.eager > MAX_EAGER:
                 transport.eager = 0
                 await trio.lowlevel.checkpoint()
         else:
@@ -154,7 +154,7 @@ class Http1Connection:
                 self.write_deadline = math.inf
 
     def send_now(self, data: bytes) -> int:
-        """Send what can be sent without waiting, and answer how many bytes that was."""
+        """Send what the socket accepts without blocking; return the number of bytes."""
         return self._transport.send_now(data)
 
     async def receive(self) -> bytes:
@@ -162,56 +162,58 @@ class Http1Connection:
         return await self._transport.receive()
 
     async def send_end(self) -> None:
-        """Tell the client that no more comes."""
+        """Shut down the sending side."""
         await self._transport.send_end()
 
     def allow(self, seconds: float) -> None:
-        """Let the whole request take ``seconds`` from now."""
+        """Set the deadline of the whole request to ``seconds`` from now."""
         self.request_deadline = trio.current_time() + seconds
 
     @property
     def date(self) -> bytes:
         """The line of the date header."""
-        return self._wire.date
+        return self._handler.date
 
     def new_id(self) -> str:
-        """Make an identifier."""
-        return self._wire.new_id()
+        """Generate an identifier."""
+        return self._handler.new_id()
 
     @property
     def closes(self) -> bool:
-        """True when the connection closes after this request, whatever it is."""
-        return self._wire.stopping.is_set() or self._requests >= self.limits.requests_per_connection
+        """True when the connection closes after this request."""
+        return (
+            self._handler.stopping.is_set() or self._requests >= self.limits.requests_per_connection
+        )
 
     @property
     def stopping(self) -> trio.Event:
-        """The event that is set when the service stops."""
-        return self._wire.stopping
+        """Set when the service stops."""
+        return self._handler.stopping
 
     @property
     def idle(self) -> bool:
-        """True while no request is there, not even a part of one."""
+        """True between requests, when no byte of the next one has arrived."""
         return self.state is ConnectionState.IDLE
 
     def has_input(self) -> bool:
-        """Return whether bytes have arrived that nobody has read yet."""
+        """Return whether the socket has unread bytes."""
         poll = select.poll()
         poll.register(self.descriptor, select.POLLIN)
         return bool(poll.poll(0))
 
     def shorten_deadline(self, deadline: float) -> None:
-        """Wait at most until ``deadline`` for the rest of a head, or of a body to be discarded."""
+        """Wait at most until ``deadline`` for the rest of a head, or of a discarded body."""
         if self.state in (ConnectionState.HEAD, ConnectionState.DRAIN):
             self.deadline = min(self.deadline, deadline)
 
     def take_over(self) -> trio.abc.HalfCloseableStream:
-        """Return the rest of the connection as a stream that begins with the request's head."""
+        """Return the rest of the connection as a stream that begins with the request head."""
         replayed, self._buffer = self._raw + self._buffer, b""
         self.request_deadline = math.inf
         self.request = None
-        return HandedStream(self, replayed)
+        return UpgradedStream(self, replayed)
 
-    # How it goes.
+    # The request loop.
 
     async def _serve(self) -> None:
         while True:
@@ -221,29 +223,29 @@ class Http1Connection:
                 return
             self.request_deadline = self._watchdog.now + self.limits.request_time
             if raw == _PREFACE and not self._requests:
-                if not self._wire.http2:
+                if not self._handler.http2:
                     raise RequestRejected(
-                        "http_version_not_supported", "Use HTTP/1.1: HTTP/2 is off."
+                        "http_version_not_supported", "Use HTTP/1.1: HTTP/2 is disabled."
                     )
-                raise Http2Begins(raw + self._buffer)
+                raise Http2Detected(raw + self._buffer)
             self._requests += 1
             self._raw = raw
             head = parse_head(raw, self.limits)
             exchange = Http1Exchange(self, head, request_body(head.length, self.limits))
-            if head.websocket and not await self._agrees(exchange):
+            if head.websocket and not await self._accepts_handshake(exchange):
                 return
             await self._answer(exchange)
             self.request_deadline = math.inf
             if exchange.close or self.stopping.is_set() or not await self._drain(exchange):
-                if not exchange.taken:
+                if not exchange.taken_over:
                     await self._linger(expecting=not exchange.body.complete)
                 return
 
     async def _read_head(self) -> bytes:
-        """Wait for a whole head; ``b""`` when the client ends the connection instead."""
+        """Wait for a complete head; return ``b""`` when the client closes the connection first."""
         data, self._buffer = self._buffer, b""
         if data[:2] == b"\r\n":
-            data = without_empty_lines(data)
+            data = skip_empty_lines(data)
         if not data:
             data = await self._wait_for_request()
             if not data:
@@ -265,23 +267,23 @@ class Http1Connection:
     async def _receive_head(self) -> bytes:
         data = await self._transport.receive()
         if len(self._raw) <= self.limits.target_length:
-            # A refusal tells what was asked for, as far as that is known.
+            # The rejection logs the request line as far as it arrived.
             self._raw += data
         return data
 
     async def _wait_for_request(self) -> bytes:
-        """Wait for the begin of a request, without empty lines before it."""
+        """Wait for the first bytes of a request, skipping empty lines before it."""
         limits = self.limits
         seconds = limits.idle_time if self._requests else limits.head_time
-        if self._wire.stopping.is_set():
-            # It came while the service stops: what it wants must be on its way.
+        if self._handler.stopping.is_set():
+            # The connection was accepted during the stop: its request must arrive soon.
             seconds = min(seconds, limits.linger_time)
         self.state = ConnectionState.IDLE
         self.deadline = self._watchdog.now + seconds
         while True:
             data = await self._transport.receive_later()
             if data[:2] == b"\r\n":
-                data = without_empty_lines(data)
+                data = skip_empty_lines(data)
                 if not data:
                     continue
             self.deadline = math.inf
@@ -298,15 +300,15 @@ class Http1Connection:
             self.state = ConnectionState.REQUEST
 
     async def _answer(self, exchange: Http1Exchange) -> None:
-        wire, peer = self._wire, self._peer
+        handler, peer = self._handler, self._peer
         client, scheme = peer.client, peer.scheme
         if peer.trusted:
-            client, scheme = wire.client_of(peer, exchange.head.headers)
-        scope = asgi_scope(exchange.head, client, peer.server, scheme, wire.state, exchange)
+            client, scheme = handler.client_of(peer, exchange.head.headers)
+        scope = asgi_scope(exchange.head, client, peer.server, scheme, handler.state, exchange)
         self.request = exchange
         failure: BaseException | None = None
         try:
-            await wire.application(scope, exchange.receive, exchange.send)
+            await handler.application(scope, exchange.receive, exchange.send)
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
         if failure is not None and not (exchange.gone and only(failure, ClientGone)):
@@ -315,34 +317,35 @@ class Http1Connection:
             )
         elif not (exchange.done or exchange.gone):
             _log.error(
-                "the application ended request %s without a whole answer", exchange.request_id
+                "the application ended request %s without a complete response", exchange.request_id
             )
         if self._close_reason is not None:
-            # An application that made something else of its cancellation ends all the same.
+            # The connection ends even if the application swallowed its cancellation.
             await trio.lowlevel.checkpoint_if_cancelled()
         self.request = None
         if exchange.done:
-            # The answer stands, whatever came behind it.
+            # The response is complete, whatever failed after it.
             exchange.close = exchange.close or exchange.gone or failure is not None
-        elif exchange.refusal is not None:
-            await self._end(exchange, exchange.refusal)
+        elif exchange.rejection is not None:
+            await self._end(exchange, exchange.rejection)
         elif exchange.gone:
             raise ClientGone
         else:
             await self._end(
                 exchange,
                 RequestRejected(
-                    "internal_error", "The service failed. Its log has the request id."
+                    "internal_error",
+                    "The service failed. Its log has details under the request id.",
                 ),
             )
 
     async def _drain(self, exchange: Http1Exchange) -> bool:
-        """Take the rest of a body that nobody read; False when it doesn't come."""
+        """Discard the rest of an unread body; return False when it doesn't arrive."""
         if exchange.body.complete:
             return True
         body = exchange.body
         self.state = ConnectionState.DRAIN
-        # One deadline for all of it: a client that drips would never meet one of each byte.
+        # One deadline for the whole rest: a slow trickle would never exceed one per byte.
         self.deadline = self._watchdog.now + self.limits.body_idle_time
         while not body.complete:
             data, self._buffer = self._buffer, b""
@@ -355,49 +358,51 @@ class Http1Connection:
         self.state = ConnectionState.REQUEST
         return True
 
-    async def _agrees(self, exchange: Http1Exchange) -> bool:
-        """Return whether a WebSocket can be opened; say why not."""
+    async def _accepts_handshake(self, exchange: Http1Exchange) -> bool:
+        """Return whether the WebSocket handshake is valid; otherwise send the rejection."""
         try:
             check_handshake(exchange.head)
-        except RequestRejected as refusal:
-            self._wire.refusals.log(refusal, exchange.request_id, self._peer, exchange.head)
-            await self._end(exchange, refusal)
+        except RequestRejected as rejection:
+            self._handler.rejections.log(rejection, exchange.request_id, self._peer, exchange.head)
+            await self._end(exchange, rejection)
             await self._linger(expecting=True)
             return False
         return True
 
-    async def _refuse(self, refusal: RequestRejected) -> None:
-        """Return what could not be read, and let it arrive."""
-        asked = read_partial_head(self._raw)
-        head_only = asked.method == "HEAD"
+    async def _reject(self, rejection: RequestRejected) -> None:
+        """Send the rejection of a request that could not be parsed, and linger."""
+        requested = read_partial_head(self._raw)
+        head_only = requested.method == "HEAD"
         await self.send(
-            self._wire.refusals.answer_unseen(refusal, self._peer, asked, head_only=head_only)
+            self._handler.rejections.reject(rejection, self._peer, requested, head_only=head_only)
         )
         await self._linger(expecting=True)
 
-    async def _end(self, exchange: Http1Exchange, refusal: RequestRejected) -> None:
-        """Return ``refusal`` in place of the application, and let it arrive."""
-        if exchange.begun:
-            # What was sent must not look like a whole answer.
+    async def _end(self, exchange: Http1Exchange, rejection: RequestRejected) -> None:
+        """Send ``rejection`` instead of the application's response."""
+        if exchange.started:
+            # A truncated response must not look complete.
             raise ClientGone
-        if exchange.refusal is not None:
-            self._wire.refusals.log(
-                refusal, exchange.request_id, self._peer, exchange.head, seen=True
+        if exchange.rejection is not None:
+            self._handler.rejections.log(
+                rejection, exchange.request_id, self._peer, exchange.head, seen=True
             )
         head_only = exchange.head.method == "HEAD"
-        answer = self._wire.refusals.answer(refusal, exchange.request_id, head_only=head_only)
+        answer = self._handler.rejections.response(
+            rejection, exchange.request_id, head_only=head_only
+        )
         await self.send(answer)
         exchange.close = True
 
-    async def _farewell(self, reason: CloseReason) -> None:
-        """Tell the client why its connection ends, where that is of use to it."""
+    async def _send_close_reason(self, reason: CloseReason) -> None:
+        """Send the reason of the close where the client can still receive it."""
         exchange = self.request
         try:
-            if exchange is not None and exchange.refusal is not None:
-                await self._end(exchange, exchange.refusal)
+            if exchange is not None and exchange.rejection is not None:
+                await self._end(exchange, exchange.rejection)
                 await self._linger(expecting=not exchange.body.complete)
             elif exchange is None and reason is CloseReason.HEAD_TIMEOUT:
-                await self._refuse(
+                await self._reject(
                     RequestRejected("head_timeout", "The head of the request stopped arriving.")
                 )
             elif exchange is None and reason is CloseReason.DRAIN_TIMEOUT:
@@ -406,14 +411,14 @@ class Http1Connection:
             return
 
     async def _linger(self, *, expecting: bool) -> None:
-        """Wait until the client has seen the end, so that no reset takes the answer from it."""
+        """Wait until the client closes, since a reset could discard the response."""
         self.state = ConnectionState.LINGER
         self.deadline = self._watchdog.now + self.limits.linger_time
         await self._transport.linger(expecting=expecting)
 
 
-def _refusal_of(reason: CloseReason, *, waiting_for_body: bool) -> RequestRejected | None:
-    """Return what a client is told whose request is cut off, unless it is gone."""
+def _rejection_for(reason: CloseReason, *, waiting_for_body: bool) -> RequestRejected | None:
+    """Return the rejection of a request closed for ``reason``; None when the client is gone."""
     if reason is CloseReason.BODY_TIMEOUT:
         return body_stopped()
     if reason is not CloseReason.REQUEST_TIMEOUT:

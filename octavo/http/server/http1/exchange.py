@@ -1,7 +1,7 @@
-"""One request and its answer: the ASGI conversation with the application.
+"""One HTTP/1 request and its response, as ASGI events.
 
-The application runs in the connection's own task, and receives and sends straight on its
-socket: what it does not read stays with the client, what the client does not take holds it up.
+The application runs in the connection's task and uses its socket directly. Unread body bytes stay
+with the client, and a slow client blocks the application's ``send``.
 """
 
 from collections.abc import Iterable
@@ -20,11 +20,11 @@ from octavo.http.server.response import (
     CONTINUE,
     LAST_CHUNK,
     NO_HEADERS,
-    AnswerHead,
-    BadAnswer,
     FixedHeaders,
     Framing,
-    around_chunk,
+    InvalidResponse,
+    ResponseHead,
+    chunk_frame,
     encode_head,
     slices,
 )
@@ -34,28 +34,27 @@ _BODIES = frozenset({"http.response.body", "websocket.http.response.body"})
 
 
 class _ExchangeState(Enum):
-    REQUEST = auto()  # nothing was answered
-    HEAD = auto()  # the head of the answer is known and not sent
-    SENDING = auto()  # bytes are on their way: left here, the answer is torn
-    BODY = auto()  # the head is sent
-    DONE = auto()  # the answer is sent
-    TAKEN = auto()  # the connection is no longer the wire's
+    REQUEST = auto()  # no response was started
+    HEAD = auto()  # the response head is known and not sent
+    SENDING = auto()  # a write is in progress: if interrupted, the response is truncated
+    BODY = auto()  # the head was sent
+    DONE = auto()  # the response was sent
+    TAKEN_OVER = auto()  # the application took the connection over
 
 
 class Http1Exchange:
     """One request on one connection.
 
-    The application finds it as ``scope["extensions"]["octavo"]``, and asks it for what ASGI has
-    no word for. ``leaves`` is set when the client leaves; ``close`` says, once the answer is
-    sent, whether the connection ends with it.
+    The application finds it as ``scope["extensions"]["octavo"]``. ``leaves`` is set when the client
+    disconnects; ``close`` is whether the connection ends after the response.
     """
 
     __slots__ = (
         "_at",
+        "_body_delivered",
         "_continued",
         "_fixed",
         "_framing",
-        "_given",
         "_headers",
         "_id",
         "_id_accepted",
@@ -68,7 +67,7 @@ class Http1Exchange:
         "gone",
         "head",
         "leaves",
-        "refusal",
+        "rejection",
     )
 
     def __init__(self, line: ConnectionPort, head: Head, body: Body) -> None:
@@ -78,7 +77,7 @@ class Http1Exchange:
         self.close = False
         self.finishes = False
         self.gone = False
-        self.refusal: RequestRejected | None = None
+        self.rejection: RequestRejected | None = None
         self.leaves: trio.Event | None = None
         self._at = _ExchangeState.REQUEST
         self._status = 0
@@ -87,85 +86,85 @@ class Http1Exchange:
         self._framing = Framing.NONE
         self._left = 0
         self._continued = not head.expects
-        self._given = False
+        self._body_delivered = False
         self._id: str | None = None
         self._id_accepted = True
 
-    # What the application may ask for.
+    # The extension of ASGI.
 
     @property
     def request_id(self) -> str:
-        """The id of this request: the client's own when it is a good one, else one made here."""
+        """The id of this request: the client's if valid, otherwise a generated one."""
         if self._id is None:
             self._id, self._id_accepted = choose_request_id(self.head.headers, self._line.new_id)
         return self._id
 
     @property
     def request_id_accepted(self) -> bool:
-        """False when the request brought an id of its own that is none."""
+        """False when the request has an invalid id."""
         return self.request_id != "" and self._id_accepted
 
     def allow(self, seconds: float) -> None:
-        """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""
-        if not self.taken:
+        """Set the deadline of the whole request to ``seconds`` from now."""
+        if not self.taken_over:
             self._line.allow(seconds)
 
     def ignore_disconnect(self) -> None:
-        """Let the application run to its end, also when the client leaves before that."""
+        """Let the application run to completion even if the client disconnects."""
         self.finishes = True
 
     @property
     def stopping(self) -> trio.Event:
-        """Set when the service stops: what lasts has to end then, within the grace time."""
+        """Set when the service stops; long-lived requests must end within the grace time."""
         return self._line.stopping
 
     def take_stream(self) -> trio.abc.HalfCloseableStream:
-        """Take the connection of a request for a WebSocket over, from its first byte on.
+        """Take over the connection of a WebSocket request, from its first byte.
 
-        The stream gives the head of the request again, and what followed it. The wire answers
-        nothing any more and closes the connection when the application returns. Raises
-        `BadAnswer` for any other request, and when something was answered already.
+        The stream replays the request head and what followed it. The server sends nothing more and
+        closes the connection when the application returns. Raises `InvalidResponse` for any other
+        request, and after a response has started.
         """
         if not self.head.websocket or self._at is not _ExchangeState.REQUEST:
-            raise BadAnswer("only a request for a WebSocket, not yet answered, can be taken over")
-        self._at = _ExchangeState.TAKEN
+            raise InvalidResponse("only a WebSocket request without a response can be taken over")
+        self._at = _ExchangeState.TAKEN_OVER
         self.close = True
         return self._line.take_over()
 
     @property
-    def refused(self) -> tuple[int, str] | None:
-        """Status and code of what the wire answers in place of the application, if it does."""
-        refusal = self.refusal
-        return None if refusal is None else (refusal.status, refusal.code)
+    def rejected(self) -> tuple[int, str] | None:
+        """Status and code of the response that the server sends instead of the application's."""
+        rejection = self.rejection
+        return None if rejection is None else (rejection.status, rejection.code)
 
-    # How far it is.
+    # Progress.
 
     @property
-    def begun(self) -> bool:
-        """True once a byte of the answer was sent, or somebody else sends it."""
+    def started(self) -> bool:
+        """True once a byte of the response was sent, or the connection was taken over."""
         return self._at not in (_ExchangeState.REQUEST, _ExchangeState.HEAD)
 
     @property
-    def taken(self) -> bool:
-        """True once somebody took the connection over."""
-        return self._at is _ExchangeState.TAKEN
+    def taken_over(self) -> bool:
+        """True once the connection was taken over."""
+        return self._at is _ExchangeState.TAKEN_OVER
 
     @property
     def done(self) -> bool:
-        """True once the answer was sent as a whole, or somebody else sends it."""
-        return self._at is _ExchangeState.DONE or self._at is _ExchangeState.TAKEN
+        """True once the response was sent completely, or the connection was taken over."""
+        return self._at is _ExchangeState.DONE or self._at is _ExchangeState.TAKEN_OVER
 
     # ASGI.
 
     async def receive(self) -> Event:
-        """Return the next event of ASGI: bytes of the body as they come, then the disconnect.
+        """Return the next ASGI event: bytes of the body as they arrive, then the disconnect.
 
-        Cancelling loses nothing of the body.
+        Cancellation loses no bytes of the body.
         """
-        if self._given or self.gone:
+        if self._body_delivered or self.gone:
             return await self._wait_for_leave()
         if self.head.websocket:
-            self._given = True
+            self._body_delivered = True
             return {"type": "websocket.connect"}
         body, content = self.body, b""
         while not content and not body.complete:
@@ -178,13 +177,13 @@ class Http1Exchange:
                 return {"type": "http.disconnect"}
             try:
                 content, rest = body.feed(data)
-            except RequestRejected as refusal:
-                self.refusal = refusal
+            except RequestRejected as rejection:
+                self.rejection = rejection
                 self.gone = True
                 return {"type": "http.disconnect"}
             if rest:
                 self._line.put_back(rest)
-        self._given = body.complete
+        self._body_delivered = body.complete
         return {"type": "http.request", "body": content, "more_body": not body.complete}
 
     async def _wait_for_leave(self) -> Event:
@@ -197,10 +196,11 @@ class Http1Exchange:
         return {"type": "http.disconnect"}
 
     async def send(self, event: Event) -> None:
-        """Take an event of ASGI: the head of the answer, or bytes of its body.
+        """Send an ASGI event: the response head, or bytes of the body.
 
-        Returns once the socket took the bytes. Raises `ClientGone` when there is nobody to send
-        them to, and `BadAnswer` for what is no answer. Cancelling may cut the answer anywhere.
+        Returns once the socket accepted the bytes. Raises `ClientGone` when the client
+        disconnected, and `InvalidResponse` for invalid events. Cancellation may truncate the
+        response.
         """
         kind = event["type"]
         if kind in _BODIES:
@@ -211,30 +211,30 @@ class Http1Exchange:
                 await self._send_part(content, more=event.get("more_body", False))
         elif kind in _STARTS:
             if self._at is not _ExchangeState.REQUEST:
-                raise BadAnswer("the answer has begun already")
+                raise InvalidResponse("the response has already started")
             self._status = event["status"]
             self._headers = event.get("headers", ())
             self._at = _ExchangeState.HEAD
         elif kind == "websocket.close":
-            raise BadAnswer("a WebSocket is refused with websocket.http.response.start")
+            raise InvalidResponse("a WebSocket is rejected with websocket.http.response.start")
         else:
-            raise BadAnswer(f"{kind} is no event that the wire takes")
+            raise InvalidResponse(f"{kind} is not an event that the server supports")
 
     async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
-        """Send an answer as a whole; what `send` says holds here, too."""
+        """Send a complete response; errors and cancellation are those of `send`."""
         if self._at is not _ExchangeState.REQUEST:
-            raise BadAnswer("the answer has begun already")
+            raise InvalidResponse("the response has already started")
         self._status, self._headers, self._fixed = status, headers, fixed
         self._at = _ExchangeState.HEAD
         await self._send_whole(body)
 
     async def _send_whole(self, content: bytes) -> None:
-        """Send an answer of which nothing was sent, head and body in one when that is small."""
+        """Send a complete response, head and body in one write when it is small."""
         head = self._encode_head(len(content))
         if head.framing is not Framing.LENGTH:
             content = b""
         elif head.length != len(content):
-            raise BadAnswer("the body is not as long as its content-length says")
+            raise InvalidResponse("the body does not have the length of its content-length")
         self._at = _ExchangeState.SENDING
         await self._put(head.data, content)
         self._at = _ExchangeState.DONE
@@ -246,15 +246,15 @@ class Http1Exchange:
             self._framing, self._left = head.framing, head.length or 0
             data = head.data
         elif self._at is not _ExchangeState.BODY:
-            raise BadAnswer("the body comes after the head of the answer, and ends once")
+            raise InvalidResponse("the body must follow the response head, and end once")
         framing = self._framing
         if framing is Framing.LENGTH:
             self._left -= len(content)
             if self._left < 0 or (self._left and not more):
-                raise BadAnswer("the body is not as long as its content-length says")
+                raise InvalidResponse("the body does not have the length of its content-length")
         after = b""
         if framing is Framing.CHUNKED:
-            before, after = around_chunk(len(content))
+            before, after = chunk_frame(len(content))
             data += before
             after = after if more else after + LAST_CHUNK
         elif framing is Framing.NONE:
@@ -263,7 +263,7 @@ class Http1Exchange:
         await self._put(data, content, after)
         self._at = _ExchangeState.BODY if more else _ExchangeState.DONE
 
-    def _encode_head(self, whole: int | None) -> AnswerHead:
+    def _encode_head(self, whole: int | None) -> ResponseHead:
         if self.gone:
             raise ClientGone
         head, line = self.head, self._line
@@ -277,7 +277,7 @@ class Http1Exchange:
             whole=whole,
             close=(
                 not head.keep_alive
-                # What followed a request for a WebSocket need not be HTTP.
+                # The bytes after a WebSocket request need not be HTTP.
                 or head.websocket
                 or not (self.body.complete or self._drains())
                 or line.closes
@@ -300,6 +300,6 @@ class Http1Exchange:
             raise
 
     def _drains(self) -> bool:
-        # A client that waits for a 100 may send its body or not: nobody knows what comes next.
+        # A client that expects a 100 may omit its body, so what follows is ambiguous.
         left = self.body.left
         return self._continued and left is not None and left <= self._line.limits.drain_size

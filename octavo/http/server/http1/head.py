@@ -1,8 +1,8 @@
-"""The head of a request: parsed by llhttp, then held to what can be read in one way alone.
+"""Parse request heads with llhttp, and reject ambiguous ones.
 
-Whatever a proxy in front could read otherwise is refused (RFC 9112 section 11.2, request
-smuggling): two lengths, a length beside a transfer coding, bare CR or LF, folded lines, white
-space before a colon, two hosts or none.
+Everything that a proxy could interpret differently is rejected (request smuggling, RFC 9112 section
+11.2): two lengths, a length together with a transfer coding, bare CR or LF, folded lines, white
+space before a colon, no host or two.
 """
 
 import re
@@ -31,11 +31,11 @@ _DECISIVE = frozenset(
 
 @dataclass(slots=True)
 class Head:
-    """A request's head. Header names are in lower case, values without white space around.
+    """A request head. Header names are in lower case, values without surrounding white space.
 
-    ``length`` is that of the body in bytes, None when it comes in chunks. ``keep_alive`` says
-    whether the client can go on after the answer, ``expects`` that it waits for a 100 before
-    it sends the body, ``websocket`` that it asks for one.
+    ``length`` is the length of the body in bytes; None means chunked. ``keep_alive`` is whether the
+    client accepts more responses on the connection, ``expects`` whether it waits for a 100 before
+    it sends the body, ``websocket`` whether it requests a WebSocket.
     """
 
     method: str
@@ -51,7 +51,7 @@ class Head:
 
 
 class _HeadEvents:
-    """What llhttp calls while it reads one head."""
+    """Callbacks of llhttp for one head."""
 
     __slots__ = ("headers", "heads", "target")
 
@@ -71,25 +71,25 @@ class _HeadEvents:
 
 
 def parse_head(raw: bytes, limits: Limits) -> Head:
-    """Parse ``raw``, a head from its request line to its empty line, with nothing behind.
+    """Parse ``raw``, a complete head with its final empty line and nothing after it.
 
-    Raises `RequestRejected`: 400 for what is no HTTP/1 or ambiguous, 414, 431, 417, 501 or 505.
+    Raises `RequestRejected`: 400 for malformed or ambiguous heads, 414, 431, 417, 501 or 505.
     """
     if raw.count(b"\n") - 2 > limits.header_count:
         raise too_many_headers(limits)
     seen = _HeadEvents()
-    # A parser that is used again remembers bodies, upgrades and closes to come.
+    # A reused parser would keep state of bodies, upgrades and closes.
     parser = httptools.HttpRequestParser(seen)
     try:
         parser.feed_data(raw)
     except httptools.HttpParserUpgrade:
-        # llhttp stops behind the head of an upgrade; the wire decides itself what to do.
+        # llhttp stops after the head of an upgrade, which the server handles itself.
         pass
     except httptools.HttpParserInvalidMethodError:
         if _TOKEN.match(raw) is None:
-            raise malformed("The request line has to begin with a method.") from None
+            raise malformed("The request line must begin with a method.") from None
         raise RequestRejected(
-            "not_implemented", "The method of the request is not known."
+            "not_implemented", "The method of the request is not supported."
         ) from None
     except httptools.HttpParserError as error:
         if _OTHER_VERSION.search(raw.partition(b"\r\n")[0]):
@@ -102,17 +102,17 @@ def parse_head(raw: bytes, limits: Limits) -> Head:
         raise target_too_long(limits)
     begin = method + b" " + target
     if not raw.startswith(begin):
-        raise malformed("The request line has to be a method, a target and HTTP/1.1.")
+        raise malformed("The request line must be a method, a target and HTTP/1.1.")
     version = _VERSIONS.get(raw[len(begin) : len(begin) + 11])
     if version is None:
         if raw.startswith(b" HTTP/", len(begin)):
             raise _other_version()
-        raise malformed("The request line has to be a method, a target and HTTP/1.1.")
+        raise malformed("The request line must be a method, a target and HTTP/1.1.")
     return _head(method, version, target, seen.headers)
 
 
 class PartialHead(NamedTuple):
-    """What a request asked for, as far as a head that is refused tells."""
+    """The readable parts of a rejected head."""
 
     method: str
     path: str
@@ -120,7 +120,7 @@ class PartialHead(NamedTuple):
 
 
 def read_partial_head(raw: bytes) -> PartialHead:
-    """Return what the request line of ``raw`` seems to ask for; empty where it tells nothing."""
+    """Return what the request line of ``raw`` appears to request; unreadable parts are empty."""
     method, space, rest = raw.partition(b"\r\n")[0].partition(b" ")
     if not space or len(method) > _LONGEST_METHOD or not _TOKEN.fullmatch(method):
         return PartialHead("", "", [])
@@ -130,35 +130,35 @@ def read_partial_head(raw: bytes) -> PartialHead:
 
 def _other_version() -> RequestRejected:
     return RequestRejected(
-        "http_version_not_supported", "The request has to be HTTP/1.1 or HTTP/1.0."
+        "http_version_not_supported", "The request must use HTTP/1.1 or HTTP/1.0."
     )
 
 
 def too_many_headers(limits: Limits) -> RequestRejected:
-    """Return the refusal of a head with more fields than are taken."""
+    """Return the rejection of a head with too many fields."""
     return RequestRejected(
-        "head_too_large", f"At most {limits.header_count} header fields are taken."
+        "head_too_large", f"The head may have at most {limits.header_count} header fields."
     )
 
 
 def head_too_large(limits: Limits) -> RequestRejected:
-    """Return the refusal of a head with more bytes than are taken."""
-    return RequestRejected(
-        "head_too_large", f"At most {limits.head_size} bytes of headers are taken."
-    )
+    """Return the rejection of a head with too many bytes."""
+    return RequestRejected("head_too_large", f"The head may have at most {limits.head_size} bytes.")
 
 
 def target_too_long(limits: Limits) -> RequestRejected:
-    """Return the refusal of a target with more bytes than are taken."""
+    """Return the rejection of a target with too many bytes."""
     return RequestRejected(
-        "target_too_long", f"At most {limits.target_length} bytes of path and query are taken."
+        "target_too_long", f"Path and query may have at most {limits.target_length} bytes."
     )
 
 
 def _head(method: bytes, version: str, raw_target: bytes, headers: Headers) -> Head:
     modern = version == "1.1"
     if method == b"CONNECT":
-        raise RequestRejected("not_implemented", "This is no proxy: CONNECT is not served.")
+        raise RequestRejected(
+            "not_implemented", "CONNECT is not supported: this server is not a proxy."
+        )
     if method == b"OPTIONS":
         target = read_target(raw_target, of_options=True)
     else:
@@ -171,7 +171,7 @@ def _head(method: bytes, version: str, raw_target: bytes, headers: Headers) -> H
             elif name in (b"connection", b"upgrade"):
                 fields[name] += b"," + value
             else:
-                raise malformed(f"The header {name.decode()} may stand there once only.")
+                raise malformed(f"The header {name.decode()} may occur only once.")
     if b"host" in fields:
         check_host(fields[b"host"])
     elif modern:
@@ -181,7 +181,7 @@ def _head(method: bytes, version: str, raw_target: bytes, headers: Headers) -> H
         headers = [(b"host", target.authority), *others]
     verb = _METHODS.get(method) or method.decode("ascii")
     head = Head(verb, version, target.path, target.raw_path, target.query, headers, modern)
-    # Most requests have no other of these than the host, which HTTP/1.0 may leave out.
+    # Most requests have only the host of these, which HTTP/1.0 may omit.
     if len(fields) > (b"host" in fields):
         _read_fields(head, fields, modern=modern)
     return head
@@ -206,7 +206,7 @@ def _read_fields(head: Head, fields: dict[bytes, bytes], *, modern: bool) -> Non
         ):
             head.websocket = True
             if head.length != 0:
-                raise malformed("A request for a WebSocket has no body.")
+                raise malformed("A WebSocket request must not have a body.")
 
 
 def _tokens(value: bytes) -> tuple[bytes, ...]:
@@ -214,21 +214,23 @@ def _tokens(value: bytes) -> tuple[bytes, ...]:
         token.strip(b" \t") for token in value.lower().split(b",") if token.strip(b" \t")
     )
     for token in tokens:
-        # upgrade may carry a version behind a slash.
+        # The upgrade header may have a version after a slash.
         if not all(_TOKEN.fullmatch(part) for part in token.split(b"/", 1)):
-            raise malformed("The headers connection and upgrade take a list of tokens.")
+            raise malformed("The headers connection and upgrade must be lists of tokens.")
     return tokens
 
 
 def _read_length(value: bytes) -> int:
     if not _LENGTH.fullmatch(value):
-        raise malformed("The header content-length takes one whole number of bytes.")
+        raise malformed("The header content-length must be one whole number of bytes.")
     return int(value)
 
 
 def _check_coding(fields: dict[bytes, bytes], *, modern: bool) -> None:
     if b"content-length" in fields:
-        raise malformed("A body has either a content-length or a transfer-encoding, never both.")
+        raise malformed(
+            "A body must have either a content-length or a transfer-encoding, not both."
+        )
     if not modern:
         raise malformed("HTTP/1.0 has no transfer-encoding.")
     value = fields[b"transfer-encoding"]
@@ -237,12 +239,14 @@ def _check_coding(fields: dict[bytes, bytes], *, modern: bool) -> None:
         if b"," not in value:
             return
     elif codings[-1:] == (b"chunked",) and codings.count(b"chunked") == 1:
-        raise RequestRejected("not_implemented", "The only transfer-encoding taken is chunked.")
-    # An empty member of the list would be in order, and others read it otherwise.
-    raise malformed("The header transfer-encoding has to be chunked.")
+        raise RequestRejected("not_implemented", "The only supported transfer-encoding is chunked.")
+    # Empty list members are valid, but implementations differ on them.
+    raise malformed("The header transfer-encoding must be chunked.")
 
 
 def _expects(value: bytes) -> bool:
     if value.lower() != b"100-continue":
-        raise RequestRejected("expectation_failed", "The only expectation met is 100-continue.")
+        raise RequestRejected(
+            "expectation_failed", "The only supported expectation is 100-continue."
+        )
     return True

@@ -1,4 +1,4 @@
-"""The bytes of a head as they come in, until it is whole or too large."""
+"""Buffer a request head until it is complete or too large."""
 
 from collections.abc import Awaitable, Callable
 
@@ -6,29 +6,29 @@ from octavo.http.server.http1.head import END, head_too_large, target_too_long
 from octavo.http.server.limits import Limits
 from octavo.http.server.rejection import ClientGone, RequestRejected, malformed
 
-# Around the target in a request line: a method, two spaces, the version.
+# The bytes around the target in a request line: method, two spaces, version.
 _AROUND_TARGET = 32
-# Letters, and the CR of an empty line that is still to be told from one.
+# Letters, and the CR of an empty line that has not fully arrived.
 _BEGINS_METHOD = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\r")
 
 _EMPTY_LINES = 8
 
 
 async def gather_head(
-    begun: bytes, receive: Callable[[], Awaitable[bytes]], limits: Limits
+    started: bytes, receive: Callable[[], Awaitable[bytes]], limits: Limits
 ) -> tuple[bytes, bytes]:
-    """Return a whole head that begins with ``begun``, and what follows it.
+    """Return a complete head that begins with ``started``, and the bytes after it.
 
     ``receive`` waits for more bytes. Raises `ClientGone` when the client closes the connection, and
     `RequestRejected` (414, 431) as soon as the head is too large, complete or not.
     """
-    gathered = bytearray(without_empty_lines(begun))
+    gathered = bytearray(skip_empty_lines(started))
     seen = 0
     while (end := gathered.find(END, seen)) < 0:
         if gathered.count(b"\n") != gathered.count(b"\r\n"):
-            raise malformed("A line of the head has to end with CR and LF.")
+            raise malformed("Lines of the head must end with CR LF.")
         if gathered and gathered[0] not in _BEGINS_METHOD:
-            raise malformed("The request line has to begin with a method: is this TLS?")
+            raise malformed("The request line must begin with a method. Is this TLS?")
         if len(gathered) > limits.head_size or gathered.count(b"\n") > limits.header_count + 2:
             raise _too_large(gathered, limits)
         more = await receive()
@@ -37,12 +37,12 @@ async def gather_head(
         seen = max(0, len(gathered) - len(END))
         gathered += more
         if not seen:
-            gathered = bytearray(without_empty_lines(bytes(gathered)))
+            gathered = bytearray(skip_empty_lines(bytes(gathered)))
     return split_head(bytes(gathered), end, limits)
 
 
 def split_head(data: bytes, end: int, limits: Limits) -> tuple[bytes, bytes]:
-    """Return the head that ends at ``end`` with an empty line, and what follows it.
+    """Split ``data`` after the empty line at ``end`` into the head and the rest.
 
     Raises `RequestRejected` (414, 431) when the head is too large.
     """
@@ -52,16 +52,16 @@ def split_head(data: bytes, end: int, limits: Limits) -> tuple[bytes, bytes]:
     return data[:end], data[end:]
 
 
-def without_empty_lines(data: bytes) -> bytes:
-    """Drop the empty lines that may precede a request (RFC 9112 section 2.2).
+def skip_empty_lines(data: bytes) -> bytes:
+    """Return ``data`` without the empty lines before a request (RFC 9112 section 2.2).
 
-    Raises `RequestRejected` (400) for more of them than any client sends.
+    Raises `RequestRejected` (400) for more of them than clients send.
     """
     at = 0
     while data.startswith(b"\r\n", at):
         at += 2
         if at > _EMPTY_LINES * 2:
-            raise malformed("Too many empty lines come before the request.")
+            raise malformed("Too many empty lines precede the request.")
     return data[at:]
 
 

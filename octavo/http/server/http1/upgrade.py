@@ -1,4 +1,4 @@
-"""A connection that leaves HTTP for WebSocket: what the wire checks, and what it hands over."""
+"""Check WebSocket handshakes, and expose the connection as a stream."""
 
 import base64
 import binascii
@@ -12,20 +12,20 @@ from octavo.http.server.rejection import ClientGone, RequestRejected, malformed
 
 
 def check_handshake(head: Head) -> None:
-    """Refuse a request for a WebSocket that RFC 6455 section 4.2.1 doesn't know.
+    """Reject a WebSocket request that violates RFC 6455 section 4.2.1.
 
-    Raises `RequestRejected`: 426 for another version than 13, 400 for the key.
+    Raises `RequestRejected`: 426 for a version other than 13, 400 for the key.
     """
     versions = [value for name, value in head.headers if name == b"sec-websocket-version"]
     if versions != [b"13"]:
         raise RequestRejected(
             "websocket_version",
-            "The version of WebSocket served is 13: send sec-websocket-version: 13.",
+            "The supported WebSocket version is 13: send sec-websocket-version: 13.",
             headers=((b"sec-websocket-version", b"13"), (b"upgrade", b"websocket")),
         )
     keys = [value for name, value in head.headers if name == b"sec-websocket-key"]
     if len(keys) != 1 or not _is_nonce(keys[0]):
-        raise malformed("The header sec-websocket-key takes 16 random bytes in base64.")
+        raise malformed("The header sec-websocket-key must be 16 random bytes in base64.")
 
 
 def _is_nonce(key: bytes) -> bool:
@@ -35,11 +35,11 @@ def _is_nonce(key: bytes) -> bool:
         return False
 
 
-class HandedStream(trio.abc.HalfCloseableStream):
+class UpgradedStream(trio.abc.HalfCloseableStream):
     """The rest of a connection as a stream, which begins with ``replayed``.
 
-    Its reads have no deadline. A send that the client doesn't take in time ends the whole
-    connection: whoever waits in it is cancelled.
+    Reads have no deadline. A send that exceeds its deadline closes the connection and cancels the
+    waiting task.
     """
 
     def __init__(self, line: StreamPort, replayed: bytes) -> None:
@@ -48,7 +48,7 @@ class HandedStream(trio.abc.HalfCloseableStream):
         self._closed = False
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Wait for bytes, ``max_bytes`` at most; ``b""`` when no more come."""
+        """Wait for at most ``max_bytes`` bytes; return ``b""`` at the end of input."""
         await trio.lowlevel.checkpoint_if_cancelled()
         self._check_open()
         size = READ_SIZE if max_bytes is None else max_bytes
@@ -60,9 +60,9 @@ class HandedStream(trio.abc.HalfCloseableStream):
         return data
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Send all of ``data``; raise `trio.BrokenResourceError` when the client is gone.
+        """Send all of ``data``. Raises `trio.BrokenResourceError` when the client is gone.
 
-        When it ends with an exception or is cancelled, any part may have been sent.
+        After an exception or a cancellation any part may have been sent.
         """
         await trio.lowlevel.checkpoint()
         self._check_open()
@@ -74,10 +74,10 @@ class HandedStream(trio.abc.HalfCloseableStream):
             raise trio.BrokenResourceError from error
 
     def send_now(self, data: bytes) -> int:
-        """Send what can be sent without waiting, and answer how many bytes that was.
+        """Send what the socket accepts without blocking; return the number of bytes.
 
-        For whoever sends one thing to many. Raises `trio.BrokenResourceError` when the client is
-        gone.
+        Used to send one message to many clients. Raises `trio.BrokenResourceError` when the client
+        is gone.
         """
         self._check_open()
         try:
@@ -86,7 +86,7 @@ class HandedStream(trio.abc.HalfCloseableStream):
             raise trio.BrokenResourceError from error
 
     async def send_eof(self) -> None:
-        """Tell the client that no more comes; raise `trio.BrokenResourceError` when it is gone."""
+        """Shut down the sending side. Raises `trio.BrokenResourceError` when the client is gone."""
         await trio.lowlevel.checkpoint()
         self._check_open()
         try:
@@ -95,12 +95,12 @@ class HandedStream(trio.abc.HalfCloseableStream):
             raise trio.BrokenResourceError from error
 
     async def wait_send_all_might_not_block(self) -> None:
-        """Return at once: a send waits by itself."""
+        """Return immediately: `send_all` waits by itself."""
         await trio.lowlevel.checkpoint()
         self._check_open()
 
     async def aclose(self) -> None:
-        """Use the stream no longer; the connection closes when the application returns."""
+        """Do nothing: the connection closes when the application returns."""
         self._closed = True
         await trio.lowlevel.checkpoint()
 

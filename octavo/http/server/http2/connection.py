@@ -1,6 +1,6 @@
-"""One HTTP/2 connection: hypercorn's protocol, held to the deadlines and bounds of the wire.
+"""One HTTP/2 connection: hypercorn's protocol under the deadlines and limits of this server.
 
-Whatever the protocol raises all the same ends at the border of the connection.
+Exceptions of the protocol are contained at the boundary of the connection.
 """
 
 import math
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from octavo.http.server.proxies import Peer
 
 
-# Of what was read, handled before other tasks get a turn: two hundred empty frames.
+# Bytes handled before other tasks run: about two hundred empty frames.
 _SLICE = 2 * 1024
 
 
 class Http2Connection:
-    """A connection over which HTTP/2 is spoken."""
+    """A connection that uses HTTP/2."""
 
     request: None = None
 
     def __init__(
-        self, wire: "ConnectionHandler", transport: Transport, peer: "Peer", config: Config
+        self, handler: "ConnectionHandler", transport: Transport, peer: "Peer", config: Config
     ) -> None:
-        self.wire = wire
+        self.handler = handler
         self._peer = peer
-        self.limits = wire.limits
+        self.limits = handler.limits
         self.descriptor = transport.descriptor
         self.state = ConnectionState.IDLE
-        # One that comes while the service stops has its request on its way, or none.
-        limits = wire.limits
-        seconds = limits.linger_time if wire.stopping.is_set() else limits.head_time
+        # During a stop, the first request must be on its way already.
+        limits = handler.limits
+        seconds = limits.linger_time if handler.stopping.is_set() else limits.head_time
         self.deadline = trio.current_time() + seconds
         self.request_deadline = math.inf
         self.seen_request: object = None
@@ -56,23 +56,23 @@ class Http2Connection:
         self._output = Http2Output(transport, limits.write_time, self._settle)
 
     async def run(self, received: bytes) -> None:
-        """Serve the connection, on which ``received`` came already, until it ends.
+        """Serve the connection until it ends; ``received`` are its first bytes.
 
-        Closing the socket is up to the caller. When cancelled, what is in flight is cut off.
+        The caller closes the socket. Cancellation aborts requests in progress.
         """
         with self._scope:
             async with trio.open_nursery() as writing:
                 writing.start_soon(self._output.run)
                 async with trio.open_nursery() as nursery:
                     await self._serve(nursery, received)
-                writing.cancel_scope.cancel(reason="nobody sends any more")
+                writing.cancel_scope.cancel(reason="every sender has ended")
         if self._close_reason in (CloseReason.IDLE_TIMEOUT, CloseReason.SHUTDOWN):
             with trio.move_on_after(self.limits.linger_time):
                 await self._say_goodbye()
 
     async def _serve(self, nursery: trio.Nursery, received: bytes) -> None:
         self._protocol = protocol = GuardedProtocol(
-            self.wire, self._peer, self._config, nursery, self.send, self._leave, self._budget
+            self.handler, self._peer, self._config, nursery, self.send, self._leave, self._budget
         )
         try:
             await protocol.initiate()
@@ -85,14 +85,14 @@ class Http2Connection:
                     part = data[at : at + _SLICE]
                     await protocol.handle(RawData(part))
                     self._budget.spend(len(part), trio.current_time())
-                    # A client that sends without pause must not have the loop to itself.
+                    # A client that sends without pause must not monopolise the event loop.
                     await trio.lowlevel.checkpoint()
         except (ClientGone, Flooding):
             pass
         await protocol.end()
 
     async def send(self, event: IoEvent) -> None:
-        """Take what the protocol sends; raise `ClientGone` when it ends the connection."""
+        """Handle an event of the protocol; raise `ClientGone` when it closes the connection."""
         if isinstance(event, RawData):
             self._budget.earn_sent(len(event.data))
             await self._output.send(event.data)
@@ -121,31 +121,31 @@ class Http2Connection:
         except ClientGone:
             return
 
-    # What the watchdog and the wire call.
+    # Called by the watchdog and the connection handler.
 
     @property
     def write_deadline(self) -> float:
-        """When the client must have taken what is being written."""
+        """The deadline of the current write."""
         return self._output.deadline
 
     @property
     def idle(self) -> bool:
-        """True while no request is there."""
+        """True while no request is in progress."""
         return self.state is ConnectionState.IDLE
 
     def has_input(self) -> bool:
-        """Return False: what arrives after the goodbye is for the client to send again."""
+        """Return False: after GOAWAY the client repeats what still arrives."""
         return False
 
     def shorten_deadline(self, deadline: float) -> None:
-        """Do nothing: what is in flight is a request, and late ones are refused."""
+        """Do nothing: requests in progress continue, later ones are rejected."""
 
     def terminate(self, reason: CloseReason) -> None:
-        """End the connection, for this reason; more than once is once."""
+        """Close the connection for ``reason``. Calls after the first have no effect."""
         if self._close_reason is None:
             self._close_reason = reason
             self._scope.cancel(reason=reason.name)
 
     def client_left(self) -> bool:
-        """Return False: the reading task notices by itself."""
+        """Return False: the reading task detects the disconnect."""
         return False

@@ -1,4 +1,4 @@
-"""One request over HTTP/2 and its answer, under the deadlines of the wire."""
+"""One HTTP/2 request and its response, as ASGI events."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
@@ -13,7 +13,7 @@ from octavo.http.server.http2.body import Http2Body
 from octavo.http.server.limits import WRITE_SIZE
 from octavo.http.server.rejection import ClientGone, RequestRejected, body_stopped, request_too_slow
 from octavo.http.server.request_id import choose_request_id
-from octavo.http.server.response import HOP_BY_HOP, BadAnswer, FixedHeaders
+from octavo.http.server.response import HOP_BY_HOP, FixedHeaders, InvalidResponse
 
 if TYPE_CHECKING:
     from octavo.http.server.connection_handler import ConnectionHandler
@@ -23,24 +23,25 @@ _log = logging.getLogger(__name__)
 
 
 class Http2Exchange:
-    """One request on one stream; the application finds it in its scope, as over HTTP/1.1.
+    """One request on one stream; the application finds it in its scope, as with HTTP/1.1.
 
-    ``taken`` tells the client how many bytes of the ``body`` the application took, ``proceed`` to
-    send its body; ``refusal`` is what the wire has to answer in place of the application.
+    ``taken`` receives the number of bytes of the ``body`` that the application took, ``proceed``
+    asks the client to send its body; ``rejection`` is what the server must respond instead of the
+    application.
     """
 
     def __init__(
         self,
-        wire: "ConnectionHandler",
+        handler: "ConnectionHandler",
         peer: "Peer",
         scope: Scope,
         body: Http2Body,
         taken: Callable[[int], Awaitable[None]],
         send: Callable[[Event | None], Awaitable[None]],
         proceed: Callable[[], Awaitable[None]],
-        refusal: RequestRejected | None,
+        rejection: RequestRejected | None,
     ) -> None:
-        self._wire = wire
+        self._handler = handler
         self._peer = peer
         self._scope = scope
         self._body = body
@@ -48,9 +49,9 @@ class Http2Exchange:
         self._send = send
         self._proceed = proceed
         self._expects = (b"expect", b"100-continue") in scope["headers"]
-        self._refusal = refusal
+        self._rejection = rejection
         self._cancel = trio.CancelScope()
-        self._finishes = self._gone = self._begun = self._done = False
+        self._finishes = self._gone = self._started = self._done = False
         self._id: str | None = None
         self._start: Event = {}
         self._left: int | None = None
@@ -60,187 +61,191 @@ class Http2Exchange:
 
     @property
     def request_id(self) -> str:
-        """The id of this request: the client's own when it is a good one, else one made here."""
+        """The id of this request: the client's if valid, otherwise a generated one."""
         if self._id is None:
-            chosen = choose_request_id(self._scope["headers"], self._wire.new_id)
+            chosen = choose_request_id(self._scope["headers"], self._handler.new_id)
             self._id, self._id_accepted = chosen
         return self._id
 
     @property
     def request_id_accepted(self) -> bool:
-        """False when the request brought an id of its own that is none."""
+        """False when the request has an invalid id."""
         return self.request_id != "" and self._id_accepted
 
     def allow(self, seconds: float) -> None:
-        """Let the whole request take ``seconds`` from now, in place of the wire's own limit."""
+        """Set the deadline of the whole request to ``seconds`` from now."""
         self._cancel.deadline = trio.current_time() + seconds
 
     def ignore_disconnect(self) -> None:
-        """Let the application run to its end, also when the client leaves before that."""
+        """Let the application run to completion even if the client disconnects."""
         self._finishes = True
 
     @property
     def stopping(self) -> trio.Event:
         """Set when the service stops."""
-        return self._wire.stopping
+        return self._handler.stopping
 
     @property
-    def refused(self) -> tuple[int, str] | None:
-        """Status and code of what the wire answers in place of the application, if it does."""
-        refusal = self._refusal
-        if refusal is None and self._cancel.cancel_called and not (self._gone or self._begun):
-            refusal = request_too_slow(waiting_for_body=self._waiting_for_body)
-        return None if refusal is None else (refusal.status, refusal.code)
+    def rejected(self) -> tuple[int, str] | None:
+        """Status and code of the response that the server sends instead of the application's."""
+        rejection = self._rejection
+        if rejection is None and self._cancel.cancel_called and not (self._gone or self._started):
+            rejection = request_too_slow(waiting_for_body=self._waiting_for_body)
+        return None if rejection is None else (rejection.status, rejection.code)
 
     def client_left(self) -> None:
-        """Learn that the client took its request back, or left altogether."""
+        """Record that the client reset the stream or disconnected."""
         if not self._done:
             self._gone = True
             if not self._finishes:
-                self._cancel.cancel(reason="the client left")
+                self._cancel.cancel(reason="the client disconnected")
 
     async def drop_body(self) -> None:
-        """Forget what nobody took of the body; the client may send as much more."""
+        """Discard the unread part of the body and replenish the window by its size."""
         size = self._body.drop()
         if size:
             await self._taken(size)
 
     async def run(self) -> bool:
-        """Run the application; return whether its answer was sent as a whole."""
+        """Run the application; return whether its response was sent completely."""
         scope = self._scope
-        client, scheme = self._wire.client_of(self._peer, scope["headers"])
+        client, scheme = self._handler.client_of(self._peer, scope["headers"])
         scope.update(client=client, scheme=scheme, extensions={"octavo": self})
-        self.allow(self._wire.limits.request_time)
+        self.allow(self._handler.limits.request_time)
         failure: BaseException | None = None
         with self._cancel:
-            if self._refusal is None:
+            if self._rejection is None:
                 try:
-                    await self._wire.application(scope, self.receive, self.send)
-                except BaseException as error:  # noqa: BLE001  # the border of the request
+                    await self._handler.application(scope, self.receive, self.send)
+                except BaseException as error:  # noqa: BLE001  # the boundary of the request
                     failure = contained(error)
             else:
-                asked = PartialHead(scope["method"], scope["path"], scope["headers"])
-                self._wire.refusals.log(self._refusal, self.request_id, self._peer, asked)
+                requested = PartialHead(scope["method"], scope["path"], scope["headers"])
+                self._handler.rejections.log(
+                    self._rejection, self.request_id, self._peer, requested
+                )
                 self._seen = False
         if failure is not None and not (self._gone and only(failure, ClientGone)):
             _log.error("the application failed in request %s", self.request_id, exc_info=failure)
-        if not self._done and not self._gone and not self._begun:
-            with trio.move_on_after(self._wire.limits.write_time):
-                await self._refuse(failed=failure is not None)
+        if not self._done and not self._gone and not self._started:
+            with trio.move_on_after(self._handler.limits.write_time):
+                await self._reject(failed=failure is not None)
         if self._done:
             await self._send(None)
         return self._done
 
-    async def _refuse(self, *, failed: bool) -> None:
-        refusal = self._refusal
-        if refusal is None and self._cancel.cancelled_caught:
-            refusal = request_too_slow(waiting_for_body=self._waiting_for_body)
-        elif refusal is None:
+    async def _reject(self, *, failed: bool) -> None:
+        rejection = self._rejection
+        if rejection is None and self._cancel.cancelled_caught:
+            rejection = request_too_slow(waiting_for_body=self._waiting_for_body)
+        elif rejection is None:
             if not failed:
-                _log.error("the application ended request %s without an answer", self.request_id)
-            refusal = RequestRejected(
-                "internal_error", "The service failed. Its log has the request id."
+                _log.error("the application ended request %s without a response", self.request_id)
+            rejection = RequestRejected(
+                "internal_error", "The service failed. Its log has details under the request id."
             )
         scope = self._scope
         if self._seen and not failed:
-            asked = PartialHead(scope["method"], scope["path"], scope["headers"])
-            self._wire.refusals.log(refusal, self.request_id, self._peer, asked, seen=True)
-        headers, body = self._wire.refusals.parts(refusal, self.request_id)
+            requested = PartialHead(scope["method"], scope["path"], scope["headers"])
+            self._handler.rejections.log(
+                rejection, self.request_id, self._peer, requested, seen=True
+            )
+        headers, body = self._handler.rejections.parts(rejection, self.request_id)
         headers.append((b"content-length", b"%d" % len(body)))
         await self._send(
-            {"type": "http.response.start", "status": refusal.status, "headers": headers}
+            {"type": "http.response.start", "status": rejection.status, "headers": headers}
         )
         self._done = True
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def receive(self) -> Event:
-        """Return the next event of ASGI."""
+        """Return the next ASGI event."""
         if self._gone:
             return {"type": "http.disconnect"}
-        if self._body.given:
+        if self._body.end_delivered:
             return (await self._body.take())[0]
         if self._expects and not self._body.over:
             self._expects = False
             await self._proceed()
-        with trio.move_on_after(self._wire.limits.body_idle_time) as waiting:
+        with trio.move_on_after(self._handler.limits.body_idle_time) as waiting:
             try:
                 event, size = await self._body.take()
             except trio.Cancelled:
                 self._waiting_for_body = self._cancel.cancel_called
                 raise
         if waiting.cancelled_caught:
-            self._refusal = body_stopped()
+            self._rejection = body_stopped()
             return {"type": "http.disconnect"}
         if size:
             await self._taken(size)
         return event
 
     async def send(self, event: Event) -> None:
-        """Take an event of ASGI; raise `ClientGone` when there is nobody to send it to."""
+        """Send an ASGI event. Raises `ClientGone` when the client disconnected."""
         if self._gone:
             raise ClientGone
-        if self._refusal is not None:
+        if self._rejection is not None:
             raise ClientGone
         kind = event["type"]
         if kind == "http.response.start":
             if self._start:
-                raise BadAnswer("the answer has begun already")
-            # Kept until the body tells whether its length is known.
+                raise InvalidResponse("the response has already started")
+            # Held until the first body event shows whether the length is known.
             self._start = {**event, "headers": _plain_headers(event.get("headers", ()))}
             return
         if kind != "http.response.body":
-            raise BadAnswer(f"{kind} is no event that the wire takes")
+            raise InvalidResponse(f"{kind} is not an event that the server supports")
         last = not event.get("more_body", False)
         content = event.get("body", b"")
         start = self._start
         if not start or self._done:
-            raise BadAnswer("the body comes after the head of the answer, and ends once")
-        if not self._begun:
+            raise InvalidResponse("the body must follow the response head, and end once")
+        if not self._started:
             self._read_length(start, len(content) if last else None)
             self._check_length(len(content), last=last)
-            self._begun = True
+            self._started = True
             await self._put(start)
         else:
             self._check_length(len(content), last=last)
         if len(content) > WRITE_SIZE:
-            # As a whole it would be kept a second time until the client took the last of it.
+            # Sent in slices, since the protocol would keep a second copy of the whole.
             end = (len(content) - 1) // WRITE_SIZE * WRITE_SIZE
             for at in range(0, end, WRITE_SIZE):
                 part = content[at : at + WRITE_SIZE]
                 await self._put({"type": kind, "body": part, "more_body": True})
             event = {"type": kind, "body": content[end:], "more_body": not last}
         if last and not self._gone:
-            # What follows is the end of the stream, which must not count as the client's leave.
+            # The end of the stream, which follows, must not count as a disconnect.
             self._done = True
         await self._put(event)
 
     async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
-        """Send an answer as a whole; what `send` says holds here, too."""
+        """Send a complete response; errors and cancellation are those of `send`."""
         every = [*headers, *fixed.each]
         await self.send({"type": "http.response.start", "status": status, "headers": every})
         await self.send({"type": "http.response.body", "body": body})
 
     def _read_length(self, start: Event, whole: int | None) -> None:
         headers = start["headers"]
-        told = [value for name, value in headers if name == b"content-length"]
+        given = [value for name, value in headers if name == b"content-length"]
         bodiless = self._scope["method"] == "HEAD" or start["status"] in (204, 304)
-        if not told and whole is not None and start["status"] not in (204, 304):
+        if not given and whole is not None and start["status"] not in (204, 304):
             headers.append((b"content-length", b"%d" % whole))
-        if told and not bodiless:
-            if len(told) > 1 or not told[0].isdigit():
-                raise BadAnswer("the content-length of the answer is no single number")
-            self._left = int(told[0])
+        if given and not bodiless:
+            if len(given) > 1 or not given[0].isdigit():
+                raise InvalidResponse("the response needs a single numeric content-length")
+            self._left = int(given[0])
 
     def _check_length(self, size: int, *, last: bool) -> None:
         if self._left is not None:
             self._left -= size
             if self._left < 0 or (self._left and last):
-                raise BadAnswer("the body is not as long as its content-length says")
+                raise InvalidResponse("the body does not have the length of its content-length")
 
     async def _put(self, event: Event) -> None:
         if self._gone:
             raise ClientGone
-        with trio.move_on_after(self._wire.limits.write_time) as taking:
+        with trio.move_on_after(self._handler.limits.write_time) as taking:
             await self._send(event)
         if taking.cancelled_caught:
             self._gone = True
@@ -249,8 +254,8 @@ class Http2Exchange:
 
 
 def _plain_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Drop what HTTP/2 has no place for (RFC 9113 section 8.2.2)."""
+    """Return ``headers`` without those that HTTP/2 forbids (RFC 9113 section 8.2.2)."""
     kept = [(name, value) for name, value in headers if name not in HOP_BY_HOP]
     if any(byte in value for _, value in kept for byte in (b"\r", b"\n", b"\0")):
-        raise BadAnswer("a header of the answer holds a line break")
+        raise InvalidResponse("a header of the response contains a line break")
     return kept

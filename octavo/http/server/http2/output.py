@@ -1,8 +1,7 @@
-"""What an HTTP/2 connection sends: all of it in order, whoever gives up meanwhile.
+"""The output of an HTTP/2 connection, written in order by one task.
 
-The frames of all requests share one stream of bytes and one state of compression. A request that
-is cancelled while it sends must not take a byte with it, so one task writes, and the others
-leave their bytes to it.
+The frames of all requests share one byte stream and one compression state, so a request that is
+cancelled while it sends must not remove bytes. The other tasks queue their bytes for the writer.
 """
 
 import math
@@ -16,10 +15,10 @@ from octavo.http.server.transport import Transport
 
 
 class Http2Output:
-    """The bytes on their way to the client.
+    """The queue of bytes to the client.
 
-    ``at_rest`` is called whenever the last of what waited was sent. ``deadline`` is when the
-    client must have taken what is being written, on trio's clock.
+    ``at_rest`` is called whenever the queue becomes empty. ``deadline`` is the deadline of the
+    current write, on trio's clock.
     """
 
     def __init__(
@@ -36,14 +35,14 @@ class Http2Output:
 
     @property
     def empty(self) -> bool:
-        """True when every byte was handed to the system."""
+        """True when every byte was passed to the kernel."""
         return not self._waiting and not self._writing
 
     async def send(self, data: bytes) -> None:
-        """Leave ``data`` to be sent, and wait while much waits before it.
+        """Queue ``data``, and wait while much is queued before it.
 
-        When this is cancelled the bytes are sent all the same. When the client is gone they are
-        dropped: whoever reads the connection learns of it.
+        Cancellation does not remove the bytes. When the client is gone they are dropped; the
+        reading task detects that.
         """
         if self._gone:
             return
@@ -60,7 +59,7 @@ class Http2Output:
             await self._drained.wait()
 
     async def run(self) -> None:
-        """Write what waits, until cancelled."""
+        """Write the queue until cancelled."""
         while True:
             if not self._waiting:
                 self._filled = trio.Event()

@@ -1,8 +1,6 @@
-"""hypercorn's HTTP/2 protocol, which waits for the client as long as that reads nothing.
+"""hypercorn's HTTP/2 protocol with flow control on responses and checks on incoming events.
 
-hypercorn's HTTP/2 protocol, with a guard before what comes in.
-
-A client must not be able to use it to hold others up, or to make the process grow or fail.
+A client must not be able to block others through it, or to make the process grow or fail.
 """
 
 import re
@@ -38,15 +36,15 @@ if TYPE_CHECKING:
 
 
 class WaitingProtocol(H2Protocol):
-    """hypercorn's protocol, in which no answer piles up.
+    """hypercorn's protocol with bounded response buffers.
 
-    hypercorn's own buffer lets more in whenever the client's window lets nothing out.
+    hypercorn's own buffer accepts more data whenever the client's window is closed.
     """
 
     async def stream_send(self, event: StreamEvent) -> None:
-        """Take a part of an answer; return once little of it waits for the client.
+        """Send a part of a response; return once little of it is queued.
 
-        What was handed over is sent though this is cancelled.
+        Cancellation does not remove what was queued.
         """
         await super().stream_send(event)
         if isinstance(event, Body):
@@ -55,20 +53,20 @@ class WaitingProtocol(H2Protocol):
                 await buffer.drain()
 
 
-# A client may call requests back, but not most of them: starting them is what costs
-# (CVE-2023-44487, rapid reset).
+# A client may cancel requests, but not most of them: starting them is expensive (CVE-2023-44487,
+# rapid reset).
 _RESETS = 100
-# Streams that may be open, in the eyes of h2.
+# The stream limit that h2 itself enforces.
 _MOST_REFUSED = 2**31 - 1
 _METHOD = re.compile(rb"[A-Z-]{1,32}")
 
 
 class GuardedProtocol(WaitingProtocol):
-    """hypercorn's protocol, with a guard before what comes in."""
+    """hypercorn's protocol with checks on incoming events."""
 
     def __init__(
         self,
-        wire: "ConnectionHandler",
+        handler: "ConnectionHandler",
         peer: "Peer",
         config: Config,
         nursery: trio.Nursery,
@@ -78,8 +76,8 @@ class GuardedProtocol(WaitingProtocol):
     ) -> None:
         self._leave = leave
         self._budget = budget
-        self._told_to_leave = False
-        self._wire = wire
+        self._goaway_received = False
+        self._handler = handler
         self._peer = peer
         self._nursery = nursery
         self._requests = self._resets = 0
@@ -89,10 +87,11 @@ class GuardedProtocol(WaitingProtocol):
         super().__init__(
             _unused_application,  # type: ignore[arg-type]
             config,
-            # One that never ends: hypercorn would end the connection before its last answer.
+            # Without a limit of its own: hypercorn would close the connection before its last
+            # response.
             WorkerContext(None),
             self,  # type: ignore[arg-type]  # `spawn` and `spawn_app` are all it uses
-            ConnectionState(dict(wire.state)),
+            ConnectionState(dict(handler.state)),
             peer.scheme == "https",
             peer.client,
             peer.server,
@@ -104,7 +103,7 @@ class GuardedProtocol(WaitingProtocol):
             initial_values={
                 settings.MAX_CONCURRENT_STREAMS: config.h2_max_concurrent_streams,
                 settings.MAX_HEADER_LIST_SIZE: config.h2_max_header_list_size,
-                # WebSockets are served on connections of their own.
+                # WebSockets use connections of their own.
                 settings.ENABLE_CONNECT_PROTOCOL: 0,
             },
         )
@@ -112,21 +111,21 @@ class GuardedProtocol(WaitingProtocol):
     async def initiate(
         self, headers: list[tuple[bytes, bytes]] | None = None, settings: bytes | None = None
     ) -> None:
-        """Say hello, and which bounds hold."""
+        """Send the preface and the settings."""
         await super().initiate(headers, settings)
-        # h2 would end the connection of a client that opens more streams before it heard of the
-        # bound. The guard refuses each alone (RFC 9113 section 5.1.2).
+        # h2 would close the connection of a client that exceeds the limit before it received the
+        # setting. The guard refuses each such stream alone (RFC 9113 section 5.1.2).
         self.connection.local_settings.max_concurrent_streams = _MOST_REFUSED
         self.connection.local_settings.acknowledge()
 
     @property
     def leaving(self) -> bool:
-        """True when no request is taken any more."""
-        exhausted = self._requests >= self._wire.limits.requests_per_connection
-        return exhausted or self._told_to_leave or self._wire.stopping.is_set()
+        """True when no more requests are accepted."""
+        exhausted = self._requests >= self._handler.limits.requests_per_connection
+        return exhausted or self._goaway_received or self._handler.stopping.is_set()
 
     def settle(self) -> None:
-        """End the connection once it takes no request any more and all was sent."""
+        """Close the connection once no more requests are accepted and everything was sent."""
         if self.leaving and not self.streams and not self.stream_buffers:
             self._leave()
 
@@ -135,7 +134,7 @@ class GuardedProtocol(WaitingProtocol):
         self.settle()
 
     async def end(self) -> None:
-        """Cancel the requests in flight, but those that are to finish; let nobody wait to send."""
+        """Cancel the requests in progress, except those that must finish, and wake all senders."""
         for exchange in tuple(self._exchanges.values()):
             exchange.client_left()
         for buffer in tuple(self.stream_buffers.values()):
@@ -143,14 +142,14 @@ class GuardedProtocol(WaitingProtocol):
         await self.handle(Closed())
 
     def goodbye(self) -> bytes:
-        """Return the bytes that tell the client that nothing more is taken."""
+        """Return the GOAWAY frame for an orderly close."""
         try:
             self.connection.close_connection()
         except h2.exceptions.ProtocolError:
             return b""
         return self.connection.data_to_send()
 
-    # What hypercorn's protocol asks of its task group.
+    # The task group interface of hypercorn's protocol.
 
     def spawn(self, task: Callable[[], Awaitable[None]]) -> None:
         """Start a task of the connection."""
@@ -163,18 +162,20 @@ class GuardedProtocol(WaitingProtocol):
         scope: Scope,
         send: Callable[[Event | None], Awaitable[None]],
     ) -> Callable[[Event], Awaitable[None]]:
-        """Start the application for one request; return what takes its events."""
-        stream_id, refusal, asked = self._opening
+        """Start the application for one request; return the receiver of its events."""
+        stream_id, rejection, requested = self._opening
         body = Http2Body()
         proceed = partial(
             self.stream_send,
             InformationalResponse(stream_id=stream_id, headers=[], status_code=100),
         )
-        if refusal is not None:
-            # In place of the path that hypercorn was given.
-            scope["path"] = asked
+        if rejection is not None:
+            # hypercorn was given a placeholder path.
+            scope["path"] = requested
         taken = partial(self._taken, stream_id)
-        exchange = Http2Exchange(self._wire, self._peer, scope, body, taken, send, proceed, refusal)
+        exchange = Http2Exchange(
+            self._handler, self._peer, scope, body, taken, send, proceed, rejection
+        )
         self._exchanges[stream_id] = exchange
         self._nursery.start_soon(self._run, stream_id, exchange)
 
@@ -184,11 +185,11 @@ class GuardedProtocol(WaitingProtocol):
         return put
 
     async def _taken(self, stream_id: int, size: int) -> None:
-        """Let the client send as many bytes more as the application took."""
+        """Replenish the window by the bytes that the application took."""
         try:
             self.connection.acknowledge_received_data(size, stream_id)
         except h2.exceptions.ProtocolError:
-            # The stream or the connection ended meanwhile.
+            # The stream or the connection has ended meanwhile.
             return
         await self._flush()
 
@@ -203,11 +204,11 @@ class GuardedProtocol(WaitingProtocol):
             await self._abandon(stream_id)
 
     async def _abandon(self, stream_id: int) -> None:
-        """Reset a stream whose answer can't be finished, and forget what waits in it."""
+        """Reset a stream whose response cannot be completed, and discard its buffer."""
         self._reset(stream_id, h2.errors.ErrorCodes.INTERNAL_ERROR)
         buffer = self.stream_buffers.get(stream_id)
         if buffer is not None:
-            # The sending task drops the buffer of a stream that is closed when it comes by.
+            # The sending task removes the buffer of a closed stream.
             await buffer.close()
             self.priority.unblock(stream_id)
             await self.has_data.set()
@@ -219,19 +220,19 @@ class GuardedProtocol(WaitingProtocol):
         try:
             self.connection.reset_stream(stream_id, code)
         except (h2.exceptions.ProtocolError, KeyError):
-            # It is closed already.
+            # The stream is closed already.
             return
 
-    # What hypercorn's protocol does with what comes in.
+    # Incoming events.
 
     async def _handle_events(self, events: list[h2.events.Event]) -> None:
         for event in events:
             if isinstance(event, h2.events.DataReceived):
                 self._budget.earn_content(len(event.data))
             if isinstance(event, h2.events.DataReceived) and event.stream_id not in self.streams:
-                # The answer was given before the whole body was there. To reset the stream would
-                # be in order (RFC 9113 section 8.1), but common clients lose the answer then. It
-                # is dropped, for as long as a connection without requests may last.
+                # The response was sent before the whole body arrived. RFC 9113 section 8.1 permits
+                # a reset, but common clients then lose the response. The body is discarded instead,
+                # at most for the idle time of the connection.
                 self.connection.acknowledge_received_data(
                     event.flow_controlled_length, event.stream_id
                 )
@@ -243,10 +244,10 @@ class GuardedProtocol(WaitingProtocol):
                 if padding:
                     self.connection.acknowledge_received_data(padding, event.stream_id)
             elif isinstance(event, h2.events.PriorityUpdated):
-                # Deprecated (RFC 9113 section 5.3.2): clients could only misuse it.
+                # Deprecated (RFC 9113 section 5.3.2), and open to abuse.
                 continue
             elif isinstance(event, h2.events.ConnectionTerminated) and not event.error_code:
-                self._let_leave()
+                self._drain_after_goaway()
             elif isinstance(event, h2.events.StreamReset):
                 self._resets += 1
                 if self._resets > _RESETS + self._requests // 2:
@@ -258,17 +259,17 @@ class GuardedProtocol(WaitingProtocol):
                 await super()._handle_events([event])
         await self._flush()
 
-    def _let_leave(self) -> None:
-        """Return what is in flight to a client that asks for nothing more."""
-        self._told_to_leave = True
-        # h2 takes the client's goodbye for the end, though streams go on behind it (RFC 9113
-        # section 6.8).
+    def _drain_after_goaway(self) -> None:
+        """Let requests in progress finish after the client sent GOAWAY."""
+        self._goaway_received = True
+        # h2 treats the client's GOAWAY as the end, but open streams continue (RFC 9113 section
+        # 6.8).
         self.connection.state_machine.state = h2.connection.ConnectionState.SERVER_OPEN
         self.settle()
 
     async def _open(self, event: h2.events.RequestReceived) -> None:
         if self.leaving or len(self._exchanges) >= self._most_streams:
-            # Nothing of it was done: the client may send it again, elsewhere.
+            # The request was not processed, so the client may repeat it on another connection.
             self._reset(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
             return
         self._requests += 1
@@ -277,43 +278,44 @@ class GuardedProtocol(WaitingProtocol):
         if headers[b":method"] == b"CONNECT":
             self._reset(event.stream_id, h2.errors.ErrorCodes.HTTP_1_1_REQUIRED)
             return
-        refusal, asked = None, ""
+        rejection, requested = None, ""
         try:
             self._check(event, headers)
         except RequestRejected as found:
-            refusal = found
-            asked = headers[b":path"].partition(b"?")[0][:512].decode("latin-1")
-            # What is refused need not be what hypercorn can decode.
+            rejection = found
+            requested = headers[b":path"].partition(b"?")[0][:512].decode("latin-1")
+            # hypercorn must be able to decode rejected requests too.
             plain = {b":path": b"/", b":method": b"GET"}
             event.headers = [(name, plain.get(name, value)) for name, value in event.headers]
-        self._opening = event.stream_id, refusal, asked
+        self._opening = event.stream_id, rejection, requested
         await super()._handle_events([event])
 
     def _check(self, event: h2.events.RequestReceived, headers: dict[bytes, bytes]) -> None:
-        limits = self._wire.limits
+        limits = self._handler.limits
         if len(event.headers) > limits.header_count:
             raise RequestRejected(
-                "head_too_large", f"At most {limits.header_count} headers are taken."
+                "head_too_large", f"The head may have at most {limits.header_count} header fields."
             )
-        # As the settings of HTTP/2 count (RFC 9113 section 6.5.2).
+        # Counted as in the HTTP/2 settings (RFC 9113 section 6.5.2).
         if sum(len(name) + len(value) + 32 for name, value in event.headers) > limits.head_size:
             raise RequestRejected(
-                "head_too_large", f"At most {limits.head_size} bytes of headers are taken."
+                "head_too_large", f"The head may have at most {limits.head_size} bytes."
             )
         path = headers[b":path"]
         if len(path) > limits.target_length:
             raise RequestRejected(
-                "target_too_long", f"At most {limits.target_length} bytes of target are taken."
+                "target_too_long", f"Path and query may have at most {limits.target_length} bytes."
             )
         method = headers[b":method"]
-        # Methods are what they are, in capitals: hypercorn would fold them (RFC 9110 section 9.1).
+        # Methods are case-sensitive, but hypercorn converts them to upper case (RFC 9110 section
+        # 9.1).
         if not _METHOD.fullmatch(method):
-            raise RequestRejected("not_implemented", "The method of the request is not known.")
+            raise RequestRejected("not_implemented", "The method of the request is not supported.")
         if read_target(path, of_options=method == b"OPTIONS").authority is not None:
-            raise malformed("The path has to start with '/'.")
+            raise malformed("The path must start with '/'.")
         host = headers.get(b":authority", headers.get(b"host"))
         if host is None:
-            raise malformed("The request names no host.")
+            raise malformed("The request has no host.")
         check_host(host)
 
     async def _close_stream(self, stream_id: int) -> None:

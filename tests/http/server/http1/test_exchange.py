@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
-from octavo.http.server.response import BadAnswer, FixedHeaders
+from octavo.http.server.response import FixedHeaders, InvalidResponse
 from tests.fakes.http_server import routed, serving
 from tests.http.server.test_error_boundary import answers, http2_client, request
 
@@ -31,7 +31,7 @@ async def wrong_length(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def begun(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": []})
-    with pytest.raises(BadAnswer):
+    with pytest.raises(InvalidResponse):
         await give(scope, 200, [], b"again")
     await send({"type": "http.response.body", "body": b"once"})
 
@@ -122,5 +122,5 @@ async def test_whole_answers_over_http2() -> None:
     ],
 )
 def test_fixed_headers_that_no_answer_can_have_are_refused(header: tuple[bytes, bytes]) -> None:
-    with pytest.raises(BadAnswer):
+    with pytest.raises(InvalidResponse):
         FixedHeaders([(b"x-before", b"1"), header])

@@ -236,7 +236,7 @@ async def test_refusal_that_an_application_saw_is_up_to_that_to_log() -> None:
         try:
             await receive()
         finally:
-            seen.append(scope["extensions"]["octavo"].refused)
+            seen.append(scope["extensions"]["octavo"].rejected)
 
     async with serving(watching) as server:
         async with server.client() as client:

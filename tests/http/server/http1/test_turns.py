@@ -14,7 +14,7 @@ import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.limits import READ_SIZE
-from octavo.http.server.transport import PATIENCE, plain_transport
+from octavo.http.server.transport import MAX_EAGER, plain_transport
 from tests.fakes.http_server import QUICK, Rounds, routed, serving
 
 
@@ -102,11 +102,11 @@ async def test_reads_that_never_wait_let_others_run(kind: int) -> None:
         transport = plain_transport(Reading(reading))  # type: ignore[arg-type]
         trio.lowlevel.add_instrument(rounds)
         for _ in range(10):
-            for _ in range(PATIENCE):
+            for _ in range(MAX_EAGER):
                 theirs.send(bytes(READ_SIZE) if kind == socket.SOCK_STREAM else b"a")
                 assert await transport.receive()
         trio.lowlevel.remove_instrument(rounds)
-    assert rounds.count >= (10 * PATIENCE if kind == socket.SOCK_STREAM else 10) - 1
+    assert rounds.count >= (10 * MAX_EAGER if kind == socket.SOCK_STREAM else 10) - 1
 
 
 class Reading:

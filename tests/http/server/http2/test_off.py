@@ -31,7 +31,7 @@ async def test_preface_is_refused_and_the_connection_closed(sent: bytes) -> None
         assert (answer.status, answer["connection"]) == (505, "close")
         problem = json.loads(answer.body)
         assert problem["code"] == "http_version_not_supported"
-        assert problem["detail"] == "Use HTTP/1.1: HTTP/2 is off."
+        assert problem["detail"] == "Use HTTP/1.1: HTTP/2 is disabled."
         with trio.fail_after(5):
             assert await client.is_closed()
         assert [refused.code for refused in server.refused] == ["http_version_not_supported"]
