@@ -1,1 +1,1 @@
-"""What an operation is: declaration, routing, parameters, bodies, problems, OpenAPI."""
+"""The framework of the API: operations, routing, parameters, bodies, problems, OpenAPI."""

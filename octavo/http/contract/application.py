@@ -1,15 +1,9 @@
-"""The one ASGI application: the operations of the contract, and whom the rest is handed to.
+"""The ASGI application: it routes requests to operations, WebSockets and the pages.
 
-The way of a request: its id, its route, then what its operation declares (`endpoint`), and one
-answer, in which every problem has the same form. What is no path of the contract and not below
-``/api/`` goes to the application of the pages, with the same id and in the same log.
-
-The lifespan of an application that has nothing to start and nothing to stop.
-
-A request that is handed over to the application beside the contract, and what that tells back.
-
-The scope of ASGI carries both: the id of the request as a header, for logs further down, and a
-place where a refusal leaves its code, for the line of the request in the log.
+A request gets an id, a route, and is processed as its operation declares (`endpoint`); all problems
+are rendered in one place. Paths outside the contract and not below ``/api/`` are forwarded to the
+application of the pages, with the same id and in the same log. The forwarded scope carries the id
+as a header, and a callback that reports a refusal to the request log.
 """
 
 import logging
@@ -24,7 +18,7 @@ from octavo.http.contract.endpoint import Endpoint, FailureProblem
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import ContractError, Operation, Security
 from octavo.http.contract.prepared_response import (
-    OF_WEBSOCKET,
+    WEBSOCKET_EVENTS,
     BrokenContent,
     PreparedResponse,
     options_answer,
@@ -45,8 +39,8 @@ from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.request_id import RULE
 
 
-async def answer_lifespan(receive: Receive, send: Send) -> None:
-    """Return the events of the lifespan until the shutdown. Cancelling leaves nothing behind."""
+async def run_lifespan(receive: Receive, send: Send) -> None:
+    """Complete the lifespan of an application that has nothing to start or stop."""
     while True:
         event = await receive()
         if event["type"] == "lifespan.startup":
@@ -59,25 +53,22 @@ async def answer_lifespan(receive: Receive, send: Send) -> None:
 _REFUSED = "octavo.refused"
 
 
-def handed_over(scope: Scope, request_id: str, refused: Callable[[str], None]) -> Scope:
-    """Return ``scope`` with the id of the request; ``refused`` takes the code of a refusal."""
+def forwarded_scope(scope: Scope, request_id: str, refused: Callable[[str], None]) -> Scope:
+    """Return ``scope`` with the request id; ``refused`` receives the code of a refusal."""
     others = [header for header in scope["headers"] if header[0] != b"x-request-id"]
     headers = [*others, (b"x-request-id", request_id.encode())]
     return {**scope, "headers": headers, _REFUSED: refused}
 
 
-def tell_refused(scope: Scope, code: str) -> None:
-    """Tell whoever handed ``scope`` over that it is refused with the problem ``code``.
-
-    Where nobody did, as in tests of the pages alone, nobody is told.
-    """
+def report_refusal(scope: Scope, code: str) -> None:
+    """Report the problem ``code`` to the application that forwarded ``scope``, if any."""
     refused: Callable[[str], None] | None = scope.get(_REFUSED)
     if refused is not None:
         refused(code)
 
 
 _LOGGER = logging.getLogger(__name__)
-_NOTHING = "Nothing is served at this path."
+_NOTHING = "There is nothing at this path."
 
 
 class Application:
@@ -85,22 +76,22 @@ class Application:
 
     Args:
         groups: instances whose classes declare operations.
-        new_id: makes the id of a request where the wire gives none.
-        log_request: takes the record of each request when it is over.
+        new_id: generates the request id under other servers.
+        log_request: receives the record of each completed request.
         authenticators: for each `Security` that an operation declares.
-        rate_limiter: for the rate classes; needed when an operation has one.
-        memory: counts large requests and answers; None for one of its own.
-        failure_problem: returns the problem for a failure of what the handlers rest on, such as
-            a database; None for any other error, which is answered with 500.
-        fallback: serves every other path that is not below ``/api/``; also gets the lifespan.
-        fallback_below_api: the paths below ``/api/`` that it serves, too.
-        websockets: serves a WebSocket at a path, from its handshake on: id and log included.
-        public_url: address of the installation, without a slash at its end.
-        strict: for tests: an answer that the contract does not have is raised as
-            `UndeclaredAnswer`.
+        rate_limiter: for the rate classes; required when an operation has one.
+        memory: the budget of large requests and responses; None creates one.
+        failure_problem: returns the problem for a failure of a dependency of the handlers, such as
+            a database; None for any other error, which gets a 500.
+        fallback: serves every other path that is not below ``/api/``, and receives the lifespan.
+        fallback_below_api: paths below ``/api/`` that the fallback serves as well.
+        websockets: serves the WebSockets of a path from their handshake on, including id and log.
+        public_url: address of the installation, without a trailing slash.
+        strict: for tests: raise `UndeclaredAnswer` for a response that the contract does not
+            declare.
 
     Raises:
-        ContractError: the declarations contradict each other, or need what is not given.
+        ContractError: the declarations contradict each other, or require a missing argument.
     """
 
     def __init__(
@@ -136,11 +127,11 @@ class Application:
         self._public_url = public_url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one scope of ASGI.
+        """Serve one ASGI scope.
 
-        What a server raises while it sends comes out, and so does what breaks an answer whose
-        head was sent: it is the server's to log that and to cut the connection. Any other failure
-        is logged here and answered with 500. Cancelling ends the handler.
+        Exceptions of the server's ``send`` propagate, as do errors after the response head was
+        sent: the server logs them and closes the connection. Any other failure is logged here and
+        gets a 500. Cancellation cancels the handler.
         """
         if scope["type"] == "http":
             await self._serve(scope, receive, send)
@@ -149,76 +140,76 @@ class Application:
         elif self._fallback is not None:
             await self._fallback(scope, receive, send)
         else:
-            await answer_lifespan(receive, send)
+            await run_lifespan(receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        passage = RequestContext(scope, receive, send, self._new_id, self._memory)
+        context = RequestContext(scope, receive, send, self._new_id, self._memory)
         try:
-            answer = await self._answer(passage)
+            answer = await self._answer(context)
             if answer is not None:
-                await passage.transmission.send(answer)
+                await context.writer.send(answer)
         except BrokenContent:
-            passage.failure = InternalError.code
+            context.failure = InternalError.code
             raise
         finally:
-            if passage.call is not None and passage.call.hold is not None:
-                passage.call.hold.release()
-            self._log_request(passage.record())
+            if context.call is not None and context.call.hold is not None:
+                context.call.hold.release()
+            self._log_request(context.record())
 
-    async def _answer(self, passage: RequestContext) -> PreparedResponse | None:
-        """Return what is to be sent; None when it was sent, or nobody waits for it."""
+    async def _answer(self, context: RequestContext) -> PreparedResponse | None:
+        """Return the response to send; None when it was sent, or the client is gone."""
         try:
-            return await self._route(passage)
+            return await self._route(context)
         except Problem as problem:
-            return self._refuse(passage, problem)
+            return self._refuse(context, problem)
         except UndeclaredAnswer:
             raise
         except ClientLeft:
             return None
         except Exception as error:
-            if passage.transmission.begun:
-                passage.failure = InternalError.code
+            if context.writer.begun:
+                context.failure = InternalError.code
                 raise
-            _LOGGER.error("request %s failed", passage.request_id, exc_info=error)
-            return self._refuse(passage, InternalError())
+            _LOGGER.error("request %s failed", context.request_id, exc_info=error)
+            return self._refuse(context, InternalError())
 
-    async def _route(self, passage: RequestContext) -> PreparedResponse | None:
-        if not passage.accepted:
+    async def _route(self, context: RequestContext) -> PreparedResponse | None:
+        if not context.accepted:
             raise InvalidRequest(RULE)
-        scope = passage.scope
+        scope = context.scope
         resource, values = self._router.find(_raw_path(scope))
         if resource is None:
             path = scope["path"]
             kept = _is_api(path) and path not in self._fallback_below_api
             if self._fallback is None or kept:
                 raise NotFound(_NOTHING)
-            handed = handed_over(scope, passage.request_id, passage.refused)
-            await self._fallback(handed, passage.receive, passage.transmission.forward)
+            forwarded = forwarded_scope(scope, context.request_id, context.refused)
+            await self._fallback(forwarded, context.receive, context.writer.forward)
             return None
-        endpoint = resource.methods.get(passage.method)
+        endpoint = resource.methods.get(context.method)
         if endpoint is not None:
-            passage.call = call = Call(passage.request_id, endpoint.operation, scope)
-            return await endpoint.answer(call, values, passage.receive, passage.exchange)
-        if passage.method == "OPTIONS":
+            context.call = call = Call(context.request_id, endpoint.operation, scope)
+            return await endpoint.answer(call, values, context.receive, context.exchange)
+        if context.method == "OPTIONS":
             return options_answer(resource.allow)
         allow = (b"allow", resource.allow)
-        raise MethodNotAllowed(f"This path takes {resource.allow.decode()}.", headers=[allow])
+        raise MethodNotAllowed(f"This path accepts {resource.allow.decode()}.", headers=[allow])
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
         handler = self._websockets.get(scope["path"])
         if handler is not None:
             await handler(scope, receive, send)
             return
-        passage = RequestContext(scope, receive, send, self._new_id, self._memory, OF_WEBSOCKET)
-        problem = NotFound(_NOTHING) if passage.accepted else InvalidRequest(RULE)
+        context = RequestContext(scope, receive, send, self._new_id, self._memory, WEBSOCKET_EVENTS)
+        problem = NotFound(_NOTHING) if context.accepted else InvalidRequest(RULE)
         try:
-            await passage.transmission.send(self._refuse(passage, problem))
+            await context.writer.send(self._refuse(context, problem))
         finally:
-            self._log_request(passage.record())
+            self._log_request(context.record())
 
-    def _refuse(self, passage: RequestContext, problem: Problem) -> PreparedResponse:
-        passage.refused(problem.code)
-        return prepared_problem(problem, passage.request_id, self._public_url)
+    def _refuse(self, context: RequestContext, problem: Problem) -> PreparedResponse:
+        context.refused(problem.code)
+        return prepared_problem(problem, context.request_id, self._public_url)
 
 
 def _endpoint(
@@ -248,7 +239,7 @@ def _endpoint(
 
 
 def _raw_path(scope: Scope) -> bytes:
-    # ASGI has it optional.
+    # Optional in ASGI.
     raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
     return raw
 

@@ -1,7 +1,7 @@
-"""The docstrings below the attributes of a class, read from its source when they are needed.
+"""Read the docstrings of class attributes from the source on demand.
 
-Pydantic reads them when a class is made (``use_attribute_docstrings``), which takes a tenth of the
-time in which the server starts; the document of the contract alone needs them.
+Pydantic can read them when a class is created (``use_attribute_docstrings``), but that takes a
+tenth of the server's startup time, and only the API document needs them.
 """
 
 import ast
@@ -24,7 +24,7 @@ def _own_docstrings(kind: type) -> dict[str, str]:
     try:
         [definition] = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     except (OSError, TypeError):
-        # Made by a call, or in C.
+        # Created dynamically, or in C.
         return found
     if not isinstance(definition, ast.ClassDef):
         return found

@@ -1,4 +1,4 @@
-"""One call of an operation, and the seams to those who judge it before its handler runs."""
+"""A call of an operation, and the interfaces that authenticate and limit it."""
 
 from __future__ import annotations
 
@@ -14,48 +14,47 @@ P = TypeVar("P", bound="Principal")
 
 
 class Principal(Protocol):
-    """Who calls."""
+    """The authenticated caller."""
 
     @property
     def name(self) -> str:
-        """Who it is, as the log tells it: an identifier, never an address or a secret."""
+        """Its identifier for the log, never an address or a secret."""
 
     @property
     def locked(self) -> bool:
-        """True when the account may use what a locked account keeps, and nothing else."""
+        """True when the account is locked, which restricts the operations that it may use."""
 
 
 class Authenticator(Protocol):
-    """Finds out who calls the operations of one `Security`."""
+    """Authenticates the calls of one `Security`."""
 
     async def authenticate(self, call: Call) -> Principal:
-        """Return who calls, judged by the headers, the method and the client of ``call``.
+        """Return the caller, from the headers, the method and the client of ``call``.
 
         Raises one of the problems that the security of an operation implies
-        (`octavo.http.contract.declared_answers.derived_problems`). Cancelling changes nothing.
+        (`octavo.http.contract.declared_answers.derived_problems`). Cancellation changes nothing.
         """
 
 
 class RateLimiter(Protocol):
-    """Holds back who calls too often."""
+    """Limits the rate of calls."""
 
     async def admit(self, rate_class: str, call: Call) -> None:
-        """Count ``call`` in ``rate_class``. Cancelled, it may count.
+        """Count ``call`` in ``rate_class``; a cancelled call may be counted.
 
-        Raises `RateLimited`, which says in how many seconds to come back.
+        Raises `RateLimited` with the seconds to wait.
         """
 
 
 class Call:
-    """What a handler knows of its call beside the declared parts of the request.
+    """What a handler knows of its call besides the declared parts of the request.
 
     Attributes:
-        request_id: the id that the answer and the log carry.
-        operation: the declaration of what is called.
-        scope: of ASGI, for what nothing else here gives.
-        principal: who calls; None under `Security.NONE`.
-        hold: the memory that its answer takes; None for little. Whoever sends the answer
-            releases it.
+        request_id: the id in the response and the log.
+        operation: the declaration of the operation.
+        scope: the ASGI scope, for anything else.
+        principal: the caller; None under `Security.NONE`.
+        hold: the memory reserved for the response, released by the sender; None if small.
     """
 
     __slots__ = ("hold", "operation", "principal", "request_id", "scope")
@@ -69,7 +68,7 @@ class Call:
 
     @property
     def method(self) -> str:
-        """The method of the request; HEAD where the handler is that of the GET."""
+        """The method of the request; HEAD is served by the handler of GET."""
         method: str = self.scope["method"]
         return method
 
@@ -81,7 +80,7 @@ class Call:
 
     @property
     def client(self) -> str | None:
-        """The address that the request comes from; None when it has none (a Unix socket)."""
+        """The client's address; None without one (a Unix socket)."""
         return client_of(self.scope)
 
     def header(self, name: bytes) -> bytes | None:
@@ -89,16 +88,16 @@ class Call:
         return next((value for given, value in self.headers if given == name), None)
 
     def principal_as(self, kind: type[P]) -> P:
-        """Return who calls, as the ``kind`` that the authenticator of this operation answers.
+        """Return the caller as the ``kind`` that this operation's authenticator returns.
 
-        Raises TypeError when it is another: the operation and its authenticator don't fit.
+        Raises TypeError when it is of another kind, which is a bug.
         """
         if not isinstance(self.principal, kind):
-            raise TypeError(f"{self.operation.id} is called by {self.principal!r}, no {kind}")
+            raise TypeError(f"{self.operation.id} is called by {self.principal!r}, not by a {kind}")
         return self.principal
 
 
 def client_of(scope: Scope) -> str | None:
-    """Return the address of the client of ``scope``; None when it has none."""
+    """Return the client's address in ``scope``; None without one."""
     client = scope.get("client")
     return client[0] if client else None

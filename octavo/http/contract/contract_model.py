@@ -1,16 +1,11 @@
-"""The bases of every model that stands in the contract: what is not declared is refused.
+"""The base models and field types of the contract; undeclared input is refused.
 
-Members are named in camelCase on the wire and in snake_case here. A request is validated by the
-names of the wire alone (``by_alias=True, by_name=False``); code makes an answer by the names
-here, as the type checker knows them.
+Members are in camelCase in JSON and in snake_case in code. Requests are validated by the JSON names
+only (``by_alias=True, by_name=False``); code constructs responses by the names in code, which the
+type checker knows.
 
-Identifiers on the wire: UUIDs in the one notation of RFC 9562 section 4, in lower case.
-
-Times on the wire: RFC 3339 in UTC, with milliseconds and ``Z``.
-
-Bytes within JSON: standard base64 with its padding (RFC 4648 section 4).
-
-What is answered when something was removed.
+Identifiers are UUIDs in the notation of RFC 9562 section 4, in lower case. Times are RFC 3339 in
+UTC, with milliseconds and ``Z``. Bytes are standard base64 with padding (RFC 4648 section 4).
 """
 
 from base64 import b64decode, b64encode
@@ -38,15 +33,14 @@ SUFFIX = "Schema"
 
 
 def header_name(name: str) -> str:
-    """Return the header that a field is named for: ``if_match`` is ``if-match``."""
+    """Return the header of a field: ``if_match`` is ``if-match``."""
     return name.replace("_", "-")
 
 
 def public_name(model: type) -> str:
     """Return the name of ``model`` in the API document: without the suffix ``Schema``.
 
-    The suffix tells the form of a thing in the API from the thing itself, which may have the same
-    name.
+    The suffix distinguishes the model from the domain class of the same name.
     """
     return model.__name__.removesuffix(SUFFIX)
 
@@ -54,8 +48,8 @@ def public_name(model: type) -> str:
 class ContractModel(BaseModel):
     """A body, a part of one, or the path and query parameters of an operation.
 
-    A member is of the type declared or refused: ``"1"`` is no number in JSON. Text in a path or
-    a query is read as the type declared.
+    Types are strict: ``"1"`` is not a number in JSON. Text in a path or a query is parsed as the
+    declared type.
     """
 
     model_config = ConfigDict(
@@ -88,7 +82,7 @@ class ContractModel(BaseModel):
 
 
 class HeaderModel(ContractModel):
-    """The headers that an operation reads; any other is none of its business."""
+    """The headers that an operation reads; others are ignored."""
 
     model_config = ConfigDict(alias_generator=header_name)
 
@@ -100,23 +94,23 @@ Identifier = Annotated[
         json_schema_extra={"format": "uuid"},
     ),
 ]
-"""An identifier, given or answered."""
+"""An identifier, in requests and responses."""
 
 
 LATEST = 253_402_300_799_999
-"""The last millisecond that RFC 3339 has a notation for: the end of the year 9999 in UTC."""
+"""The last millisecond that RFC 3339 can represent: the end of the year 9999 in UTC."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""A time that is answered; `timestamp` writes it."""
+"""A time in a response, written by `timestamp`."""
 
 GivenTime = AwareDatetime
-"""A time that is taken, in any offset from UTC; `milliseconds_of` reads it."""
+"""A time in a request, with any UTC offset, converted by `milliseconds_of`."""
 
 
 def timestamp(milliseconds: int) -> Timestamp:
-    """Return the time of so many milliseconds of Unix time, or the nearest that can be told."""
+    """Return the time of so many milliseconds of Unix time, clamped to what RFC 3339 represents."""
     seconds, rest = divmod(min(max(milliseconds, 0), LATEST), 1000)
     return f"{_spelled(seconds)}.{rest:03d}Z"
 
@@ -127,7 +121,7 @@ def _spelled(seconds: int) -> str:
 
 
 def milliseconds_of(given: datetime) -> int:
-    """Return the whole milliseconds of Unix time of a time that was given."""
+    """Return the milliseconds of Unix time of a time from a request, rounded down."""
     return (given - _EPOCH) // _MILLISECOND
 
 
@@ -143,27 +137,27 @@ _GIVEN_SCHEMA = WithJsonSchema(
 
 def _decode(given: object) -> bytes:
     if not isinstance(given, str):
-        raise ValueError("Give bytes as a string of standard base64.")
+        raise ValueError("Use a string of standard base64.")
     try:
         return b64decode(given, validate=True)
     except (Error, ValueError):
-        raise ValueError("This is no standard base64 with padding.") from None
+        raise ValueError("This is not standard base64 with padding.") from None
 
 
 GivenBytes = Annotated[bytes, BeforeValidator(_decode), _GIVEN_SCHEMA]
-"""Bytes that are taken."""
+"""Bytes in a request."""
 
 Base64 = Annotated[str, _SCHEMA]
-"""Bytes that are answered; `base64_of` writes them."""
+"""Bytes in a response, encoded by `base64_of`."""
 
 
 def base64_of(data: bytes) -> Base64:
-    """Return bytes as they stand in JSON."""
+    """Return ``data`` in base64."""
     return b64encode(data).decode("ascii")
 
 
 class Removed(ContractModel):
-    """It is gone."""
+    """The object was removed."""
 
     removed: Literal[True] = True
 

@@ -1,4 +1,4 @@
-"""The contract: all operations, as their classes declare them."""
+"""Collect the operations that classes declare, and check them against each other."""
 
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -11,17 +11,17 @@ from octavo.http.server.rejection import SERVER_PROBLEMS
 
 
 def operations_of(group: type) -> tuple[Operation, ...]:
-    """Return the operations that the methods of ``group`` declare, in the order of the class.
+    """Return the operations that the methods of ``group`` declare, in definition order.
 
-    Raises `ContractError` for one that contradicts its handler, for one whose models can't be
-    described or read, and for a class with none.
+    Raises `ContractError` for an operation that contradicts its handler, for models that cannot be
+    described or parsed, and for a class without operations.
     """
     _check_schemas(group)
     return _read(group)
 
 
 def served_operations_of(group: type) -> tuple[Operation, ...]:
-    """Return the same as `operations_of`, without the check of models, which takes long."""
+    """Return the same as `operations_of` without the slow check of models."""
     return _read(group)
 
 
@@ -51,9 +51,8 @@ def contract_of(
 ) -> tuple[Operation, ...]:
     """Return the operations of all ``groups``, in order, as ``operations_of`` reads each.
 
-    Raises `ContractError` for an id, or a method of a path, that is declared twice, for two
-    templates that differ in the names of their parameters alone, which OpenAPI forbids, and for
-    a code of problems that has two statuses.
+    Raises `ContractError` for a duplicate id, a duplicate method and path, two templates that
+    differ only in parameter names, which OpenAPI forbids, and a problem code with two statuses.
     """
     operations: tuple[Operation, ...] = ()
     statuses = {each.code: each.status for each in PROBLEMS}

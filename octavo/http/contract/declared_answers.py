@@ -1,8 +1,6 @@
-"""Which problems an operation may answer: its own, and those that its declaration implies.
+"""The responses that an operation declares, derived for the document and checked at run time.
 
-One rule for the document, which lists them, and for the check that a handler keeps to the list.
-
-Answers that the contract does not have: told to the tests, logged once in production.
+Undeclared responses raise in tests, and are logged once each in production.
 """
 
 import logging
@@ -26,7 +24,7 @@ from octavo.http.contract.problems import (
     UnsupportedMediaType,
     WrongOrigin,
 )
-from octavo.http.contract.unavailable import OF_READING, OF_STORE
+from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
 
 _BY_SECURITY: dict[Security, tuple[type[Problem], ...]] = {
     Security.NONE: (),
@@ -37,10 +35,10 @@ _BY_SECURITY: dict[Security, tuple[type[Problem], ...]] = {
 
 
 def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
-    """Return the problems that ``declared`` implies, by their status."""
+    """Return the problems that ``declared`` implies, by status."""
     found: list[type[Problem]] = [InvalidRequest, *_BY_SECURITY[declared.security]]
     if declared.security is not Security.NONE:
-        found += OF_READING if declared.method == "GET" else OF_STORE
+        found += READ_PROBLEMS if declared.method == "GET" else STORE_PROBLEMS
     if declared.security is Security.SESSION_OR_KEY:
         if declared.method != "GET":
             found.append(WrongOrigin)
@@ -54,7 +52,7 @@ def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
 
 
 def possible_problems(declared: Declaration) -> tuple[type[Problem], ...]:
-    """Return every problem that may be answered in place of the success, by its status."""
+    """Return every problem that the operation may respond with, by status."""
     return _ordered((*derived_problems(declared), *declared.problems))
 
 
@@ -67,80 +65,80 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class UndeclaredAnswer(AssertionError):
-    """A handler answered what its operation does not declare."""
+    """A handler returned a response that its operation does not declare."""
 
 
 class DeclaredAnswers:
-    """What one operation may answer, made once.
+    """The responses of one operation, computed once.
 
     Args:
-        operation: whose answers are judged.
-        strict: raise `UndeclaredAnswer` at what is not declared; else each kind of it is logged
-            once, as an error, and answered as it is. What can't be answered is a TypeError then.
+        operation: whose responses are checked.
+        strict: raise `UndeclaredAnswer` for undeclared responses; otherwise each kind is logged
+            once as an error, and sent. Unencodable ones are a TypeError then.
     """
 
-    __slots__ = ("_name", "_operation", "_problems", "_strict", "_told")
+    __slots__ = ("_logged", "_name", "_operation", "_problems", "_strict")
 
     def __init__(self, operation: Operation, *, strict: bool) -> None:
         self._operation = operation
         self._strict = strict
         self._problems = {(each.status, each.code) for each in possible_problems(operation)}
         self._name = f"{operation.id} ({operation.handler})"
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def problem(self, problem: Problem) -> None:
-        """Judge a problem that the handler raised."""
+        """Check a problem that the handler raised."""
         if (problem.status, problem.code) not in self._problems:
             self._found(f"the problem {problem.status} {problem.code}")
 
     def status(self, status: int) -> None:
-        """Judge the status of a success."""
+        """Check the status of a success."""
         if status not in self._operation.statuses:
             self._found(f"the status {status}")
 
     def headers(self, headers: tuple[Header, ...]) -> None:
-        """Judge the headers that a success adds."""
+        """Check the headers of a success."""
         for name, value in headers:
             kinds = (type(name), type(value))
             if kinds != (bytes, bytes):
-                # The value may be a secret, and this is logged.
+                # The value may be a secret, so only the types are logged.
                 given = " and ".join(kind.__name__ for kind in kinds)
                 raise self._failure(
-                    f"answered the header {name!r} as {given}: names and values are bytes"
+                    f"returned the header {name!r} as {given}: names and values are bytes"
                 )
             if name.decode("latin-1") not in self._operation.headers:
                 self._found(f"the header {name.decode('latin-1')}")
 
     def media_type(self, media_type: str) -> None:
-        """Judge the media type of a stream."""
+        """Check the media type of a stream."""
         if media_type not in self._operation.media_types:
             self._found(f"the media type {media_type}")
 
     def not_modified(self) -> None:
-        """Judge a 304."""
+        """Check a 304."""
         if not self._operation.not_modified:
             self._found("the status 304")
 
     def other_content(self, content: object, reason: str = "") -> Exception:
-        """Return the error that ``content`` is, which does not fit what is declared.
+        """Return the error for ``content`` that does not match the declared type.
 
-        ``reason`` says where, when its type alone does not tell; as it may show the content, it
-        is for tests alone.
+        ``reason`` gives the location when the type alone does not; since it may include the
+        content, it is used in tests only.
         """
         declared = self._operation.answers
         named = declared.__name__ if isinstance(declared, type) else declared
         if self._operation.streams and declared is None:
             named = "a Stream"
         where = f": {reason}" if reason and self._strict else ""
-        return self._failure(f"declares {named}, and answered a {type(content).__name__}{where}")
+        return self._failure(f"declares {named}, and returned a {type(content).__name__}{where}")
 
     def _found(self, what: str) -> None:
         if self._strict:
             raise self._failure(f"does not declare {what}")
-        if what not in self._told:
-            self._told.add(what)
+        if what not in self._logged:
+            self._logged.add(what)
             _LOGGER.error("%s does not declare %s", self._name, what)
 
     def _failure(self, what: str) -> Exception:
-        told = f"{self._name} {what}"
-        return UndeclaredAnswer(told) if self._strict else TypeError(told)
+        message = f"{self._name} {what}"
+        return UndeclaredAnswer(message) if self._strict else TypeError(message)

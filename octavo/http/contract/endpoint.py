@@ -1,6 +1,6 @@
-"""One operation at work: who calls, what they sent, the handler, and its answer as bytes.
+"""Process the calls of one operation: caller, input, handler, and the encoded response.
 
-Whatever the declaration decides is worked out when the application is built.
+Everything that depends only on the declaration is computed at startup.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -31,17 +31,17 @@ FailureProblem = Callable[[Exception], Problem | None]
 
 
 class Endpoint:
-    """Answers the calls of one operation.
+    """Serves the calls of one operation.
 
     Args:
         operation: its declaration.
         handler: the bound method that serves it.
         authenticator: for its security; None when it has none.
         limiter: for its rate class; None when it has none.
-        memory: counts large bodies and answers.
-        failure_problem: returns the problem for a failure of what the handlers rest on, None
-            for any other error.
-        strict: raise `UndeclaredAnswer` where the handler breaks the declaration.
+        memory: the budget of large bodies and responses.
+        failure_problem: returns the problem for a failure of a dependency, None for any other
+            error.
+        strict: raise `UndeclaredAnswer` where the handler violates the declaration.
     """
 
     __slots__ = (
@@ -86,11 +86,11 @@ class Endpoint:
         self._locked_out = (
             operation.security is Security.SESSION_OR_KEY and operation.locked is Locked.REFUSED
         )
-        # A stream that could only wait for room is not begun.
+        # A stream that could only wait for memory is not started.
         self._room = STEP if operation.streams else 0
         self._parameters = Parameters(operation)
         self._body = body = operation.body
-        # One without a model is handed on as it comes.
+        # A body without a model is passed on as it arrives.
         self._large_body = body is not None and body.model is not None and body.limit >= COUNTED
         self._declared = DeclaredAnswers(operation, strict=strict)
         kept = () if "cache-control" in operation.headers else (NOT_STORED,)
@@ -99,8 +99,8 @@ class Endpoint:
         self._status = operation.status
         answers = operation.answers
         self._model = answers if isinstance(answers, type) else None
-        # A model was checked when it was made, and a string costs pydantic a microsecond that a
-        # bool does not; whatever else is declared is checked here alone.
+        # Models were validated at construction, and a string costs pydantic a microsecond more than
+        # a bool; only other types are checked here.
         self._warnings: Literal["error", False] = "error"
         self._null = False
         if isinstance(answers, type) and issubclass(answers, BaseModel):
@@ -114,16 +114,15 @@ class Endpoint:
     async def answer(
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
     ) -> PreparedResponse:
-        """Serve ``call``; ``values`` are those of the path's parameters.
+        """Serve ``call``; ``values`` are the values of the path parameters.
 
-        Raises the `Problem` that is to be answered instead, `ClientLeft` when the body broke
-        off, and what the handler raises beside that. Cancelled, what was done is up to the
-        handler.
+        Raises the `Problem` to respond with, `ClientLeft` when the body ended early, and any other
+        exception of the handler. A cancelled handler may have made its change.
         """
         try:
             answer = self._encode(await self._serve(call, values, receive, exchange))
             content = answer.content
-            # What a stream sends is held piece by piece.
+            # Streams reserve memory piece by piece.
             if type(content) is bytes and len(content) >= COUNTED:
                 held = self._memory.count if self.operation.must_answer else self._memory.hold
                 call.hold = held(call.client, len(content))
@@ -132,7 +131,7 @@ class Endpoint:
             self._declared.problem(problem)
             raise
         except ExceptionGroup as group:
-            # A handler with a nursery of its own raises its one problem in a group.
+            # A handler with its own nursery raises its one problem in a group.
             error = unwrap(group)
             if isinstance(error, Problem):
                 self._declared.problem(error)

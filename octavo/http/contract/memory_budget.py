@@ -1,4 +1,4 @@
-"""How much memory requests and answers may take at once: in all, and for one client."""
+"""Limit the memory of requests and responses, in total and per client."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -11,19 +11,20 @@ from octavo.http.contract.problems import ServerBusy
 from octavo.http.server.client_network import client_network
 
 COUNTED = 64 * 1024
-"""Bytes from which on a request or an answer is counted: more of them than of connections, and
-of their streams, there can't be."""
+"""Size in bytes from which a request or a response counts. Smaller ones are limited by the number
+of connections and streams.
+"""
 STEP = 4 * 1024 * 1024
-"""Bytes that there has to be room for before a stream is asked for more."""
+"""Bytes that must be available before the next piece of a stream is requested."""
 TOTAL = 256 * 1024 * 1024
 PER_CLIENT = 64 * 1024 * 1024
 
 
 class Hold:
-    """Bytes that are counted, as a context manager or until `release`; twice is once.
+    """A reservation of bytes, as a context manager or until `release`.
 
     Attributes:
-        size: how many bytes.
+        size: number of bytes.
     """
 
     __slots__ = ("_change", "size")
@@ -34,12 +35,12 @@ class Hold:
         change(size)
 
     def resize(self, size: int) -> None:
-        """Count ``size`` bytes from now on, which are there already: with or without room."""
+        """Change the reservation to ``size`` bytes already in use, even beyond the limit."""
         more, self.size = size - self.size, size
         self._change(more)
 
     def release(self) -> None:
-        """Give the bytes back."""
+        """Release the bytes. Further calls have no effect."""
         if self.size:
             self.resize(0)
 
@@ -65,18 +66,18 @@ class _Waiter:
 
 
 class MemoryBudget:
-    """Counts the bytes that are held; remembers nothing of clients that hold none.
+    """The memory budget; it keeps no state of clients without a reservation.
 
-    Clients are grouped by `octavo.http.server.client_network`. A client that holds nothing
-    may exceed ``per_client``, and one that is alone may exceed ``total``: every legal request can
-    be served, though not always together with others.
+    Clients are grouped by `octavo.http.server.client_network`. A client without a reservation may
+    exceed ``per_client``, and one that is alone may exceed ``total``: every valid request can be
+    served, though not always at the same time as others.
 
     Args:
-        total: bytes that may be held at once.
-        per_client: how many of them may be one client's.
+        total: maximum bytes reserved.
+        per_client: maximum bytes reserved by one client.
 
     Attributes:
-        held: bytes that are held.
+        held: bytes reserved.
     """
 
     __slots__ = ("_by_client", "_per_client", "_total", "_waiting", "held")
@@ -89,28 +90,28 @@ class MemoryBudget:
         self.held = 0
 
     def hold(self, client: str | None, size: int) -> Hold:
-        """Hold ``size`` bytes for the address ``client``; raise `ServerBusy` without room."""
+        """Reserve ``size`` bytes for the address ``client``. Raises `ServerBusy` without room."""
         network = client_network(client)
-        # Whoever comes later leaves room for those who wait, or would always be before them.
+        # New requests leave room for the waiting ones, which they could starve otherwise.
         spare = STEP if self._waiting else 0
         if not self._has_room(network, size, spare):
             raise ServerBusy
         return self._take(network, size)
 
     def count(self, client: str | None, size: int) -> Hold:
-        """Hold ``size`` bytes, also without room: for what has to be told."""
+        """Reserve ``size`` bytes even without room, for a response that must be sent."""
         return self._take(client_network(client), size)
 
     def require_room(self, client: str | None, size: int) -> None:
-        """Raise `ServerBusy` when ``size`` bytes could not be held now."""
+        """Raise `ServerBusy` unless ``size`` bytes could be reserved now."""
         if self.held and not self._has_room(client_network(client), size):
             raise ServerBusy
 
     async def wait(self, client: str | None, size: int) -> Hold:
-        """Hold ``size`` bytes, as soon as there is room; at once when there is.
+        """Reserve ``size`` bytes, waiting for room if necessary.
 
-        Whoever waits must hold nothing, or all might wait for each other. The requests of one
-        client are served in turn, and so are the clients. Cancelled, it holds nothing.
+        The caller must hold no reservation, or all callers could wait for each other. The requests
+        of one client are served in order, and clients in turn. When cancelled, nothing is reserved.
         """
         network = client_network(client)
         if network not in self._waiting and self._has_room(network, size):
@@ -120,7 +121,7 @@ class MemoryBudget:
         try:
             await waiter.admitted.wait()
         except BaseException:
-            # It may have been admitted between its cancellation and its turn to learn of that.
+            # It may have been admitted between its cancellation and its next run.
             if waiter.hold is None:
                 self._forget(network, waiter)
             else:
@@ -158,7 +159,7 @@ class MemoryBudget:
                 waiter.hold = self._take(network, waiter.size)
                 waiter.admitted.set()
             if queue:
-                # Behind the other clients, whose turn it is then.
+                # After the other clients, whose turn is next.
                 self._waiting[network] = queue
                 if not self._has_room_in_all(next(iter(queue)).size):
                     return
@@ -168,5 +169,5 @@ class MemoryBudget:
         del queue[waiter]
         if not queue:
             del self._waiting[network]
-        # Whoever stood behind it may need less.
+        # The next waiter may need less.
         self._admit()

@@ -1,6 +1,6 @@
-"""The contract as a document: OpenAPI 3.1, from the declarations alone.
+"""Generate the OpenAPI 3.1 document from the declarations.
 
-The same declarations always give the same document, to the byte once it is encoded.
+The same declarations always produce the same document, byte for byte once encoded.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ _REQUEST_ID_HEADER: Json = {
 }
 _RETRY_AFTER: Json = {
     "retry-after": {
-        "description": "In how many seconds to come back, where that is known.",
+        "description": "Seconds to wait before the next attempt, where known.",
         "schema": {"type": "string", "pattern": "^[0-9]{1,16}$"},
     }
 }
@@ -39,17 +39,17 @@ _SECURITY_SCHEMES: Json = {
         "type": "apiKey",
         "in": "cookie",
         "name": "__Host-octavo",
-        "description": "Set by signing in. Changes also need the origin of the installation.",
+        "description": "Set by signing in. Changes also require the origin of the installation.",
     },
     "personalApiKey": {
         "type": "http",
         "scheme": "bearer",
-        "description": "A key of an account, with all its rights.",
+        "description": "An API key, with all rights of its account.",
     },
     "operatorToken": {
         "type": "http",
         "scheme": "bearer",
-        "description": "A token that the settings of the installation name.",
+        "description": "A token named in the settings of the installation.",
     },
     "mcpAccessToken": {
         "type": "http",
@@ -66,7 +66,7 @@ _PROBLEM: Json = {
         "type": {
             "type": "string",
             "format": "uri-reference",
-            "description": "Address of a page that explains the code.",
+            "description": "Address of the page that explains the code.",
         },
         "title": {"type": "string", "description": "The phrase of the status."},
         "status": {"type": "integer"},
@@ -75,15 +75,15 @@ _PROBLEM: Json = {
         "requestId": _REQUEST_ID,
         "errors": {
             "type": "array",
-            "description": "Each place that does not match the contract.",
+            "description": "Each part of the request that does not match the contract.",
             "items": {
                 "type": "object",
                 "required": ["pointer", "message"],
                 "properties": {
                     "pointer": {
                         "type": "string",
-                        "description": "A JSON pointer (RFC 6901): into the body, or below "
-                        "/path, /query or /headers.",
+                        "description": "A JSON pointer (RFC 6901): into the body, or below /path, "
+                        "/query or /headers.",
                     },
                     "message": {"type": "string"},
                 },
@@ -98,7 +98,7 @@ def document(
 ) -> Json:
     """Return the document of the operations that the classes ``groups`` declare.
 
-    ``servers`` are the addresses that they are served at. Raises `ContractError`.
+    ``servers`` are their addresses. Raises `ContractError`.
     """
     operations = contract_of(groups)
     schemas = Schemas(operations)
@@ -123,14 +123,13 @@ def document(
                 "RequestId": {
                     "name": "x-request-id",
                     "in": "header",
-                    "description": "The id under which the request is known; one is made "
-                    "where it is absent.",
+                    "description": "The id of the request; generated if absent.",
                     "schema": _REQUEST_ID,
                 }
             },
             "headers": {
                 "RequestId": {
-                    "description": "The id under which the request is known.",
+                    "description": "The id of the request.",
                     "required": True,
                     "schema": _REQUEST_ID,
                 }
@@ -173,7 +172,7 @@ def _parameter(parameter: Parameter, place: str) -> Json:
 def _body(body: BodyKind[object], schemas: Schemas) -> Json:
     content: Json = {} if body.model is None else {"schema": schemas.of(body.model, "validation")}
     return {
-        "description": f"{body.limit} bytes at most.",
+        "description": f"At most {body.limit} bytes.",
         "required": True,
         "content": dict.fromkeys(body.media_types, content),
     }

@@ -1,4 +1,4 @@
-"""The declaration of an operation: said once, beside its handler, and enforced as it is said.
+"""The declaration of an operation, attached to its handler and enforced by the pipeline.
 
 Operations are async methods of a class that holds what they need::
 
@@ -14,8 +14,8 @@ Operations are async methods of a class that holds what they need::
         )
         async def get_note(self, call: Call, path: NotePath) -> Note: ...
 
-The handler's parameters ``path``, ``query`` and ``headers`` name the models of those parts of
-the request, its return annotation the model of the success (`octavo.http.contract.signature`).
+The handler's parameters ``path``, ``query`` and ``headers`` name the models of those parts of the
+request, its return annotation the model of the success (`octavo.http.contract.signature`).
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -40,7 +40,7 @@ _ATTRIBUTE = "__octavo_operations__"
 
 
 class Security(Enum):
-    """Who may call an operation."""
+    """How an operation authenticates its callers."""
 
     NONE = "none"
     SESSION_OR_KEY = "session or key"
@@ -49,7 +49,7 @@ class Security(Enum):
 
 
 class Locked(Enum):
-    """Whether a locked account keeps an operation."""
+    """Whether locked accounts may call an operation."""
 
     REFUSED = "refused"
     ALLOWED = "allowed"
@@ -61,29 +61,28 @@ class ContractError(Exception):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Declaration:
-    """What is declared of an operation.
+    """The declaration of an operation.
 
     Attributes:
         id: unique in the contract, in camelCase.
-        method: of HTTP; HEAD is served by every GET.
-        path: the template; ``{name}`` takes one segment, ``{nameId}`` a UUID.
+        method: of HTTP; every GET also serves HEAD.
+        path: the template; ``{name}`` matches one segment, ``{nameId}`` a UUID.
         tag: the group in the document.
         summary: a few words for the document.
         description: Markdown for the document; may be empty.
-        security: who may call.
-        locked: whether a locked account may.
-        status: of the success.
-        other_statuses: those that a `Reply` or `Stream` may have instead.
-        problems: those of the operation itself; `declared_answers` adds the rest.
-        body: how the body is read; None for an operation without.
-        time: seconds that the handler may take; None for the wire's own limit.
+        security: how callers authenticate.
+        locked: whether locked accounts may call it.
+        status: the status of the success.
+        other_statuses: statuses that a `Reply` or `Stream` may have instead.
+        problems: those of the operation itself; `declared_answers` adds the implied ones.
+        body: how the body is read; None without one.
+        time: seconds that the handler may take; None for the server's default.
         rate: class of the rate limit; None for none.
-        finish_when_client_leaves: the handler runs to its end all the same.
-        headers: names (in lower case) and descriptions of headers that the success may have.
-        media_types: those of a `Stream`.
-        must_answer: the answer is sent even when memory is short. Any other answer of at least
-            `memory_budget.COUNTED` bytes may be refused, so its handler must not have changed
-            anything.
+        finish_when_client_leaves: the handler runs to completion after a disconnect.
+        headers: names (in lower case) and descriptions of optional headers of the success.
+        media_types: the media types of a `Stream`.
+        must_answer: the response is sent even when memory is short. Any other response of at least
+            `memory_budget.COUNTED` bytes may be refused, so its handler must not change anything.
     """
 
     id: str
@@ -108,17 +107,17 @@ class Declaration:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Operation(Declaration):
-    """A declaration and what the signature of its handler adds.
+    """A declaration, completed by the signature of its handler.
 
     Attributes:
         handler: name of the method.
-        path_model: of the path's parameters; None without any.
-        query_model: of the query; None when it takes none.
-        header_model: of the headers read; None when none are.
-        answers: the type of the success, as pydantic takes it; None when it is no document.
-        empty: None may be answered, for a success without content.
-        not_modified: a 304 may be answered.
-        streams: a `Stream` may be answered.
+        path_model: of the path parameters; None without any.
+        query_model: of the query; None without one.
+        header_model: of the headers read; None without any.
+        answers: the type of the success for pydantic; None if it is not a document.
+        empty: the handler may return None, for a success without content.
+        not_modified: the handler may return a 304.
+        streams: the handler may return a `Stream`.
     """
 
     handler: str
@@ -132,7 +131,7 @@ class Operation(Declaration):
 
     @property
     def statuses(self) -> frozenset[int]:
-        """Every status that the handler may answer without refusing."""
+        """Every success status of the operation."""
         not_modified = (304,) if self.not_modified else ()
         return frozenset((self.status, *self.other_statuses, *not_modified))
 
@@ -160,8 +159,8 @@ def operation(
 ) -> Callable[[Handler[S, P, R]], Handler[S, P, R]]:
     """Declare an operation at its handler; the arguments are those of `Declaration`.
 
-    A handler declared twice serves two operations. What contradicts itself is found when the
-    contract is put together (`octavo.http.contract.declarations`).
+    A handler declared twice serves two operations. Contradictions are detected when the contract is
+    assembled (`octavo.http.contract.declarations`).
     """
     declared = Declaration(
         id=id,
@@ -192,6 +191,6 @@ def operation(
 
 
 def declarations_of(handler: object) -> tuple[Declaration, ...]:
-    """Return what is declared at ``handler``, first to last; nothing for any other object."""
+    """Return the declarations of ``handler``, first to last; empty for any other object."""
     found: tuple[Declaration, ...] = getattr(handler, _ATTRIBUTE, ())
     return found

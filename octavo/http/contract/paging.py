@@ -1,4 +1,4 @@
-"""Pages of lists that can grow: how many, and behind which one (both of the query)."""
+"""Cursor pagination: the query parameters ``limit`` and ``after``."""
 
 import base64
 import json
@@ -15,40 +15,40 @@ from octavo.http.contract.problems import InvalidRequest
 T = TypeVar("T")
 
 MOST = 500
-_MOST_DIGITS = 20
+_MAX_DIGITS = 20
 
 
 def _in_digits(given: object) -> object:
     if not isinstance(given, str):
         return given
-    # pydantic takes what Python does, too: 1_000, +1, a number between spaces.
-    if not (given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS):
+    # pydantic also accepts Python's forms: 1_000, +1, surrounding spaces.
+    if not (given.isascii() and given.isdigit() and len(given) <= _MAX_DIGITS):
         raise PydanticCustomError(
-            "whole_number", "This has to be a whole number, in 20 digits at most."
+            "whole_number", "This must be a whole number of at most 20 digits."
         )
     return int(given)
 
 
 IN_DIGITS = BeforeValidator(_in_digits)
-"""Of a number in a query; stands behind its bounds."""
+"""Requires a query number to be decimal digits; placed after its bounds."""
 Limit = Annotated[int, Field(ge=1, le=MOST), IN_DIGITS]
 
 
 Cursor = Annotated[str, Field(json_schema_extra={"pattern": "^[A-Za-z0-9_-]+$"})]
-"""A cursor that `cursor` made; `read_cursor` reads it."""
+"""A cursor, made by `cursor` and read by `read_cursor`."""
 
 
 class PageQuery(ContractModel):
-    """Which page of a list."""
+    """Selects the page of a list."""
 
     limit: Limit = 100
-    """How many to answer at most."""
+    """Maximum number of items."""
     after: Cursor | None = None
-    """``next`` of the page before; omitted for the first page."""
+    """``next`` of the previous page; omitted for the first page."""
 
 
 def cursor(*parts: str) -> str:
-    """Return what names the place behind an item, whose sort keys are ``parts``."""
+    """Return the cursor of the position after an item with the sort keys ``parts``."""
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
@@ -57,8 +57,8 @@ def read_cursor(
 ) -> tuple[str, ...] | None:
     """Return the ``count`` sort keys of a cursor; None for the first page.
 
-    The key at index ``identifier``, if given, has to be a UUID. Raises `InvalidRequest` for text
-    that `cursor` did not return.
+    The key at index ``identifier``, if given, must be a UUID. Raises `InvalidRequest` for text that
+    `cursor` did not return.
     """
     if after is None:
         return None
@@ -73,8 +73,8 @@ def read_cursor(
         if identifier is not None and str(UUID(parts[identifier])) != parts[identifier]:
             raise ValueError(after)
     except (ValueError, RecursionError):
-        told = "This is no cursor of this list: take next of the page before, or leave it out."
-        raise InvalidRequest(errors=[("/query/after", told)]) from None
+        message = "This is not a cursor of this list: use next of the previous page, or omit it."
+        raise InvalidRequest(errors=[("/query/after", message)]) from None
     return tuple(parts)
 
 
@@ -83,7 +83,7 @@ def split_page(
 ) -> tuple[Sequence[T], str | None]:
     """Return the first ``limit`` items of ``found``, and the cursor of the next page.
 
-    ``found`` has one item more than ``limit`` when there is a next page; otherwise the cursor is
+    ``found`` has one item more than ``limit`` if there is a next page; otherwise the cursor is
     None. ``key`` returns the sort keys of an item.
     """
     page = found[:limit]

@@ -1,6 +1,6 @@
-"""Check what a request says outside its body: path, query and declared headers.
+"""Validate the path, query and declared headers of a request.
 
-All that is wrong is told at once, each with its place (RFC 6901): ``/query/limit``,
+All errors are reported together, each with a JSON pointer (RFC 6901): ``/query/limit``,
 ``/headers/if-match``, ``/path/fileId``.
 """
 
@@ -18,22 +18,22 @@ from octavo.http.contract.router import is_identifier, parameters_of
 
 Errors = list[tuple[str, str]]
 
-# Of what pydantic takes for a UUID, the notation with hyphens alone is so long.
+# Only the notation with hyphens, of those that pydantic accepts, has this length.
 _UUID_LENGTH = 36
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 _MESSAGES = {
     "extra_forbidden": "This operation has no such parameter.",
     "missing": "This is required.",
-    "uuid_parsing": "This has to be a UUID: 32 hexadecimal digits in groups 8-4-4-4-12.",
+    "uuid_parsing": "This must be a UUID: 32 hexadecimal digits in groups 8-4-4-4-12.",
 }
 
 
 class Parameters:
-    """The check of one operation, made once.
+    """Validates the parameters of one operation; built once.
 
     Args:
-        operation: what is called.
+        operation: the operation.
     """
 
     __slots__ = ("_headers", "_identifiers", "_names", "_path", "_query", "_without_query")
@@ -46,16 +46,16 @@ class Parameters:
         self._headers = None
         if operation.header_model is not None:
             self._headers = _HeaderCheck(operation.header_model)
-        # Most requests have no query: the model of its defaults is frozen, and made once.
+        # Most requests have no query; the model of defaults is frozen and shared.
         self._without_query = None if self._query is None else _if_valid(self._query)
 
     def check(
         self, values: Sequence[str], query: bytes, headers: Sequence[Header]
     ) -> dict[str, object]:
-        """Return the models that the handler takes, by the names of its parameters.
+        """Return the models for the handler, by the names of its parameters.
 
-        ``values`` are those of the path's parameters, decoded; ``query`` is the raw query
-        string; ``headers`` those of the request, names in lower case.
+        ``values`` are the decoded values of the path parameters; ``query`` is the raw query string;
+        ``headers`` are those of the request, names in lower case.
 
         Raises `InvalidRequest` with all errors, or the first `MOST_LISTED` of them.
         """
@@ -88,7 +88,7 @@ class Parameters:
     ) -> None:
         before = len(errors)
         for at in self._identifiers:
-            # pydantic takes other notations, too: one thing would have several addresses.
+            # pydantic accepts other notations too, which would give an object several addresses.
             if len(values[at]) != _UUID_LENGTH:
                 errors.append((pointer(("path", self._names[at])), _MESSAGES["uuid_parsing"]))
         if len(errors) == before:
@@ -96,13 +96,13 @@ class Parameters:
 
 
 class _HeaderCheck:
-    __slots__ = ("_absent", "_model", "_names")
+    __slots__ = ("_defaults", "_model", "_names")
 
     def __init__(self, model: type[BaseModel]) -> None:
         self._model = model
         named = [field.alias or name for name, field in model.model_fields.items()]
         self._names = {name.encode(): name for name in named}
-        self._absent = _if_valid(model)
+        self._defaults = _if_valid(model)
 
     def check(self, headers: Sequence[Header], found: dict[str, object], errors: Errors) -> None:
         names = self._names
@@ -110,10 +110,10 @@ class _HeaderCheck:
         for header, value in headers:
             if header in names:
                 name, text = names[header], value.decode("latin-1")
-                # Fields of one name are one list (RFC 9110 section 5.3).
+                # Repeated fields form one list (RFC 9110 section 5.3).
                 given[name] = f"{given[name]}, {text}" if name in given else text
-        if not given and self._absent is not None:
-            found["headers"] = self._absent
+        if not given and self._defaults is not None:
+            found["headers"] = self._defaults
         else:
             _validate("headers", self._model, given, found, errors)
 
@@ -143,10 +143,9 @@ def _validate(
 
 
 def read_query(query: bytes, errors: Errors) -> dict[str, str]:
-    """Return the parameters of a query string, decoded as forms are (WHATWG URL section 5.1).
+    """Return the decoded parameters of a query string (WHATWG URL section 5.1).
 
-    What is wrong is added to ``errors``: a name given twice, an escape that is none, text that
-    is no UTF-8.
+    Repeated names, invalid escapes and invalid UTF-8 are added to ``errors``.
     """
     given: dict[str, str] = {}
     for pair in query.decode("latin-1").split("&"):
@@ -156,10 +155,10 @@ def read_query(query: bytes, errors: Errors) -> dict[str, str]:
         try:
             name, value = _decoded(name), _decoded(value)
         except ValueError:
-            errors.append(("/query", "A name or a value is not UTF-8, percent-encoded."))
+            errors.append(("/query", "A name or a value is not percent-encoded UTF-8."))
             continue
         if name in given:
-            errors.append((pointer(("query", name)), "This was given more than once."))
+            errors.append((pointer(("query", name)), "This occurs more than once."))
         given[name] = value
     return given
 

@@ -1,4 +1,4 @@
-"""A whole answer as a value, how a problem becomes one, and how it is sent."""
+"""Complete responses as values, their rendering from problems, and their sending."""
 
 from collections.abc import AsyncIterator
 from typing import NamedTuple
@@ -12,17 +12,17 @@ from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
 from octavo.http.server.response import FixedHeaders
 
 CLIENT_LEFT = 499
-"""The status, in the log alone, of a request that got no answer."""
+"""The status in the log of a request that got no response."""
 NOT_STORED: Header = (b"cache-control", b"no-store")
 _PROBLEM_HEADERS = FixedHeaders([(b"content-type", MEDIA_TYPE.encode()), NOT_STORED, *API_HEADERS])
 _OPTIONS_HEADERS = FixedHeaders([NOT_STORED, *API_HEADERS])
 
 
 class PreparedResponse(NamedTuple):
-    """An answer, ready to be sent but for its request id.
+    """A response, complete except for its request id.
 
-    Its headers are ``headers`` and ``fixed``. ``content`` is its bytes, bytes that come (of the
-    length that the headers say, if they do), or None where HTTP has none.
+    Its headers are ``headers`` and ``fixed``. ``content`` is bytes, a stream of bytes (of the
+    length in the headers, if there), or None where HTTP allows no body.
     """
 
     status: int
@@ -32,7 +32,7 @@ class PreparedResponse(NamedTuple):
 
 
 def prepared_problem(problem: Problem, request_id: str, base: str) -> PreparedResponse:
-    """Render ``problem``: `octavo.http.server.problem_details` says how, and what ``base`` is."""
+    """Render ``problem`` as problem details; ``base`` as in `problem_document`."""
     document = problem_document(
         problem.status,
         problem.code,
@@ -46,24 +46,24 @@ def prepared_problem(problem: Problem, request_id: str, base: str) -> PreparedRe
 
 
 def options_answer(allow: bytes) -> PreparedResponse:
-    """Return what OPTIONS is answered: the methods that there are (RFC 9110 section 9.3.7)."""
+    """Return the response to OPTIONS, with the allowed methods (RFC 9110 section 9.3.7)."""
     return PreparedResponse(204, [(b"allow", allow)], _OPTIONS_HEADERS, None)
 
 
 class ResponseEvents(NamedTuple):
-    """The types of the events of ASGI that an answer is sent by."""
+    """The types of the ASGI events that send a response."""
 
     start: str
     body: str
 
 
-OF_HTTP = ResponseEvents("http.response.start", "http.response.body")
-OF_WEBSOCKET = ResponseEvents("websocket.http.response.start", "websocket.http.response.body")
-"""The refusal of a handshake."""
+HTTP_EVENTS = ResponseEvents("http.response.start", "http.response.body")
+WEBSOCKET_EVENTS = ResponseEvents("websocket.http.response.start", "websocket.http.response.body")
+"""The rejection of a handshake."""
 
 
 class BrokenContent(Exception):
-    """Content that comes failed, for the reason that is the cause, behind the head."""
+    """Streamed content failed after the response head was sent; the cause has the reason."""
 
 
 async def _next(content: AsyncIterator[bytes]) -> bytes | None:
@@ -74,21 +74,20 @@ async def _next(content: AsyncIterator[bytes]) -> bytes | None:
 
 
 class ResponseWriter:
-    """The way of one answer to the client, and how far it got.
+    """Sends one response to the client and records its progress.
 
     Args:
-        send: of ASGI.
-        request_id: that the answer carries.
-        memory: counts what is sent piece by piece, while it is sent.
-        scope: of ASGI.
-        events: by which it is sent.
-        exchange: of the wire, which takes whole answers; None on another server.
-        head_only: the answer is sent without its body, as that to a HEAD (RFC 9110 section
-            9.3.2).
+        send: the ASGI callable.
+        request_id: added to the response.
+        memory: the budget of streamed pieces.
+        scope: the ASGI scope.
+        events: the event types to send.
+        exchange: the server's extension, which sends complete responses; None under other servers.
+        head_only: send no body, as for HEAD (RFC 9110 section 9.3.2).
 
     Attributes:
-        status: of the answer; `CLIENT_LEFT` as long as nothing of it was sent.
-        sent: bytes of its body that were sent.
+        status: of the response; `CLIENT_LEFT` while nothing was sent.
+        sent: number of body bytes sent.
     """
 
     __slots__ = (
@@ -109,7 +108,7 @@ class ResponseWriter:
         request_id: str,
         memory: MemoryBudget,
         scope: Scope,
-        events: ResponseEvents = OF_HTTP,
+        events: ResponseEvents = HTTP_EVENTS,
         exchange: Extension | None = None,
         *,
         head_only: bool = False,
@@ -126,14 +125,14 @@ class ResponseWriter:
 
     @property
     def begun(self) -> bool:
-        """True once the head of the answer was sent, so that there can be no other."""
+        """True once the response head was sent, after which no other response is possible."""
         return self.status != CLIENT_LEFT
 
     async def send(self, answer: PreparedResponse) -> None:
         """Send ``answer``.
 
-        Whatever the server or the content raises comes out, with the answer sent in part or not
-        at all; so it is when cancelled. Content that comes is closed in any case.
+        Exceptions of the server or of the content propagate; the response may then have been sent
+        in part. The same holds for cancellation. Streamed content is closed in any case.
         """
         status, headers, fixed, content = answer
         headers.append(self._request_id)
@@ -161,14 +160,14 @@ class ResponseWriter:
                 while await self._send_next(content):
                     continue
         finally:
-            # A generator that is left half-way would be closed some time, in no task.
+            # Otherwise the garbage collector would close an unfinished generator outside any task.
             close = getattr(content, "aclose", None)
             if close is not None:
                 await close()
         await self._send_body(b"", more=False)
 
     async def _send_next(self, content: AsyncIterator[bytes]) -> bool:
-        # Only once there is room: content that was made takes memory, counted or not.
+        # Room is reserved first, since produced content uses memory in any case.
         with await self._memory.wait(client_of(self._scope), STEP) as hold:
             chunk = await _next(content)
             if chunk is None:
@@ -182,7 +181,7 @@ class ResponseWriter:
         self.sent += len(body)
 
     async def forward(self, event: Event) -> None:
-        """Pass on an event of an answer that another application makes, with the request id."""
+        """Forward an event of another application's response, with the request id added."""
         if event["type"] == "http.response.start":
             headers = [each for each in event.get("headers", ()) if each[0] != b"x-request-id"]
             await self._send({**event, "headers": [*headers, self._request_id]})

@@ -1,6 +1,6 @@
-"""Problems: every way in which an operation can refuse, as an exception with its answer.
+"""Problems: exceptions for every way in which an operation can refuse, with their responses.
 
-A handler raises one, and the pipeline renders it, once and in one place. The tree::
+A handler raises one, and the pipeline renders it in one place. The tree::
 
     Problem
     ├── InvalidRequest          400 invalid_request
@@ -21,7 +21,7 @@ A handler raises one, and the pipeline renders it, once and in one place. The tr
     ├── NotReady                503 not_ready
     └── ServerBusy              503 server_busy
 
-Operations with refusals of their own add leaves beside the code that raises them.
+Modules with refusals of their own define further leaves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,12 +31,12 @@ Header = tuple[bytes, bytes]
 
 
 class Problem(Exception):
-    """A refusal: nothing was changed, and the caller is told what to do.
+    """A refusal: nothing was changed, and the caller learns what to do.
 
-    A leaf gives ``status``, the stable ``code`` and the ``summary`` of the code for the contract
-    document; with ``remedy`` the page of the code says what to do about it. ``detail`` is for
-    people; ``members`` are further members of the document (RFC 9457 section 3.2), by their names
-    on the wire; ``headers`` are sent with the answer.
+    A leaf defines ``status``, the stable ``code`` and the ``summary`` of the code for the contract
+    document; ``remedy`` is shown on the page of the code. ``detail`` is for people; ``members`` are
+    extension members (RFC 9457 section 3.2), by their JSON names; ``headers`` are sent with the
+    response.
     """
 
     status: ClassVar[int]
@@ -58,14 +58,14 @@ class Problem(Exception):
 
 
 class InvalidRequest(Problem):
-    """The request does not match the contract; ``errors`` says where (RFC 6901 pointers)."""
+    """The request does not match the contract; ``errors`` has the locations (RFC 6901)."""
 
     status, code = 400, "invalid_request"
     summary = "The request does not match the contract."
     remedy = (
-        "Look at each entry of the member errors: pointer names the place in the request, "
-        "message what belongs there. Compare the request with the contract, and send it again "
-        "corrected."
+        "Check each entry of the member errors: pointer is the location in the request, "
+        "message says what is expected there. Compare the request with the contract, and "
+        "send it again corrected."
     )
 
     def __init__(
@@ -76,52 +76,52 @@ class InvalidRequest(Problem):
 
 
 class NotSignedIn(Problem):
-    """The operation needs a session or a key, and the request brought none that counts."""
+    """The operation needs a session or a key, and the request has no valid one."""
 
     status, code = 401, "not_signed_in"
     summary = "Sign in first: this needs a session or an API key."
     remedy = (
-        "Sign in and send the session cookie along, or send a personal API key as "
-        "authorization: Bearer. A session may have ended: sign in again."
+        "Sign in and send the session cookie, or send a personal API key as "
+        "authorization: Bearer. The session may have ended: sign in again."
     )
 
 
 class CredentialRefused(Problem):
-    """Address and password, or the token given, do not open anything."""
+    """The address and password, or the token, are not valid."""
 
     status, code = 401, "credential_refused"
     summary = "These credentials are not accepted."
     remedy = (
-        "Check the address and the password, or the token, for slips. Whoever forgot the "
-        "password asks for a new one; an operator token must be one that the settings of the "
-        "installation name."
+        "Check the address and the password, or the token, for typing errors. If you "
+        "forgot the password, request a new one. An operator token must be named in the "
+        "settings of the installation."
     )
 
 
 class KeyRefused(Problem):
-    """The API key is unknown, revoked or past its expiry."""
+    """The API key is unknown, revoked or expired."""
 
     status, code = 401, "key_refused"
     summary = "This key is not accepted: it is unknown, revoked or expired."
     remedy = (
-        "Check that the whole key was copied, and in the settings of the account that it is "
-        "there and has not expired. Otherwise make a new key, and use it instead."
+        "Check that the whole key was copied, and that it is listed in the account and "
+        "has not expired. Otherwise create a new key and use that one."
     )
 
 
 class Forbidden(Problem):
-    """The account is known and may not do this."""
+    """The account is known but not permitted to do this."""
 
     status, code = 403, "forbidden"
     summary = "This account may not do this."
     remedy = (
-        "Ask an administrator of the installation, or the owner of the workspace, for the "
-        "role that this needs. Repeating the request as it is changes nothing."
+        "Ask an administrator of the installation, or the owner of the workspace, for "
+        "the role that this requires. Repeating the request does not help."
     )
 
 
 class WrongOrigin(Problem):
-    """A change that rests on the cookie came from another site.
+    """A request that changes something, authenticated by cookie, came from another site.
 
     The member ``publicUrl`` is the origin to use.
     """
@@ -129,20 +129,21 @@ class WrongOrigin(Problem):
     status, code = 403, "wrong_origin"
     summary = "The request did not come from this installation's own pages."
     remedy = (
-        "Open the pages at the address in the member publicUrl, or call with an API key instead "
-        "of the cookie. If you run the installation, check that its setting public_url is the "
-        "address that browsers show."
+        "Open the pages at the address in the member publicUrl, or use an API key "
+        "instead of the cookie. If you run the installation, check that its setting "
+        "public_url is the address that browsers show."
     )
 
 
 class NotFound(Problem):
-    """There is no such thing, or the caller may not know of it."""
+    """The object does not exist, or the caller may not know that it does."""
 
     status, code = 404, "not_found"
-    summary = "There is nothing here that you can see."
+    summary = "There is nothing at this address that you can see."
     remedy = (
-        "Check the address for slips. What is there may have been removed, or may belong to a "
-        "workspace that this account is no member of: ask who gave you the address."
+        "Check the address for typing errors. The object may have been removed, or may "
+        "belong to a workspace that you are not a member of: ask the person who gave you "
+        "the address."
     )
 
 
@@ -152,70 +153,70 @@ class OperatorOff(Problem):
     status, code = 404, "operator_off"
     summary = "The operator API is off: no operator token is configured."
     remedy = (
-        "If you run the installation, name the digest of an operator token in its settings, "
-        "and start it again."
+        "If you run the installation, add the digest of an operator token to its "
+        "settings, and restart it."
     )
 
 
 class MethodNotAllowed(Problem):
-    """The path is known, with other methods; ``allow`` lists them (RFC 9110 section 10.2.1)."""
+    """The path exists with other methods; ``allow`` lists them (RFC 9110 section 10.2.1)."""
 
     status, code = 405, "method_not_allowed"
-    summary = "This path does not take this method."
-    remedy = "Use one of the methods that the header allow of the answer lists."
+    summary = "This path does not support this method."
+    remedy = "Use one of the methods in the header allow of the response."
 
 
 class BodyTimeout(Problem):
-    """The request's body stopped arriving; nothing was done."""
+    """The body of the request stopped arriving; nothing was done."""
 
     status, code = 408, "body_timeout"
     summary = "The body of the request stopped arriving; nothing was done."
     remedy = (
-        "Send the request again. If it happens often, the connection is slow or broken: send "
-        "less at once."
+        "Send the request again. If it happens often, the connection is slow or broken: "
+        "send smaller requests."
     )
 
 
 class BodyTooLarge(Problem):
-    """The body passes the bound of this operation."""
+    """The body exceeds the limit of this operation."""
 
     status, code = 413, "body_too_large"
-    summary = "The body of the request is larger than this operation takes."
+    summary = "The body of the request is larger than this operation accepts."
     remedy = (
-        "Send less: split it into several requests, or make it smaller. The contract gives "
-        "the bound of each operation."
+        "Send less: split it into several requests, or make it smaller. The contract has "
+        "the limit of each operation."
     )
 
 
 class UnsupportedMediaType(Problem):
-    """The body is of a type that this operation does not read."""
+    """The operation does not accept this media type."""
 
     status, code = 415, "unsupported_media_type"
-    summary = "This operation does not read a body of this media type."
+    summary = "This operation does not accept a body of this media type."
     remedy = (
-        "Send the body as one of the media types that the contract lists for this operation, "
-        "and name it in the header content-type."
+        "Send the body as one of the media types that the contract lists for this "
+        "operation, and declare it in the header content-type."
     )
 
 
 class AccountLocked(Problem):
-    """The account is locked, and this is not among what a locked account keeps."""
+    """The account is locked, and this operation is not available to locked accounts."""
 
     status, code = 423, "account_locked"
     summary = "The account is locked: nothing was changed."
     remedy = (
-        "Reading the account, exporting, and signing out still work. Ask an administrator of "
-        "the installation why it is locked, and what opens it."
+        "Reading the account, exporting, and signing out still work. Ask an "
+        "administrator of the installation why it is locked and how to unlock it."
     )
 
 
 class RateLimited(Problem):
-    """Too many attempts; ``retry_after`` says in how many whole seconds to come back."""
+    """Too many attempts; ``retry_after`` is the number of seconds to wait."""
 
     status, code = 429, "rate_limited"
     summary = "Too many requests: nothing was changed. Try again later."
     remedy = (
-        "Wait for as many seconds as the header retry-after of the answer says, and try again then."
+        "Wait for the number of seconds in the header retry-after of the response, then try again."
     )
 
     def __init__(self, detail: str | None = None, *, retry_after: int) -> None:
@@ -223,36 +224,42 @@ class RateLimited(Problem):
 
 
 class InternalError(Problem):
-    """The service failed; its log knows more, under the request id."""
+    """The service failed; its log has details under the request id."""
 
     status, code = 500, "internal_error"
-    summary = "The service failed to complete the request. Its log has the request id."
+    summary = (
+        "The service failed to complete the request. Its log has details under the request id."
+    )
     remedy = (
-        "The change may or may not have been made: look before you repeat it, or repeat it "
-        "with the same mutation id. If you run the installation, look for requestId in its "
-        "log."
+        "The change may or may not have been made: check before you repeat it, or repeat "
+        "it with the same mutation id. If you run the installation, search its log for "
+        "requestId."
     )
 
 
 class NotReady(Problem):
-    """The process takes no work now."""
+    """The process does not accept work at present."""
 
     status, code = 503, "not_ready"
-    summary = "The service takes no work now."
+    summary = "The service does not accept work at present."
     remedy = (
-        "Try again in a moment, after as many seconds as the header retry-after says if there "
-        "is one. If it lasts, the report of readiness says what is missing."
+        "Try again after the seconds in the header retry-after, or in a moment without "
+        "it. If it lasts, the readiness report says what is missing."
     )
 
 
 class ServerBusy(Problem):
-    """The memory budget has no room for the request or its answer."""
+    """The memory budget has no room for the request or its response."""
 
     status, code = 503, "server_busy"
-    summary = "Too much is sent and answered at once: nothing was changed. Try again in a moment."
+    summary = (
+        "Too much is sent and received at the same time: nothing was changed. Try again in a "
+        "moment."
+    )
     remedy = (
-        "Send the request again after the seconds of retry-after. If it happens often, send fewer "
-        "large requests at once, or ask for less in each; and take answers as fast as they come."
+        "Send the request again after the seconds in retry-after. If it happens often, "
+        "send fewer large requests at the same time or request less in each, and read "
+        "responses as they arrive."
     )
 
     def __init__(self, detail: str | None = None) -> None:
@@ -278,4 +285,4 @@ PROBLEMS: tuple[type[Problem], ...] = (
     NotReady,
     ServerBusy,
 )
-"""Those of this module, by their status."""
+"""The problems of this module, by status."""

@@ -1,4 +1,4 @@
-"""What a handler may answer beside a plain model."""
+"""What a handler may return besides a plain model."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[T]):
-    """A model with headers of its own, or with another status than the declared one.
+    """A model with additional headers, or with a status other than the declared one.
 
-    ``headers`` have lower-case names that the operation declares; ``status`` None is the
+    ``headers`` have lower-case names that the operation declares; ``status`` None means the
     declared one.
     """
 
@@ -24,9 +24,9 @@ class Reply(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class NotModified:
-    """304: what the client holds is current (RFC 9110 section 15.4.5).
+    """A 304: the client's copy is current (RFC 9110 section 15.4.5).
 
-    ``headers`` are those that the 200 would have had and that name the version, as ``etag``.
+    ``headers`` are those of the 200 that identify the version, such as ``etag``.
     """
 
     headers: tuple[Header, ...] = ()
@@ -34,11 +34,11 @@ class NotModified:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Bytes sent as they come, of ``length`` bytes when it is known.
+    """Bytes sent as they are produced; ``length`` is their number, if known.
 
     ``media_type`` is one that the operation declares. When ``chunks`` raises, the connection is
-    cut, as the head of the answer was sent already. ``chunks`` is closed in any case, also when
-    a HEAD needs none of it; one that never began runs nothing of its code.
+    closed, since the response head was sent already. ``chunks`` is closed in any case, also when a
+    HEAD does not need it; if iteration never began, none of its code runs.
     """
 
     chunks: AsyncIterator[bytes]

@@ -6,7 +6,7 @@ from trio import current_time
 
 from octavo.http.contract.call import Call, client_of
 from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.http.contract.prepared_response import OF_HTTP, ResponseEvents, ResponseWriter
+from octavo.http.contract.prepared_response import HTTP_EVENTS, ResponseEvents, ResponseWriter
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.server.asgi import Event, Receive, Scope, Send, extension_of
 from octavo.http.server.request_id import choose_request_id
@@ -40,7 +40,7 @@ class RequestContext:
         "method",
         "request_id",
         "scope",
-        "transmission",
+        "writer",
     )
 
     def __init__(
@@ -50,7 +50,7 @@ class RequestContext:
         send: Send,
         new_id: Callable[[], str],
         memory: MemoryBudget,
-        events: ResponseEvents = OF_HTTP,
+        events: ResponseEvents = HTTP_EVENTS,
     ) -> None:
         self._began = current_time()
         self._receive = receive
@@ -63,7 +63,7 @@ class RequestContext:
             self.request_id, self.accepted = exchange.request_id, exchange.request_id_accepted
         self.method: str = scope.get("method", "GET")
         head_only = self.method == "HEAD"
-        self.transmission = ResponseWriter(
+        self.writer = ResponseWriter(
             send, self.request_id, memory, scope, events, exchange, head_only=head_only
         )
         self.call: Call | None = None
@@ -83,8 +83,8 @@ class RequestContext:
     def record(self) -> RequestRecord:
         """Return the log record of the completed request."""
         call = self.call
-        status, failure = self.transmission.status, self.failure
-        if not self.transmission.begun and self.exchange is not None:
+        status, failure = self.writer.status, self.failure
+        if not self.writer.begun and self.exchange is not None:
             # The server aborted the request, and responds instead of this application.
             status, failure = self.exchange.rejected or (status, failure)
         principal = None if call is None else call.principal
@@ -97,7 +97,7 @@ class RequestContext:
             duration=current_time() - self._began,
             client=client_of(self.scope),
             request_bytes=self._received,
-            response_bytes=self.transmission.sent,
+            response_bytes=self.writer.sent,
             principal=None if principal is None else principal.name,
             failure=failure,
         )

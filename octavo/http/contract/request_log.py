@@ -1,6 +1,6 @@
-"""One line for each request: who asked for what, how it ended, how long it took.
+"""Log one line per request: client, operation, outcome, duration.
 
-A line holds no body, no query string, no header, and no secret of a path.
+A line contains no body, no query string, no header, and no secret of a path.
 """
 
 import re
@@ -8,31 +8,30 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 LONGEST_PATH = 512
-"""Characters of a path that a line shows."""
+"""Maximum length of a path in a log line."""
 
 REDACTED = "[secret]"
 
-# The segment behind one of these opens something to whoever knows it: a published link, an
-# invitation, a reset of the password.
+# The next segment is a secret: a published link, an invitation, a password reset.
 _BEFORE_SECRETS = ("/published/", "/invitation/", "/invitations/", "/reset-password/")
 _SECRET = re.compile(rf"(?i)((?:{'|'.join(_BEFORE_SECRETS)})/*)[^/]+")
 
 
 class RequestRecord(NamedTuple):
-    """What is known of a request when it is over.
+    """A completed request.
 
     Attributes:
-        request_id: the id that its answer carried.
-        method: as it was sent.
-        path: decoded, without the query string; secrets may still stand in it.
-        operation: id of the operation of the contract; None for a page or an unknown path.
-        status: of the answer; 499 when the client left before there was one.
-        duration: seconds from the head of the request to the end of the answer.
-        client: address of the client; None when it has none (a Unix socket).
-        request_bytes: bytes of the request's body that were read.
-        response_bytes: bytes of the answer's body that were sent.
-        principal: the account, or whoever else was recognised; None for nobody.
-        failure: code of the problem that was answered; None when there was none.
+        request_id: the id in its response.
+        method: as received.
+        path: decoded, without the query string; may contain secrets.
+        operation: id of the operation; None for a page or an unknown path.
+        status: of the response; 499 when the client disconnected before it.
+        duration: seconds from the request head to the end of the response.
+        client: the client's address; None without one (a Unix socket).
+        request_bytes: bytes of the request body read.
+        response_bytes: bytes of the response body sent.
+        principal: the identifier of the caller; None without one.
+        failure: code of the problem in the response; None without one.
     """
 
     request_id: str
@@ -49,11 +48,11 @@ class RequestRecord(NamedTuple):
 
 
 RequestLog = Callable[[RequestRecord], None]
-"""Takes the record of each request that is over; neither waits nor raises."""
+"""Receives the record of each completed request; must not wait or raise."""
 
 
 def loggable_path(path: str) -> str:
-    """Return ``path`` as a log may hold it: no query string, no secret segment, not too long."""
+    """Return ``path`` for the log: truncated, without query string and secret segments."""
     if "?" in path:
         path = path.partition("?")[0]
     folded = path.lower()
@@ -65,11 +64,11 @@ def loggable_path(path: str) -> str:
 
 
 def request_log(write: Callable[[str, dict[str, object]], None]) -> RequestLog:
-    """Make the log of requests that gives ``write`` a level and one event ``request`` a request.
+    """Return a request log that calls ``write`` with a level and the event ``request``.
 
-    ``write`` is that of `octavo.log.Log`. The level is ``error`` for the status 500, a bug of
-    ours, and else ``info``: clients must not be able to fill the log with alarms.
-    ``operation``, ``account`` and ``problem`` stand there only where there is one.
+    ``write`` is that of `octavo.log.Log`. The level is ``error`` for the status 500, which is a
+    bug, otherwise ``info``: clients must not be able to fill the log with errors. ``operation``,
+    ``account`` and ``problem`` are included where present.
     """
 
     def log(record: RequestRecord) -> None:

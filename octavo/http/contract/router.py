@@ -1,10 +1,9 @@
-"""Find what serves a path: whole paths by dictionary, the others segment by segment.
+"""Route paths by templates: static paths by dictionary, the others segment by segment.
 
-A segment is decoded after the path was split, so an encoded slash stays part of its segment
-(RFC 3986 section 2.2). A slash at the end makes another path. A static segment wins over a
-parameter, from left to right; a parameter takes any segment that is not empty.
-
-The templates of paths: ``/api/notes/{noteId}/lines/{line}``.
+Templates look like ``/api/notes/{noteId}/lines/{line}``. Segments are decoded after the path was
+split, so an encoded slash stays part of its segment (RFC 3986 section 2.2). A trailing slash makes
+a different path. Static segments take precedence over parameters, from left to right; a parameter
+matches any non-empty segment.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from urllib.parse import unquote
 
 from octavo.http.contract.operation import ContractError
 
-# Characters that no client percent-encodes (RFC 3986 section 2.3).
+# Characters that clients do not percent-encode (RFC 3986 section 2.3).
 _STATIC = re.compile(r"[A-Za-z0-9._~-]+")
 _PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9]*)\}")
 
@@ -24,11 +23,11 @@ _PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9]*)\}")
 def segments_of(template: str) -> tuple[str | None, ...]:
     """Return the segments of ``template`` in order, None for each parameter.
 
-    Raises `ContractError` for what is no template.
+    Raises `ContractError` for an invalid template.
     """
     first, *segments = template.split("/")
     if first or not segments:
-        raise ContractError(f"{template} has to start with a slash")
+        raise ContractError(f"{template} must start with a slash")
     if segments == [""]:
         return ("",)
     return tuple(_segment(template, segment) for segment in segments)
@@ -38,14 +37,14 @@ def _segment(template: str, segment: str) -> str | None:
     if _PARAMETER.fullmatch(segment):
         return None
     if not _STATIC.fullmatch(segment):
-        raise ContractError(f"{template}: {segment!r} is no segment of a template")
+        raise ContractError(f"{template}: {segment!r} is not a valid segment of a template")
     return segment
 
 
 def parameters_of(template: str) -> tuple[str, ...]:
     """Return the names of the parameters of ``template``, in order.
 
-    Raises `ContractError` for what is no template, or names one twice.
+    Raises `ContractError` for an invalid template or a duplicate name.
     """
     segments_of(template)
     names = tuple(_PARAMETER.findall(template))
@@ -55,7 +54,7 @@ def parameters_of(template: str) -> tuple[str, ...]:
 
 
 def is_identifier(parameter: str) -> bool:
-    """Return whether the ``parameter`` of a path takes a UUID and nothing else."""
+    """Return whether the path ``parameter`` must be a UUID."""
     return parameter.endswith("Id")
 
 
@@ -63,10 +62,10 @@ T = TypeVar("T")
 
 
 class Resource(Generic[T]):
-    """What one template serves.
+    """A template and its methods.
 
     Attributes:
-        methods: what serves each method; HEAD as GET.
+        methods: the endpoint of each method; HEAD as GET.
         allow: value of the ``allow`` header (RFC 9110 section 10.2.1).
     """
 
@@ -89,13 +88,13 @@ class _RouteNode(Generic[T]):
 
 
 class Router(Generic[T]):
-    """The table of all templates, built once.
+    """The routing table, built once.
 
     Args:
-        entries: method, template and what serves them. The last of two that are the same counts.
+        entries: method, template and endpoint. The last of duplicates wins.
 
     Raises:
-        ContractError: a template is none.
+        ContractError: a template is invalid.
     """
 
     __slots__ = ("_deepest", "_exact", "_root")
@@ -126,10 +125,10 @@ class Router(Generic[T]):
         return node
 
     def find(self, raw_path: bytes) -> tuple[Resource[T] | None, list[str]]:
-        """Return what serves ``raw_path``, and the decoded values of its parameters in order.
+        """Return the resource at ``raw_path``, and the decoded values of its parameters.
 
-        ``raw_path`` is the path as it was sent, without the query. The resource is None when
-        there is none, as for a path that is no UTF-8.
+        ``raw_path`` is the path as received, without the query. The resource is None when nothing
+        matches, or when the path is not UTF-8.
         """
         exact = self._exact.get(raw_path)
         values: list[str] = []
@@ -152,7 +151,7 @@ class Router(Generic[T]):
                     return None, []
                 values.append(segment)
             elif node.parameter is not None:
-                # Here the way forks: the one that wins may lead nowhere.
+                # A parameter is tried next if the static segment leads nowhere.
                 values.clear()
                 return _walk(self._root, segments, 1, values), values
             node = child

@@ -1,4 +1,4 @@
-"""The JSON schemas of the contract's models, each once, under the names of the document."""
+"""Collect the JSON schemas of the contract's models under their public names."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, cast
@@ -16,7 +16,7 @@ _REFERENCE = "#/components/schemas/"
 
 
 class Parameter(NamedTuple):
-    """One parameter of a path or a query, or one header."""
+    """A path or query parameter, or a header."""
 
     name: str
     required: bool
@@ -24,17 +24,17 @@ class Parameter(NamedTuple):
 
 
 class _PublicNames(GenerateJsonSchema):
-    """Names each schema in the document as its model, without the suffix ``Schema``."""
+    """Names each schema after its model, without the suffix ``Schema``."""
 
     def normalize_name(self, name: str) -> str:
         return super().normalize_name(name).removesuffix(SUFFIX)
 
 
 class Schemas:
-    """The schemas of all that ``operations`` read and answer.
+    """The schemas of all inputs and responses of ``operations``.
 
     Attributes:
-        components: the schemas that the others refer to, by name.
+        components: the referenced schemas, by name.
     """
 
     def __init__(self, operations: Iterable[Operation]) -> None:
@@ -66,18 +66,18 @@ class Schemas:
             name = _referred(schema)
             taken.add(name)
             self._parameters[part] = _parameters(definitions[name])
-        # A parameter stands where it is taken: the model that groups them is none of the document.
+        # Parameters are described where they occur; the model that groups them is left out.
         kept = {_referred(schema) for schema in self._schemas.values()}
         self.components = {
             name: definitions[name] for name in sorted(definitions) if name not in taken - kept
         }
 
     def of(self, kind: object, mode: Mode) -> Json:
-        """Return the schema of a body (``validation``) or of an answer (``serialization``)."""
+        """Return the schema of a body (``validation``) or of a response (``serialization``)."""
         return self._schemas[kind, mode]
 
     def parameters(self, model: type[BaseModel] | None) -> list[Parameter]:
-        """Return the parameters that ``model`` groups, in its order."""
+        """Return the parameters in ``model``, in definition order."""
         return [] if model is None else self._parameters[model]
 
 

@@ -1,4 +1,4 @@
-"""Read from the signature of a handler what the declaration of its operation leaves to it."""
+"""Complete the declaration of an operation from the signature of its handler."""
 
 import inspect
 import types
@@ -23,12 +23,12 @@ from octavo.http.contract.router import is_identifier, parameters_of
 
 _PARTS = ("path", "query", "headers", "body")
 _STATUSES_WITHOUT_CONTENT = (101, 204, 205, 304)
-# The pipeline says these, for every operation alike.
+# The pipeline sets these for every operation.
 _RESERVED_HEADERS = frozenset({"content-type", "content-length", "x-request-id"})
 
 
 def read_signature(name: str, handler: Callable[..., object], declared: Declaration) -> Operation:
-    """Return the operation that the method ``handler``, called ``name``, serves.
+    """Return the operation of the method ``handler``, called ``name``.
 
     Raises `ContractError` where the signature contradicts the declaration.
     """
@@ -39,9 +39,9 @@ def read_signature(name: str, handler: Callable[..., object], declared: Declarat
 
 
 def check_schemas(operation: Operation, handler: Callable[..., object]) -> None:
-    """Raise `ContractError` where the models of ``operation`` can't be described or read.
+    """Raise `ContractError` when models of ``operation`` cannot be described or parsed.
 
-    Apart from `read_signature`, because it takes a fifth of the time in which the server starts.
+    Separate from `read_signature` because it takes a fifth of the server's startup time.
     """
     models = {
         "path": operation.path_model,
@@ -61,20 +61,20 @@ def _read(name: str, handler: Callable[..., object], declared: Declaration) -> O
     check_declaration(declared)
     hints = _hints(handler)
     if not inspect.iscoroutinefunction(handler):
-        raise ContractError("the handler has to be an async method")
+        raise ContractError("the handler must be an async method")
     _, *others = inspect.signature(handler).parameters or ("",)
     if others[:1] != ["call"]:
-        raise ContractError(f"the handler has to take its call: async def {name}(self, call: Call)")
+        raise ContractError(f"the handler must accept its call: async def {name}(self, call: Call)")
     taken = others[1:]
     if unknown := [parameter for parameter in taken if parameter not in _PARTS]:
-        raise ContractError(f"a handler takes {', '.join(_PARTS)} and no {', '.join(unknown)}")
+        raise ContractError(f"a handler accepts {', '.join(_PARTS)}, not {', '.join(unknown)}")
     if missing := [part for part in (*taken, "return") if part not in hints]:
         raise ContractError(f"{', '.join(missing)} needs an annotation")
     models = {part: _model(part, hints[part]) for part in taken if part != "body"}
     path_model, header_model = models.get("path"), models.get("headers")
     _check_path(declared, path_model)
     if header_model is not None and not issubclass(header_model, HeaderModel):
-        raise ContractError("the model of headers has to be a HeaderModel")
+        raise ContractError("the model of headers must be a HeaderModel")
     _check_body(declared, "body" in taken, hints.get("body"))
     answers, empty, not_modified, streams = _success(hints["return"])
     check_statuses(declared, not_modified=not_modified)
@@ -97,15 +97,15 @@ def _hints(handler: Callable[..., object]) -> dict[str, object]:
         return get_type_hints(handler, include_extras=True)
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
         raise ContractError(
-            f"an annotation can't be resolved ({error}): define or import what it names in the "
-            "module itself, not in a function and not under TYPE_CHECKING"
+            f"an annotation can't be resolved ({error}): define or import what it names "
+            "in the module itself, not in a function and not under TYPE_CHECKING"
         ) from None
 
 
 def _model(part: str, hint: object) -> type[BaseModel]:
-    # Any other model ignores what it does not know, and might not be frozen.
+    # Any other model ignores undeclared members, and might not be frozen.
     if not (isinstance(hint, type) and issubclass(hint, ContractModel)):
-        raise ContractError(f"{part} has to be a ContractModel, not {hint}")
+        raise ContractError(f"{part} must be a ContractModel, not {hint}")
     return hint
 
 
@@ -115,11 +115,11 @@ def _check_path(declared: Declaration, model: type[BaseModel] | None) -> None:
     if unknown := sorted(known.keys() - named):
         raise ContractError(f"{declared.path} has no parameter {', '.join(unknown)}")
     if missing := sorted(named - known.keys()):
-        raise ContractError(f"the handler takes no path with {', '.join(missing)}")
+        raise ContractError(f"the handler needs a path parameter with {', '.join(missing)}")
     for parameter in sorted(named):
         kind = known[parameter].annotation
         if is_identifier(parameter) and getattr(kind, "__supertype__", kind) is not UUID:
-            raise ContractError(f"{parameter} has to be a UUID, not {kind}")
+            raise ContractError(f"{parameter} must be a UUID, not {kind}")
 
 
 def _check_body(declared: Declaration, takes: bool, hint: object) -> None:
@@ -132,11 +132,13 @@ def _check_body(declared: Declaration, takes: bool, hint: object) -> None:
     if declared.method == "GET":
         raise ContractError("a GET has no body (RFC 9110 section 9.3.1)")
     if body.model is not None and body.model is not hint:
-        raise ContractError(f"the body is declared as {body.model.__name__}, and taken as {hint}")
+        raise ContractError(
+            f"the body is declared as {body.model.__name__}, the handler takes {hint}"
+        )
 
 
 def _success(hint: object) -> tuple[object, bool, bool, bool]:
-    """Return the type of the content, and whether it may be empty, not modified, or a stream."""
+    """Return the content type, and whether it may be empty, not modified, or a stream."""
     union = get_origin(hint) in (Union, types.UnionType)
     contents: list[object] = []
     for member in get_args(hint) if union else (hint,):
@@ -157,13 +159,13 @@ def _success(hint: object) -> tuple[object, bool, bool, bool]:
 
 def _check_success(declared: Declaration, answers: object, *, streams: bool) -> None:
     if answers is not None and declared.status in _STATUSES_WITHOUT_CONTENT:
-        raise ContractError(f"{declared.status} has no content, the handler answers {answers}")
+        raise ContractError(f"{declared.status} has no content, but the handler returns {answers}")
     if streams != bool(declared.media_types):
-        raise ContractError("a Stream, and nothing else, has media_types")
+        raise ContractError("media_types requires a Stream, and a Stream requires media_types")
     if reserved := sorted(_RESERVED_HEADERS & declared.headers.keys()):
-        raise ContractError(f"every answer says {', '.join(reserved)} by itself")
+        raise ContractError(f"every response sets {', '.join(reserved)} itself")
     if unusual := [name for name in declared.headers if name != name.lower()]:
-        raise ContractError(f"headers are declared in lower case: {', '.join(unusual)}")
+        raise ContractError(f"headers must be declared in lower case: {', '.join(unusual)}")
 
 
 def _check_described(answers: object) -> None:
@@ -171,6 +173,6 @@ def _check_described(answers: object) -> None:
         TypeAdapter(cast("type[object]", answers)).json_schema(mode="serialization")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise ContractError(
-            f"the answer {answers} can't be described: answer a ContractModel, or another type "
-            f"that pydantic knows ({error})"
+            f"the response {answers} can't be described: return a ContractModel, or "
+            f"another type that pydantic supports ({error})"
         ) from None

@@ -1,4 +1,4 @@
-"""Problems that pass without a change of the request: 503 and 507 with ``retry-after``."""
+"""Temporary problems: 503 and 507 with ``retry-after``."""
 
 import math
 
@@ -6,7 +6,7 @@ from octavo.http.contract.problems import Problem
 
 
 class TemporaryProblem(Problem):
-    """A refusal that ends by itself; ``retry_after`` is in seconds and rounded up."""
+    """A temporary refusal; ``retry_after`` is in seconds and rounded up."""
 
     def __init__(self, detail: str | None = None, *, retry_after: float) -> None:
         seconds = max(1, math.ceil(retry_after))
@@ -19,21 +19,21 @@ class StorageUnavailable(TemporaryProblem):
     status, code = 503, "storage_unavailable"
     summary = "The database of the service can't be used now."
     remedy = (
-        "Send the request again after the seconds of retry-after; a change with the same "
-        "mutationId, which has one effect however often it is sent. If it lasts, tell whoever "
-        "operates the service."
+        "Send the request again after the seconds in retry-after; send a change with the "
+        "same mutationId, so that it takes effect once. If it lasts, notify the operator "
+        "of the service."
     )
 
 
 class StorageFull(TemporaryProblem):
-    """The database has no room."""
+    """The database has no free space."""
 
     status, code = 507, "storage_full"
-    summary = "The service has no room left: nothing was changed."
-    remedy = "Whoever operates the service has to make room. What is stored can still be read."
+    summary = "The service has no free space: nothing was changed."
+    remedy = "The operator of the service must free space. Stored data can still be read."
 
 
-OF_STORE: tuple[type[Problem], ...] = (StorageUnavailable, StorageFull)
-"""What every operation can be answered with that changes what is stored."""
-OF_READING: tuple[type[Problem], ...] = (StorageUnavailable,)
-"""What every operation can be answered with that reads what is stored."""
+STORE_PROBLEMS: tuple[type[Problem], ...] = (StorageUnavailable, StorageFull)
+"""The problems of every operation that changes stored data."""
+READ_PROBLEMS: tuple[type[Problem], ...] = (StorageUnavailable,)
+"""The problems of every operation that reads stored data."""

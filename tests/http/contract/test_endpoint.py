@@ -86,10 +86,10 @@ UNDECLARED = [
 # What can't go out as it is declared: no model at all, one of another kind, one that was never
 # checked; headers that are no bytes.
 WRONG = [
-    (lambda _: NoteMade(text="x", by="y"), "declares Shelf, and answered a NoteMade"),
-    (lambda _: None, "declares Shelf, and answered a NoneType"),
-    (lambda _: {"shelfId": str(KNOWN), "noteCount": 1}, "declares Shelf, and answered a dict"),
-    (lambda _: Reply(None), "declares Shelf, and answered a NoneType"),
+    (lambda _: NoteMade(text="x", by="y"), "declares Shelf, and returned a NoteMade"),
+    (lambda _: None, "declares Shelf, and returned a NoneType"),
+    (lambda _: {"shelfId": str(KNOWN), "noteCount": 1}, "declares Shelf, and returned a dict"),
+    (lambda _: Reply(None), "declares Shelf, and returned a NoneType"),
     (lambda _: Reply(a_shelf(_), (("x-known", "1"),)), "names and values are bytes"),  # type: ignore[arg-type]
     (lambda _: Reply(a_shelf(_), ((b"x-known", "1"),)), "names and values are bytes"),  # type: ignore[arg-type]
 ]
@@ -147,7 +147,7 @@ async def test_stream_that_is_none_fails_a_test(answered: object) -> None:
     application = Application(
         [Streams(answered)], new_id=lambda: "an-id", log_request=lambda _: None, strict=True
     )
-    with pytest.raises(UndeclaredAnswer, match="declares a Stream, and answered"):
+    with pytest.raises(UndeclaredAnswer, match="declares a Stream, and returned"):
         await ask(application, "GET", "/api/stream")
 
 

@@ -89,7 +89,7 @@ def test_parameters_have_their_place_their_schema_and_their_words() -> None:
         "name": "detail",
         "in": "query",
         "required": False,
-        "description": "``full`` says of each requirement what it means.",
+        "description": "``full`` includes an explanation of each requirement.",
         "schema": {
             "default": "full",
             "enum": ["summary", "full"],
@@ -112,7 +112,7 @@ def test_parameters_are_required_as_they_are_declared(
 
 def test_body_is_what_its_kind_takes() -> None:
     assert entry("putNote")["requestBody"] == {
-        "description": "100 bytes at most.",
+        "description": "At most 100 bytes.",
         "required": True,
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/NoteInput"}}},
     }

@@ -1,6 +1,6 @@
-"""What an operation reads: the kinds of body, each bounded while it arrives, and its problems.
+"""The kinds of request bodies, limited as they arrive, and their problems.
 
-A kind is declared with an operation; the pipeline asks it to `BodyKind.read` the body.
+An operation declares a kind; the pipeline calls its `BodyKind.read`.
 """
 
 from octavo.http.contract.bodies.body_kind import BodyKind

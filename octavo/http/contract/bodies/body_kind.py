@@ -1,7 +1,4 @@
-"""What the pipeline needs of a body, whatever its kind.
-
-Models that refuse what they do not know, so that nothing that was sent is silently ignored.
-"""
+"""The interface of a kind of body, and the check that its models reject unknown members."""
 
 from typing import Protocol, TypeVar
 
@@ -14,45 +11,45 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class BodyKind(Protocol[T_co]):
-    """How the body of an operation is declared, and read."""
+    """Declares and reads the body of an operation."""
 
     @property
     def media_types(self) -> tuple[str, ...]:
-        """What it is sent as, for the contract document."""
+        """The media types accepted, for the API document."""
 
     @property
     def limit(self) -> int:
-        """Bytes of the whole body at most."""
+        """Maximum size of the body in bytes."""
 
     @property
     def time(self) -> float | None:
-        """Seconds that the whole body may take; None for what every request may take.
+        """Seconds for the body to arrive; None for the server's default.
 
-        Whoever runs the request enforces it: `read` knows no deadline but that of its caller.
+        The caller enforces it: `read` has no deadline.
         """
 
     @property
     def model(self) -> type[BaseModel] | None:
-        """The model of what was sent; None for bytes."""
+        """The model of the body; None for bytes."""
 
     async def read(self, headers: Headers, receive: Receive) -> T_co:
-        """Return the body, or what reads it as it arrives.
+        """Return the body, or an object that reads it as it arrives.
 
         ``headers`` are those of the request, names in lower case.
 
         Raises:
-            InvalidRequest: it does not match what was declared (400).
-            BodyTooLarge: it passes ``limit`` (413): before a byte is read when its length was
-                declared, else with the byte that is too much.
-            UnsupportedMediaType: it is of another type (415).
-            ClientLeft: the client left before its end.
+            InvalidRequest: the body does not match the declaration (400).
+            BodyTooLarge: the body exceeds ``limit`` (413): before any byte is read when its length
+                was declared, otherwise at the first byte in excess.
+            UnsupportedMediaType: the body has another media type (415).
+            ClientLeft: the client disconnected before the end of the body.
         """
 
 
 def check_closed(model: type[BaseModel]) -> None:
-    """Raise ValueError when ``model``, or a model in it, lets members pass that it lacks."""
+    """Raise ValueError when ``model``, or a model in it, accepts undeclared members."""
     schema = model.model_json_schema()
-    # A model within another one stands in $defs, by its name.
+    # The schemas of nested models are in $defs, by name.
     for name, part in ((model.__name__, schema), *schema.get("$defs", {}).items()):
         if "properties" in part and part.get("additionalProperties") is not False:
-            raise ValueError(f"{name} lets undeclared members pass: set extra='forbid'")
+            raise ValueError(f"{name} accepts undeclared members: set extra='forbid'")

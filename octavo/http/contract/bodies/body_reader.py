@@ -1,7 +1,4 @@
-"""The end of a request whose client is gone.
-
-A body on its way in: judged by its head before a byte is read, and counted as it arrives.
-"""
+"""Read request bodies: check the headers first, and count bytes as they arrive."""
 
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
@@ -11,26 +8,25 @@ from octavo.http.server.asgi import Event, Receive
 
 
 class ClientLeft(Exception):
-    """The client left before its body was whole: there is nobody to answer.
+    """The client disconnected before the body was complete, so there is no response.
 
-    No problem, as it has no answer. What was done with the part that arrived is up to whoever
-    read it; a body that is read whole before it is looked at did nothing.
+    An operation that reads the whole body first has done nothing.
     """
 
 
 Headers = Sequence[Header]
 
 _OF_A_BODY = frozenset({b"content-type", b"content-length", b"content-encoding"})
-# A length of more digits is over every limit, and would take its time to convert.
-_LONGEST_LENGTH = 18
+# A longer number exceeds every limit, and would be slow to convert.
+_MAX_LENGTH_DIGITS = 18
 
 
 def body_head(headers: Headers, limit: int) -> tuple[bytes | None, int | None]:
-    """Return what ``headers`` declare of a body: its media type, and its length in bytes.
+    """Return the media type and the length in bytes that ``headers`` declare.
 
-    Raises `BodyTooLarge` when the declared length passes ``limit``, `UnsupportedMediaType` for a
-    coded body (RFC 9110 section 8.4), and `InvalidRequest` for a header that is no length or
-    stands twice (RFC 9110 section 5.3).
+    Raises `BodyTooLarge` when the declared length exceeds ``limit``, `UnsupportedMediaType` for a
+    content coding (RFC 9110 section 8.4), and `InvalidRequest` for an invalid or repeated header
+    (RFC 9110 section 5.3).
     """
     media_type = length = None
     for name, value in headers:
@@ -38,7 +34,7 @@ def body_head(headers: Headers, limit: int) -> tuple[bytes | None, int | None]:
             continue
         if name == b"content-type":
             if media_type is not None:
-                raise InvalidRequest("The header content-type stands there twice: send one.")
+                raise InvalidRequest("The header content-type occurs twice: send one.")
             media_type = value
         elif name == b"content-length":
             declared = _length(value, limit)
@@ -47,15 +43,15 @@ def body_head(headers: Headers, limit: int) -> tuple[bytes | None, int | None]:
             length = declared
         elif value.strip().lower() not in (b"", b"identity"):
             raise UnsupportedMediaType(
-                "The body has a content-encoding, and none is taken: send it as it is."
+                "The body has a content-encoding, which is not supported: send it unencoded."
             )
     return media_type, length
 
 
 def _length(value: bytes, limit: int) -> int:
     if not value.isdigit():
-        raise InvalidRequest("The header content-length is no number of bytes.")
-    if len(value) > _LONGEST_LENGTH:
+        raise InvalidRequest("The header content-length is not a number of bytes.")
+    if len(value) > _MAX_LENGTH_DIGITS:
         refuse_length(limit)
     length = int(value)
     if length > limit:
@@ -64,34 +60,34 @@ def _length(value: bytes, limit: int) -> int:
 
 
 def refuse_length(limit: int) -> NoReturn:
-    """Raise the problem of a body of more than ``limit`` bytes."""
-    raise BodyTooLarge(f"The body may have {limit} bytes at most.")
+    """Raise the problem of a body that exceeds ``limit`` bytes."""
+    raise BodyTooLarge(f"The body may have at most {limit} bytes.")
 
 
 def refuse_media_type(taken: Iterable[str]) -> NoReturn:
-    """Raise the problem of a body that is of none of the types ``taken``."""
+    """Raise the problem of a body that has none of the media types ``taken``."""
     raise UnsupportedMediaType(
-        f"Send a body of this media type, and say so in content-type: {', '.join(taken)}."
+        f"Send a body of this media type, and declare it in content-type: {', '.join(taken)}."
     )
 
 
 def declared_size(headers: Headers, limit: int) -> int:
-    """Return how many bytes a body may bring: those declared, or ``limit`` without a length.
+    """Return the declared length of a body, or ``limit`` for chunked bodies.
 
-    0 for one that `body_head` refuses before a byte is read.
+    Returns 0 for one that `body_head` refuses before a byte is read.
     """
     for name, value in headers:
         if name == b"content-length":
-            size = int(value) if value.isdigit() and len(value) <= _LONGEST_LENGTH else 0
+            size = int(value) if value.isdigit() and len(value) <= _MAX_LENGTH_DIGITS else 0
             return size if size <= limit else 0
     return limit
 
 
 async def whole_body(receive: Receive, limit: int) -> bytes:
-    """Return the whole body, of ``limit`` bytes at most.
+    """Return the complete body, of at most ``limit`` bytes.
 
-    Raises `BodyTooLarge` with the byte that is too much, and `ClientLeft`. A body that comes in
-    one event is handed on uncopied. Cancelled, what was read is lost.
+    Raises `BodyTooLarge` at the first byte in excess, and `ClientLeft`. A body in a single event is
+    not copied. Cancellation loses the bytes read.
     """
     event = await receive()
     if event["type"] == "http.request" and not event.get("more_body", False):
@@ -106,16 +102,15 @@ async def whole_body(receive: Receive, limit: int) -> bytes:
 
 
 class BodyStream:
-    """The bytes of a body as they arrive: iterate it once, by one task.
+    """The bytes of a body as they arrive: iterate it once, in one task.
 
-    Each step reads one event of the connection and nothing ahead, so a slow reader slows the
-    client. A step raises `BodyTooLarge` when the body passes its limit, before it hands out the
-    bytes that pass it, and `ClientLeft`. A step that is cancelled may have lost its bytes: the
-    body can't be read on.
+    Each step reads one event and does not read ahead, so a slow reader slows the client. A step
+    raises `BodyTooLarge` before it returns bytes in excess of the limit, and `ClientLeft`.
+    Cancelling a step may lose its bytes; the body can't be read further then.
 
     Attributes:
-        declared_length: bytes that the head announced; None for a body in chunks.
-        received: bytes so far.
+        declared_length: bytes declared in the header; None for a chunked body.
+        received: number of bytes received.
     """
 
     __slots__ = ("_ended", "_limit", "_receive", "declared_length", "received")
@@ -137,7 +132,7 @@ class BodyStream:
         raise StopAsyncIteration
 
     def take(self, event: Event) -> bytes:
-        """Count the ASGI ``event`` and answer its bytes; the steps of the iteration do so."""
+        """Count the ASGI ``event`` and return its bytes; called by each step."""
         if event["type"] != "http.request":
             raise ClientLeft
         chunk = event.get("body", b"")

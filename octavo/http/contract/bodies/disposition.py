@@ -1,4 +1,4 @@
-"""How a part of a form is named (RFC 7578 section 4.2), in the spelling that browsers use."""
+"""Parse the content-disposition of form parts (RFC 7578 section 4.2) as browsers write it."""
 
 import re
 from typing import NamedTuple
@@ -7,24 +7,24 @@ _START = re.compile(rb"(?i)[ \t]*form-data[ \t]*")
 _PARAMETER = re.compile(
     rb';[ \t]*([!#$%&\'*+.^_`|~0-9A-Za-z-]+)=("(?:[^"\\]|\\.)*"|[^;" \t]+)[ \t]*'
 )
-# Browsers spell a quote and line breaks by percent signs (HTML, section 4.10.21.8), other clients
-# by a backslash; before any other character a backslash is one of a file's name.
+# Browsers percent-encode quotes and line breaks (HTML, section 4.10.21.8), other clients use a
+# backslash; before any other character a backslash is part of the file name.
 _SPELLED = re.compile(rb'%(?:22|0[Dd]|0[Aa])|\\["\\]')
 _MEANT = {b"%22": b'"', b"%0D": b"\r", b"%0A": b"\n", b'\\"': b'"', b"\\\\": b"\\"}
 
 
 class Disposition(NamedTuple):
-    """The name of a field, and of the file in it when it is one."""
+    """The name of a field, and the file name if it is a file."""
 
     name: str
     filename: str | None
 
 
 def parse_disposition(value: bytes) -> Disposition | None:
-    """Return what the header content-disposition ``value`` names; None when it is malformed.
+    """Parse a content-disposition header; return None when it is malformed.
 
-    Malformed is one without a name, with two, or not in UTF-8. Other parameters count for
-    nothing, ``filename*`` among them (RFC 7578 section 4.2 forbids it; some send it as well).
+    It is malformed without a name, with two, or if not UTF-8. Other parameters are ignored,
+    including ``filename*`` (forbidden by RFC 7578 section 4.2, but sent by some clients as well).
     """
     start = _START.match(value)
     if start is None:

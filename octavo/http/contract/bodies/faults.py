@@ -1,7 +1,4 @@
-"""What pydantic found wrong, as faults of the contract: a pointer and a sentence each.
-
-Where in a document a fault is, as a JSON pointer (RFC 6901).
-"""
+"""Convert pydantic's validation errors to JSON pointers (RFC 6901) and messages."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,35 +13,35 @@ if TYPE_CHECKING:
 
 Step = str | int
 
-# Ways to read a place that are followed at once. A place has one way, and another for each step
-# that is a label as well as a member; beyond this the longest ways are good enough.
-_MOST_WAYS = 64
+# Candidate paths followed in parallel. A location has one, plus one for each step that may be
+# either a label or a member; past this limit the longest paths suffice.
+_MAX_CANDIDATES = 64
 
 LONGEST = 1024
-"""Characters of a pointer: names of members are the client's, and may be of any length."""
+"""Maximum length of a pointer in characters: member names come from the client and may be long."""
 
 
 def pointer(steps: Sequence[Step]) -> str:
-    """Return the JSON pointer of ``steps``: names of members, positions of items.
+    """Return the JSON pointer of ``steps``: member names and item indexes.
 
-    One that would pass `LONGEST` points to what holds the member that is too much.
+    A pointer longer than `LONGEST` ends at the container of the member in excess.
     """
-    told = ""
+    message = ""
     for step in steps:
-        longer = f"{told}/{str(step).replace('~', '~0').replace('/', '~1')}"
+        longer = f"{message}/{str(step).replace('~', '~0').replace('/', '~1')}"
         if len(longer) > LONGEST:
             break
-        told = longer
-    return told
+        message = longer
+    return message
 
 
 def steps_to(place: Sequence[Step], document: object, fault: object) -> tuple[Step, ...]:
-    """Return the steps that lead from ``document`` to the value ``fault``.
+    """Return the steps from ``document`` to the value ``fault``.
 
-    ``place`` is where pydantic found it. Between the steps it holds labels, the branches of
-    unions that were tried, and a member may be called like a branch: so each step may be one or
-    the other, and the longest way that ends at a value equal to ``fault`` counts; with none,
-    the longest way.
+    ``place`` is pydantic's location. It contains labels, the union branches that were tried,
+    between the steps, and a member may have the name of a branch. So each step may be either, and
+    the longest path that ends at a value equal to ``fault`` is chosen; without one, the longest
+    path.
     """
     ways: list[tuple[tuple[Step, ...], object]] = [((), document)]
     for step in place:
@@ -53,7 +50,7 @@ def steps_to(place: Sequence[Step], document: object, fault: object) -> tuple[St
             for steps, value in ways
             if (inner := _inside(value, step)) is not _NOTHING
         ]
-        ways = (taken + ways)[:_MOST_WAYS]
+        ways = (taken + ways)[:_MAX_CANDIDATES]
     return next((steps for steps, value in ways if value == fault), ways[0][0])
 
 
@@ -69,30 +66,30 @@ def _inside(value: object, step: Step) -> object:
 
 
 MOST_LISTED = 32
-"""Faults that one answer lists."""
+"""Maximum number of faults in a response."""
 
-# Pydantic makes all its faults or none, at microseconds each: of a body that holds more than
-# this, only the number is told.
+# Pydantic builds all faults or none, at microseconds each: past this number only their count is
+# reported.
 MOST_LOOKED_AT = 1000
 
-# A message may quote what was sent.
-_LONGEST_MESSAGE = 240
+# A message may quote the input.
+_MAX_MESSAGE = 240
 
 _MESSAGES = {
-    "missing": "This member is missing: it is required.",
-    "extra_forbidden": "There is no member of this name: leave it out.",
+    "missing": "This member is required.",
+    "extra_forbidden": "There is no member of this name: remove it.",
 }
 
 
 def invalid_request(error: ValidationError, document: object, what: str) -> InvalidRequest:
     """Return the problem of a ``document`` in which validation found ``error``.
 
-    ``document`` is the input as plain values, and ``what`` its name in the sentence for people.
-    Raises nothing; the pointers are those of the document, the whole of it being ``""``.
+    ``document`` is the input as plain values; ``what`` names it in the detail. Pointers are
+    relative to the document, whose own pointer is ``""``.
     """
     number = error.error_count()
     if number > MOST_LOOKED_AT:
-        message = f"There are {number} faults in it, too many to list."
+        message = f"It has {number} faults, too many to list."
         return InvalidRequest(f"{what} does not match the contract.", errors=[("", message)])
     found: dict[str, list[str]] = {}
     for details in error.errors(include_url=False):
@@ -100,12 +97,12 @@ def invalid_request(error: ValidationError, document: object, what: str) -> Inva
         message = _message(details)
         if message not in messages:
             messages.append(message)
-    # Several at one place are the branches of a union, each with what it would have taken.
+    # Several errors at one location come from the branches of a union.
     errors = [(place, " Or: ".join(messages)) for place, messages in found.items()]
     more = len(errors) - MOST_LISTED
     return InvalidRequest(
         f"{what} does not match the contract."
-        + (f" {more} more faults are not listed." if more > 0 else ""),
+        + (f"{more} more faults are not listed." if more > 0 else ""),
         errors=errors[:MOST_LISTED],
     )
 
@@ -121,7 +118,7 @@ def _pointer(details: "ErrorDetails", document: object) -> str:
 
 
 def _discriminator(details: "ErrorDetails") -> str:
-    # Quoted, and with alternatives when it has an alias: 'kind' | 'type'.
+    # Quoted, with alternatives when it has an alias: 'kind' | 'type'.
     return str(details.get("ctx", {})["discriminator"]).partition(" | ")[0].strip("'")
 
 
@@ -135,5 +132,5 @@ def _message(details: "ErrorDetails") -> str:
         text = str(context["error"])
     else:
         text = _MESSAGES.get(kind, details["msg"])
-    text = text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
+    text = text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE - 1]}…"
     return text if text.endswith((".", "…")) else f"{text}."

@@ -1,4 +1,4 @@
-"""The fields of a form as a body, as a browser sends them."""
+"""HTML form fields as a body."""
 
 from collections.abc import Iterable
 from typing import Generic, TypeVar, get_origin
@@ -25,7 +25,7 @@ _SEVERAL = (list, tuple, set, frozenset)
 
 
 class FormBody(Generic[M]):
-    """The kind of body that `form_body` makes."""
+    """The body kind of `form_body`."""
 
     __slots__ = ("_repeatable", "_validate", "fields", "limit", "media_types", "model", "time")
 
@@ -43,7 +43,7 @@ class FormBody(Generic[M]):
         )
 
     async def read(self, headers: Headers, receive: Receive) -> M:
-        """Return the form; raises what `BodyKind.read` names."""
+        """Return the form; raises as `BodyKind.read`."""
         declared, _ = body_head(headers, self.limit)
         media_type = parse_media_type(declared or b"")
         if media_type is None or media_type.essence != MEDIA_TYPE or not in_utf8(media_type):
@@ -51,10 +51,10 @@ class FormBody(Generic[M]):
         return self.parse(await whole_body(receive, self.limit))
 
     def parse(self, body: bytes) -> M:
-        """Return the form that ``body`` holds, or raise `InvalidRequest`."""
+        """Return the form in ``body``. Raises `InvalidRequest`."""
         document = _document(parse_form(body, self.fields), self._repeatable)
         try:
-            # A form knows text alone, so text is read as the type that is declared.
+            # Form fields are text, which is parsed as the declared type.
             form: M = self._validate(document, strict=False, by_alias=True, by_name=False)
         except ValidationError as error:
             raise invalid_request(error, document, "The form") from None
@@ -64,31 +64,31 @@ class FormBody(Generic[M]):
 def form_body(
     model: type[M], *, limit: int, fields: int = 100, time: float | None = None
 ) -> FormBody[M]:
-    """Declare a body of the fields of ``model`` (URL standard, section 5.1; RFC 1866 8.2.1).
+    """Declare a body of the form fields of ``model`` (URL standard, section 5.1).
 
-    It has ``limit`` bytes and ``fields`` fields at most and may take ``time`` seconds. A field
-    that ``model`` declares as a list may be repeated, any other stands there once. Raises
-    ValueError when the model would take fields that it does not declare.
+    It has at most ``limit`` bytes and ``fields`` fields, and ``time`` seconds to arrive. A field
+    that ``model`` declares as a list may be repeated, any other may not. Raises ValueError when the
+    model accepts undeclared fields.
     """
     check_closed(model)
     return FormBody(model, limit, fields, time)
 
 
 def parse_form(body: bytes, most: int) -> list[tuple[str, str]]:
-    """Return names and values of the fields of ``body``, in order.
+    """Return the names and values of the fields of ``body``, in order.
 
-    Raises `InvalidRequest` for more than ``most`` fields and for what is not UTF-8, which the
-    URL standard would replace: a password must not be another one silently.
+    Raises `InvalidRequest` for more than ``most`` fields and for invalid UTF-8. The URL standard
+    would replace invalid bytes, which could silently change a password.
     """
     if body.count(b"&") >= most:
-        raise InvalidRequest(f"The form may have {most} fields at most.")
+        raise InvalidRequest(f"The form may have at most {most} fields.")
     try:
         return [
             (_text(name), _text(value))
             for name, _, value in (field.partition(b"=") for field in body.split(b"&") if field)
         ]
     except UnicodeDecodeError:
-        raise InvalidRequest("The form is not in UTF-8.") from None
+        raise InvalidRequest("The form is not UTF-8.") from None
 
 
 def _text(coded: bytes) -> str:
@@ -104,7 +104,7 @@ def _document(
         if name in repeatable:
             several.setdefault(name, []).append(value)
         elif name in single:
-            message = "This field stands there more than once: send it once."
+            message = "This field occurs more than once: send it once."
             raise InvalidRequest(errors=[(pointer((name,)), message)])
         else:
             single[name] = value

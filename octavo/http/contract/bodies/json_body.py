@@ -1,4 +1,4 @@
-"""A JSON document as a body, read by its model in one pass over the bytes."""
+"""A JSON document as a body, validated by its model in one pass."""
 
 from typing import Generic, TypeVar
 
@@ -26,7 +26,7 @@ _LEAVES = frozenset({str, bytes, int, bool, type(None), type(MISSING)})
 
 
 class JsonBody(Generic[M]):
-    """The kind of body that `json_body` makes."""
+    """The body kind of `json_body`."""
 
     __slots__ = ("_validate", "limit", "media_types", "model", "time")
 
@@ -38,14 +38,14 @@ class JsonBody(Generic[M]):
         self._validate = model.__pydantic_validator__.validate_json
 
     async def read(self, headers: Headers, receive: Receive) -> M:
-        """Return the document; raises what `BodyKind.read` names."""
+        """Return the document; raises as `BodyKind.read`."""
         media_type, _ = body_head(headers, self.limit)
         if media_type != b"application/json" and not is_json(media_type):
             refuse_media_type(self.media_types)
         return self.parse(await whole_body(receive, self.limit))
 
     def parse(self, body: bytes) -> M:
-        """Return the document that ``body`` holds, or raise `InvalidRequest`."""
+        """Return the document in ``body``. Raises `InvalidRequest`."""
         try:
             document: M = self._validate(body, by_alias=True, by_name=False)
         except ValidationError as error:
@@ -59,19 +59,18 @@ class JsonBody(Generic[M]):
 
 
 def json_body(model: type[M], *, limit: int, time: float | None = None) -> JsonBody[M]:
-    """Declare a body that is one JSON document (RFC 8259) of ``model``.
+    """Declare a body that is a JSON document (RFC 8259) of ``model``.
 
-    It has ``limit`` bytes at most and may take ``time`` seconds. Taken are ``application/json``
-    and every ``application/…+json`` in UTF-8. A member that stands there twice, a number that is
-    none, and a member that ``model`` does not have are refused: ValueError when the model, or
-    one in it, would take extra members.
+    It has at most ``limit`` bytes and ``time`` seconds to arrive. Accepts ``application/json`` and
+    ``application/…+json`` in UTF-8. Duplicate keys, non-finite numbers and undeclared members are
+    refused. Raises ValueError when the model, or a model in it, accepts undeclared members.
     """
     check_closed(model)
     return JsonBody(model, limit, time)
 
 
 def is_json(content_type: bytes | None) -> bool:
-    """Return whether the header ``content_type`` names JSON in UTF-8."""
+    """Return whether ``content_type`` is JSON in UTF-8."""
     media_type = parse_media_type(content_type or b"")
     if media_type is None or not in_utf8(media_type):
         return False
@@ -80,11 +79,10 @@ def is_json(content_type: bytes | None) -> bool:
 
 
 def _plain(document: BaseModel, body: bytes) -> bool:
-    """Return whether it is plain from ``document`` that ``body`` was strict.
+    """Return whether ``document`` alone proves that ``body`` is strict JSON.
 
-    So it is when each value is a leaf and every colon in the body belongs to a member that
-    came out: no room is left for a second one of a name. This spares most small documents a
-    second parser.
+    It does when all values are scalars and the body has as many colons as ``document`` has members:
+    there is no room for a duplicate key. This avoids a second parse for most small documents.
     """
     return _LEAVES.issuperset(map(type, document.__dict__.values())) and body.count(b":") == len(
         document.__pydantic_fields_set__
@@ -96,7 +94,7 @@ def _refusal(error: ValidationError, body: bytes) -> InvalidRequest:
         [only] = error.errors(include_url=False, include_input=False)
         if only["type"] == "json_invalid":
             return InvalidRequest(errors=[("", _broken(body, str(only["ctx"]["error"])))])
-    # A body of faults is not read a second time: their places are not told.
+    # A body with more faults is not parsed again, since they are not listed.
     document = from_json(body) if error.error_count() <= MOST_LOOKED_AT else None
     return invalid_request(error, document, "The body")
 
@@ -105,11 +103,11 @@ def _broken(body: bytes, found: str) -> str:
     if not body.strip(b" \t\r\n"):
         return "The body is empty: send a JSON document."
     if body.startswith(_BYTE_ORDER_MARK):
-        return "The body starts with a byte order mark: leave it out (RFC 8259 section 8.1)."
+        return "The body starts with a byte order mark: remove it (RFC 8259 section 8.1)."
     try:
         body.decode()
     except UnicodeDecodeError as error:
-        return f"The body is not UTF-8: the byte at {error.start} does not fit in."
+        return f"The body is not UTF-8: byte {error.start} is invalid."
     if "recursion limit" in found:
-        return "The body is nested too deeply: 200 levels are taken at most."
+        return "The body is nested too deeply: at most 200 levels are allowed."
     return f"The body is not JSON: {found}."

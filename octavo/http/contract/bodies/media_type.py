@@ -1,4 +1,4 @@
-"""Media types as headers spell them (RFC 9110 section 8.3.1)."""
+"""Parse media types (RFC 9110 section 8.3.1)."""
 
 import re
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ _ESCAPED = re.compile(rb"\\(.)")
 
 @dataclass(frozen=True, slots=True)
 class MediaType:
-    """A media type: ``essence`` is ``type/subtype``; all names are in lower case."""
+    """A media type: ``essence`` is ``type/subtype``; names are in lower case."""
 
     essence: str
     parameters: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def parse_media_type(value: bytes) -> MediaType | None:
-    """Return the media type that the header ``value`` holds; None when it holds none.
+    """Parse a content-type header; return None when it is invalid.
 
-    A parameter that stands there twice makes it none: readers would differ on which one counts.
+    A repeated parameter makes it invalid, since implementations differ on which one counts.
     """
     found = _TYPE.match(value)
     if found is None:
@@ -48,5 +48,5 @@ def parse_media_type(value: bytes) -> MediaType | None:
 
 
 def in_utf8(media_type: MediaType) -> bool:
-    """Return whether text of ``media_type`` is in UTF-8, as it is when no charset is named."""
+    """Return whether text of ``media_type`` is UTF-8, which is the default without a charset."""
     return media_type.parameters.get("charset", b"utf-8").lower() in (b"utf-8", b"utf8")

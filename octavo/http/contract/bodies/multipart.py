@@ -1,4 +1,4 @@
-"""A form with files as a body (RFC 7578), part by part and never a whole file in memory."""
+"""Stream multipart forms (RFC 7578) part by part, without buffering files."""
 
 import re
 
@@ -22,13 +22,13 @@ _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?
 class Part:
     """One part of a form: iterate its bytes as they arrive, or `read` them.
 
-    The stream that handed it out must not have gone on: RuntimeError when it has. Steps raise,
-    and are cancelled, as those of `BodyStream`.
+    It must be consumed before the stream advances: RuntimeError otherwise. Errors and cancellation
+    are those of `BodyStream`.
 
     Attributes:
-        name: of the field.
-        filename: as the client calls the file, never to be used as a path; None for no file.
-        headers: of the part, names in lower case.
+        name: the name of the field.
+        filename: the client's file name, never to be used as a path; None for a field.
+        headers: the headers of the part, names in lower case.
     """
 
     __slots__ = ("_stream", "filename", "headers", "name")
@@ -40,7 +40,7 @@ class Part:
 
     @property
     def media_type(self) -> str | None:
-        """What the client declares the part to be, as ``type/subtype``; None for nothing valid."""
+        """The declared media type of the part as ``type/subtype``; None if missing or invalid."""
         for name, value in self.headers:
             if name == b"content-type":
                 media_type = parse_media_type(value)
@@ -57,7 +57,7 @@ class Part:
         return chunk
 
     async def read(self, limit: int) -> bytes:
-        """Return what is left of the part, or raise `BodyTooLarge` beyond ``limit`` bytes."""
+        """Return the rest of the part. Raises `BodyTooLarge` above ``limit`` bytes."""
         chunks, size = [], 0
         async for chunk in self:
             size += len(chunk)
@@ -68,12 +68,12 @@ class Part:
 
 
 class MultipartStream:
-    """The parts of a form as they arrive: iterate it once, by one task.
+    """The parts of a form as they arrive: iterate it once, in one task.
 
-    What was not read of a part is passed over when the next one is asked for. One event of the
-    connection is held at most, and the next is read only when it is used up. The end of the
-    iteration means that the form was whole. A step raises `InvalidRequest` for a form that is
-    malformed, breaks off or passes a bound, `BodyTooLarge` and `ClientLeft`.
+    The unread rest of a part is skipped when the next one is requested. At most one event of the
+    connection is buffered. The iteration ends normally only if the form was complete. A step raises
+    `InvalidRequest` for a form that is malformed, truncated or exceeds a limit, `BodyTooLarge` and
+    `ClientLeft`.
     """
 
     __slots__ = ("_body", "_current", "_cutter")
@@ -97,9 +97,9 @@ class MultipartStream:
                 return self._current
 
     async def chunk_of(self, part: Part) -> bytes | None:
-        """Return the next bytes of ``part``, which iterating it does; None at its end."""
+        """Return the next bytes of ``part``, None at its end; called by its iteration."""
         if part is not self._current:
-            raise RuntimeError(f"the form went on: the part {part.name!r} can't be read any more")
+            raise RuntimeError(f"the stream has advanced: part {part.name!r} can't be read")
         if self._cutter.events and self._cutter.events[0] == "end of part":
             return None
         event = await self._event()
@@ -121,7 +121,7 @@ class MultipartStream:
 
 
 class MultipartBody:
-    """The kind of body that `multipart_body` makes."""
+    """The body kind of `multipart_body`."""
 
     __slots__ = ("bounds", "limit", "media_types", "model", "time")
 
@@ -133,14 +133,14 @@ class MultipartBody:
         self.model = None
 
     async def read(self, headers: Headers, receive: Receive) -> MultipartStream:
-        """Return the parts, of which nothing was read yet; raises what `BodyKind.read` names."""
+        """Return the stream of parts; raises as `BodyKind.read`."""
         declared, length = body_head(headers, self.limit)
         media_type = parse_media_type(declared or b"")
         if media_type is None or media_type.essence != MEDIA_TYPE:
             refuse_media_type(self.media_types)
         boundary = media_type.parameters.get("boundary")
         if boundary is None or not _BOUNDARY.fullmatch(boundary):
-            raise InvalidRequest("The header content-type takes a boundary (RFC 2046 5.1.1).")
+            raise InvalidRequest("The header content-type needs a boundary (RFC 2046 5.1.1).")
         return MultipartStream(
             BodyStream(receive, self.limit, length), PartCutter(boundary, self.bounds)
         )
@@ -149,8 +149,8 @@ class MultipartBody:
 def multipart_body(
     *, limit: int, bounds: PartBounds | None = None, time: float | None = None
 ) -> MultipartBody:
-    """Declare a body that is a form in parts, of ``limit`` bytes in all, within ``bounds``.
+    """Declare a multipart form of at most ``limit`` bytes in total, within ``bounds``.
 
-    It may take ``time`` seconds.
+    It has ``time`` seconds to arrive.
     """
     return MultipartBody(limit, bounds or PartBounds(), time)

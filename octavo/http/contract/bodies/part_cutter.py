@@ -1,4 +1,4 @@
-"""The parts of a multipart form, cut out of its bytes as they come; no I/O."""
+"""An incremental parser of multipart forms; no I/O."""
 
 import re
 from collections import deque
@@ -12,15 +12,15 @@ from octavo.http.contract.bodies.body_reader import refuse_length
 from octavo.http.contract.bodies.disposition import Disposition, parse_disposition
 from octavo.http.contract.problems import Header, InvalidRequest
 
-_MOST_HEADERS = 16
+_MAX_HEADERS = 16
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartBounds:
-    """What a form in parts may hold: how many parts, bytes of one's head, bytes of one field.
+    """Limits of a form: number of parts, bytes of a part head, bytes of a field.
 
-    A field is a part that is no file: a file is bounded by the whole body.
+    A field is a part that is not a file; a file is limited by the size of the whole body.
     """
 
     parts: int = 100
@@ -30,7 +30,7 @@ class PartBounds:
 
 @dataclass(frozen=True, slots=True)
 class PartHead:
-    """What stands above the bytes of a part: its names, and its headers in lower case."""
+    """The head of a part: its names, and its headers in lower case."""
 
     disposition: Disposition
     headers: tuple[Header, ...]
@@ -40,10 +40,9 @@ PartEvent = PartHead | bytes | Literal["end of part"]
 
 
 class PartCutter:
-    """Turns the bytes of a form into heads, pieces of parts, and their ends.
+    """Parses the bytes of a form into heads, pieces of parts, and their ends.
 
-    ``events`` holds what was found and not yet taken, in order; it never holds more than the
-    bytes of the last `feed`.
+    ``events`` is the queue of events; it never holds more than the bytes of the last `feed`.
     """
 
     def __init__(self, boundary: bytes, bounds: PartBounds) -> None:
@@ -68,26 +67,26 @@ class PartCutter:
                 "on_part_end": self._end,
                 "on_end": self._end_of_form,
             },
-            max_header_count=_MOST_HEADERS,
+            max_header_count=_MAX_HEADERS,
             max_header_size=bounds.head,
         )
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes; raises `InvalidRequest` or `BodyTooLarge`, and is done for then."""
+        """Parse the next bytes. Raises `InvalidRequest` or `BodyTooLarge`, and is unusable then."""
         try:
             self._parser.write(data)
         except FormParserError:
-            raise InvalidRequest("The form is malformed: it breaks off from RFC 7578.") from None
+            raise InvalidRequest("The form is malformed: see RFC 7578.") from None
 
     def finish(self) -> None:
-        """Take the end of the bytes; raises `InvalidRequest` when the form has no end yet."""
+        """Signal the end of the bytes; raises `InvalidRequest` when the form is incomplete."""
         if not self._ended:
             raise InvalidRequest("The form ends before its closing boundary.")
 
     def _begin(self) -> None:
         self._parts += 1
         if self._parts > self._bounds.parts:
-            raise InvalidRequest(f"The form may have {self._bounds.parts} parts at most.")
+            raise InvalidRequest(f"The form may have at most {self._bounds.parts} parts.")
         self._headers = []
         self._name = self._value = b""
         self._head_size = 0
@@ -103,11 +102,11 @@ class PartCutter:
     def _count_head(self, size: int) -> None:
         self._head_size += size
         if self._head_size > self._bounds.head:
-            raise InvalidRequest(f"The head of a part may have {self._bounds.head} bytes at most.")
+            raise InvalidRequest(f"The head of a part may have at most {self._bounds.head} bytes.")
 
     def _header_end(self) -> None:
         if _CONTROL.search(self._value):
-            raise InvalidRequest("A header of a part holds a control character.")
+            raise InvalidRequest("A header of a part contains a control character.")
         self._headers.append((self._name.lower(), self._value.rstrip(b" \t")))
         self._name = self._value = b""
 
@@ -116,7 +115,7 @@ class PartCutter:
         disposition = parse_disposition(named[0]) if len(named) == 1 else None
         if disposition is None:
             raise InvalidRequest(
-                "Each part of the form takes one header content-disposition, as "
+                "Each part of the form needs one header content-disposition, as "
                 'form-data; name="…", in UTF-8 (RFC 7578 section 4.2).'
             )
         self._left = self._bounds.field if disposition.filename is None else None

@@ -1,4 +1,4 @@
-"""Bytes as a body, handed on as they arrive."""
+"""Raw bytes as a body, passed to the handler as they arrive."""
 
 from octavo.http.contract.bodies.body_reader import (
     BodyStream,
@@ -11,7 +11,7 @@ from octavo.http.server.asgi import Receive
 
 
 class RawBody:
-    """The kind of body that `raw_body` makes."""
+    """The body kind of `raw_body`."""
 
     __slots__ = ("limit", "media_types", "model", "time")
 
@@ -22,10 +22,9 @@ class RawBody:
         self.model = None
 
     async def read(self, headers: Headers, receive: Receive) -> BodyStream:
-        """Return the stream of the body, of which nothing was read yet.
+        """Return the stream of the body.
 
-        Raises what `BodyKind.read` names, of which what depends on the bytes comes from the
-        stream.
+        Raises as `BodyKind.read`; the stream raises the errors that depend on the bytes.
         """
         declared, length = body_head(headers, self.limit)
         media_type = parse_media_type(declared or b"")
@@ -35,8 +34,8 @@ class RawBody:
 
 
 def raw_body(*media_types: str, limit: int, time: float | None = None) -> RawBody:
-    """Declare a body of bytes that is of one of ``media_types`` (``type/subtype``, lower case).
+    """Declare a body of bytes in one of ``media_types`` (``type/subtype``, lower case).
 
-    It has ``limit`` bytes at most and may take ``time`` seconds.
+    It has at most ``limit`` bytes and ``time`` seconds to arrive.
     """
     return RawBody(media_types, limit, time)

@@ -1,9 +1,9 @@
-"""What the fast parser lets pass and JSON does not: members named twice, numbers that are none.
+"""Reject duplicate keys and non-finite numbers, which the fast JSON parser accepts.
 
-pydantic-core's parser refuses text that is not UTF-8, lone surrogates, integers of more than
-4,300 digits and arrays or objects within each other beyond 200 levels. It takes the last of two
-members of one name, and ``NaN``, ``Infinity`` and ``1e400``. Readers of one document that differ
-on what it says are a known way past a check (RFC 8259 section 4, RFC 7493 sections 2.2 and 2.3).
+pydantic-core's parser rejects invalid UTF-8, lone surrogates, integers of more than 4,300 digits
+and nesting beyond 200 levels. It uses the last of duplicate keys, and accepts ``NaN``, ``Infinity``
+and ``1e400``. Parsers that disagree on a document are a known way to bypass checks (RFC 8259
+section 4, RFC 7493 sections 2.2 and 2.3).
 """
 
 import json
@@ -15,7 +15,7 @@ from octavo.http.contract.bodies.faults import Step, pointer
 
 
 class NotStrict(Exception):
-    """The document holds what JSON does not; ``errors`` are its pointers and messages."""
+    """The document is not strict JSON; ``errors`` are pointers and messages."""
 
     def __init__(self, errors: list[tuple[str, str]]) -> None:
         super().__init__(errors)
@@ -23,9 +23,9 @@ class NotStrict(Exception):
 
 
 def check_strict(text: str) -> None:
-    """Raise `NotStrict` when a member of ``text`` stands there twice or a number is none.
+    """Raise `NotStrict` when ``text`` has a duplicate key or a non-finite number.
 
-    ``text`` was parsed before as JSON and found good otherwise.
+    ``text`` must be valid JSON otherwise.
     """
     start = text.lstrip()
     try:
@@ -38,15 +38,15 @@ class _Unusable(Exception):
     pass
 
 
-class _Twice:
-    """In place of a value that a member of the same name follows, or of no number."""
+class _NotStrictValue:
+    """Marks a value whose key is repeated, or a number that is not finite."""
 
     def __init__(self, message: str) -> None:
         self.message = message
 
 
-_NO_NUMBER = _Twice("This is no number of JSON: give a finite one.")
-_MANY = _Twice("This member stands there more than once: send it once.")
+_NO_NUMBER = _NotStrictValue("This is not a JSON number: send a finite one.")
+_MANY = _NotStrictValue("This member occurs more than once: send it once.")
 
 
 def _once(members: list[tuple[str, object]]) -> None:
@@ -75,7 +75,7 @@ def _mark_members(members: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _faults(value: object, steps: tuple[Step, ...]) -> Iterator[tuple[str, str]]:
-    if isinstance(value, _Twice):
+    if isinstance(value, _NotStrictValue):
         yield pointer(steps), value.message
     elif isinstance(value, dict):
         for name, inner in value.items():
@@ -85,7 +85,7 @@ def _faults(value: object, steps: tuple[Step, ...]) -> Iterator[tuple[str, str]]
             yield from _faults(inner, (*steps, position))
 
 
-# Of an integer only its end is looked for: int() would take its time for a long one.
+# Integers are only skipped: int() is slow for long ones.
 _scan = json.JSONDecoder(
     object_pairs_hook=_once, parse_constant=_refuse, parse_float=_finite, parse_int=str
 ).raw_decode

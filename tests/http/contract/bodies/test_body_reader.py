@@ -76,7 +76,7 @@ async def test_whole_body_is_taken_to_its_limit_and_no_further(
 
 async def test_whole_body_too_large_is_refused_with_the_byte_too_much() -> None:
     arriving = chunks(b"12345", b"678", b"9", b"never read")
-    with pytest.raises(BodyTooLarge, match="8 bytes at most"):
+    with pytest.raises(BodyTooLarge, match="at most 8 bytes"):
         await whole_body(arriving, 8)
     assert arriving.asked == 3
 
