@@ -1,1 +1,1 @@
-"""The operations of the contract, one module a tag."""
+"""The operations of the API, one module per tag."""

@@ -1,4 +1,4 @@
-"""Who may do what in a workspace."""
+"""Check the permissions of workspace members."""
 
 import trio
 
@@ -19,15 +19,15 @@ _NEEDED: dict[Right, str] = {
 
 
 class Access:
-    """Judges members by their roles.
+    """Checks members by their roles.
 
-    A workspace that an account does not belong to is not there for it: 404, never 403.
+    A workspace that an account does not belong to does not exist for it: 404, never 403.
 
     Args:
-        store: where members are kept.
-        fresh: seconds that a member who was found is not looked up again. Whoever changes members
-            says so to `forget`; where other processes do, it is 0, and each request looks.
-        most: workspaces whose members are remembered.
+        store: the store of memberships.
+        fresh: seconds that a membership is cached. Code that changes memberships calls `forget`;
+            where other processes can change them it must be 0, and each request reads the store.
+        most: maximum number of workspaces in the cache.
     """
 
     def __init__(self, store: Store, *, fresh: float = 0.0, most: int = 10_000) -> None:
@@ -35,7 +35,7 @@ class Access:
         self._fresh = fresh
         self._most = most
         self._members: dict[WorkspaceId, dict[AccountId, tuple[Role, float]]] = {}
-        # How often something was forgotten: what was read before that is not remembered.
+        # Incremented by `forget`: results of reads that began before are not cached.
         self._generation = 0
 
     async def role(self, workspace_id: WorkspaceId, account_id: AccountId) -> Role | None:
@@ -52,9 +52,9 @@ class Access:
         return role
 
     def forget(self, workspace_id: WorkspaceId) -> None:
-        """Look the members of the workspace up anew from now on.
+        """Remove the workspace from the cache.
 
-        To be called once it is kept that somebody's role changed or ended.
+        Call it once a changed or removed membership is committed.
         """
         self._generation += 1
         self._members.pop(workspace_id, None)
@@ -66,17 +66,17 @@ class Access:
         self._members.setdefault(workspace_id, {})[account_id] = (role, until)
 
     async def require(self, call: Call, workspace_id: WorkspaceId, right: Right) -> Caller:
-        """Return who calls, a member who has ``right``; raises `NotFound` and `Forbidden`."""
+        """Return the caller, a member with ``right``. Raises `NotFound` or `Forbidden`."""
         caller = call.principal_as(Caller)
         role = await self.role(workspace_id, caller.account_id)
         if role is None:
             raise NotFound
         if not grants(role, right):
-            raise Forbidden(f"Your role here is {role}: this takes {_NEEDED[right]} or more.")
+            raise Forbidden(f"Your role here is {role}: this requires {_NEEDED[right]} or more.")
         return caller
 
     async def seen(self, call: Call, workspace_id: WorkspaceId) -> Workspace:
-        """Return the workspace as the caller sees it; raises `NotFound`."""
+        """Return the workspace as the caller sees it. Raises `NotFound`."""
         account_id = call.principal_as(Caller).account_id
         found = await self._store.read(seen_by(workspace_id, account_id))
         if found is None:

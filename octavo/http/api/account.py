@@ -1,7 +1,4 @@
-"""The account of who calls.
-
-An account, as its owner reads it.
-"""
+"""The account of the caller."""
 
 from octavo.accounts.caller import Caller
 from octavo.accounts.own_account import OwnAccount
@@ -16,7 +13,7 @@ class AccountSchema(ContractModel):
 
     id: Identifier
     address: str
-    """What it signs in with, in lower case."""
+    """The address to sign in with, in lower case."""
     display_name: str
     role: model.Role
     state: model.State
@@ -24,7 +21,7 @@ class AccountSchema(ContractModel):
 
 
 def account_schema(account: model.Account) -> AccountSchema:
-    """Return the document of ``account``."""
+    """Return ``account`` in its API form."""
     return AccountSchema(
         id=account.account_id,
         address=account.address,
@@ -36,10 +33,10 @@ def account_schema(account: model.Account) -> AccountSchema:
 
 
 class AccountOperations:
-    """The account of who calls.
+    """The account of the caller.
 
     Args:
-        own: reads it.
+        own: the use case that reads it.
     """
 
     def __init__(self, own: OwnAccount) -> None:
@@ -55,6 +52,6 @@ class AccountOperations:
         locked=Locked.ALLOWED,
     )
     async def get_account(self, call: Call) -> AccountSchema:
-        """Return the account."""
+        """Return the account of the caller."""
         account = await self._own.read(call.principal_as(Caller).account_id)
         return account_schema(account)

@@ -1,4 +1,4 @@
-"""The tag ``auth``: sign in with a password, and out, in the form of an authentication library."""
+"""The tag ``auth``: sign in with a password, and sign out, in the protocol of better-auth."""
 
 from typing import Literal
 
@@ -22,7 +22,7 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import CredentialRefused, InvalidRequest, WrongOrigin
 from octavo.http.contract.reply import Reply
-from octavo.http.contract.unavailable import OF_READING, OF_STORE
+from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
 from octavo.model.accounts.address import Address, parse_address
 from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of
@@ -37,16 +37,16 @@ class AuthPasswordSignIn(ContractModel):
     email: str = Field(max_length=1_000)
     password: str = Field(repr=False)
     callback_url: str | None = Field(None, alias="callbackURL", max_length=_LONGEST_URL)
-    """Where the browser wants to go then: an address of this installation."""
+    """Where the browser goes after signing in: an address of this installation."""
     remember_me: bool = True
-    """False: the browser forgets the session when it is closed."""
+    """If false, the browser discards the session when it is closed."""
 
 
 class AuthSession(ContractModel):
-    """Somebody signed in: the cookie holds the session."""
+    """The new session; the cookie holds its token."""
 
     redirect: bool
-    """Whether ``url`` says where to go."""
+    """Whether to redirect to ``url``."""
     url: str | MISSING = MISSING
     user: AuthUser
 
@@ -59,30 +59,30 @@ class AuthSessionState(ContractModel):
 
 
 class AuthSignOut(ContractModel):
-    """Nothing is told to sign out."""
+    """An empty object."""
 
 
 class AuthSignOutResult(ContractModel):
-    """The session has ended, if there was one."""
+    """Any session has ended."""
 
     success: Literal[True] = True
 
 
 class SessionQuery(ContractModel):
-    """What the library's client may ask for; nothing hangs on it here."""
+    """Parameters of the library's client, which have no effect."""
 
     disable_cookie_cache: bool = False
-    """No session is ever answered from a cookie alone."""
+    """Sessions are never read from a cookie cache."""
     disable_refresh: bool = False
-    """Asking for the session does not make it last longer."""
+    """Reading the session does not extend it."""
 
 
 class AuthOperations:
     """Sessions by password.
 
     Args:
-        signing_in: begins and ends them.
-        life: how long they last.
+        signing_in: the use case that begins and ends them.
+        life: their lifetime.
         origin: of the installation, such as ``https://notes.example.org``.
     """
 
@@ -97,10 +97,10 @@ class AuthOperations:
         path="/api/auth/sign-in/email",
         tag="auth",
         summary="Sign in with address and password",
-        description="Sets the cookie of the session. The header `origin` has to name this "
-        "installation; a program that is no browser sets it itself.",
+        description="Sets the session cookie. The header `origin` must be that of this "
+        "installation; programs other than browsers must set it themselves.",
         security=Security.NONE,
-        problems=(CredentialRefused, WrongOrigin, *OF_STORE),
+        problems=(CredentialRefused, WrongOrigin, *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordSignIn, limit=_LONGEST_BODY),
         rate="sign-in",
         headers=SET_COOKIE,
@@ -126,7 +126,7 @@ class AuthOperations:
 
     def _checked(self, body: AuthPasswordSignIn) -> Address:
         if body.callback_url is not None and leads_elsewhere(body.callback_url, self._origin):
-            message = "This leads away from the installation: give a path, such as /notes."
+            message = "This address is outside the installation: use a path, such as /notes."
             raise InvalidRequest(errors=[("/callbackURL", message)])
         try:
             return parse_address(body.email)
@@ -138,13 +138,13 @@ class AuthOperations:
         method="GET",
         path="/api/auth/get-session",
         tag="auth",
-        summary="The session of this request",
-        description="Null when the request has no cookie, or one that opens nothing.",
+        summary="Get the session of this request",
+        description="Null when the request has no cookie of a valid session.",
         security=Security.NONE,
-        problems=(WrongOrigin, *OF_READING),
+        problems=(WrongOrigin, *READ_PROBLEMS),
     )
     async def get_session(self, call: Call, query: SessionQuery) -> AuthSessionState | None:
-        """Return the session that the cookie names; None for none."""
+        """Return the session of the cookie; None without a valid one."""
         with protocol_errors():
             refuse_other_origin(call.headers, self._origin)
             token = session_token(call.headers)
@@ -161,9 +161,9 @@ class AuthOperations:
         path="/api/auth/sign-out",
         tag="auth",
         summary="Sign out",
-        description="Ends the session of the cookie, if it names one, and clears the cookie.",
+        description="Ends the session of the cookie, if any, and clears the cookie.",
         security=Security.NONE,
-        problems=(WrongOrigin, *OF_STORE),
+        problems=(WrongOrigin, *STORE_PROBLEMS),
         body=protocol_body(AuthSignOut, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
         headers=SET_COOKIE,

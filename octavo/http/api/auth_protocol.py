@@ -1,7 +1,7 @@
-"""The form of the operations below ``/api/auth``, which is that of an authentication library.
+"""The protocol of the operations below ``/api/auth``: that of better-auth 1.7.
 
-Their paths, requests and answers are those of better-auth 1.7, so that its client in a browser
-works here unchanged. Where it answers a token, nothing is answered: the cookie alone holds it.
+Paths, requests and responses are compatible, so that its browser client works unchanged. Tokens are
+omitted from responses: only the cookie holds the token.
 """
 
 from collections.abc import Iterator
@@ -28,33 +28,33 @@ _PATH = "/api/auth/"
 
 
 class AuthUser(ContractModel):
-    """An account, as the library knows one."""
+    """An account, in the form of better-auth."""
 
     id: Identifier
     name: str
     email: str
     email_verified: bool = False
-    """Always false: no message is sent to prove an address."""
+    """Always false: addresses are not verified by a message."""
     created_at: Timestamp
     updated_at: Timestamp
 
 
 class AuthSessionDetails(ContractModel):
-    """A session, as the library knows one, without its token."""
+    """A session without its token, in the form of better-auth."""
 
     id: Identifier
     user_id: Identifier
     expires_at: Timestamp
-    """When it ends if nothing happens in it."""
+    """When the session ends without activity."""
     created_at: Timestamp
     updated_at: Timestamp
-    """Of its last activity, to the minute."""
+    """The last activity, to the minute."""
     ip_address: str | None
-    user_agent: str = Field(description="What the browser called itself; may be empty.")
+    user_agent: str = Field(description="The user agent of the browser; may be empty.")
 
 
 def user_of(account: Account) -> AuthUser:
-    """Return ``account`` as the library knows one."""
+    """Return ``account`` in the form of better-auth."""
     return AuthUser(
         id=account.account_id,
         name=account.display_name,
@@ -65,7 +65,7 @@ def user_of(account: Account) -> AuthUser:
 
 
 def details_of(session: Session, life: SessionLife) -> AuthSessionDetails:
-    """Return ``session`` as the library knows one."""
+    """Return ``session`` in the form of better-auth."""
     return AuthSessionDetails(
         id=session.session_id,
         user_id=session.account_id,
@@ -78,17 +78,17 @@ def details_of(session: Session, life: SessionLife) -> AuthSessionDetails:
 
 
 def is_protocol(call: Call) -> bool:
-    """Return whether ``call`` is of an operation of the library."""
+    """Return whether ``call`` is of an operation of the protocol."""
     return call.operation.path.startswith(_PATH)
 
 
 @contextmanager
 def protocol_errors(*, told: bool = True) -> Iterator[None]:
-    """Give a problem raised inside the member ``message``, which the library's client shows.
+    """Add the member ``message``, which better-auth's client shows, to problems raised inside.
 
-    Every problem already has the member ``code``, which the client reads as well. A refusal and a
-    failure of the store are converted to their problems here, so that they have the member too.
-    Does nothing unless ``told``.
+    Every problem already has the member ``code``, which the client reads as well. Refusals and
+    store failures are converted to problems here, so that they have the member too. Does nothing
+    unless ``enabled``.
     """
     try:
         yield
@@ -109,27 +109,27 @@ def _tell(problem: Problem) -> None:
 
 
 class ProtocolBody(JsonBody[M]):
-    """A JSON body whose refusals have the form of the library."""
+    """A JSON body whose problems have the form of better-auth."""
 
     __slots__ = ()
 
     async def read(self, headers: Headers, receive: Receive) -> M:
-        """As of `JsonBody`."""
+        """Read the body as `JsonBody` does."""
         with protocol_errors():
             return await super().read(headers, receive)
 
 
 def protocol_body(model: type[M], *, limit: int) -> ProtocolBody[M]:
-    """Declare a body of ``model``, of ``limit`` bytes at most, as `json_body` does."""
+    """Declare a JSON body of ``model``, of at most ``limit`` bytes, as `json_body` does."""
     check_closed(model)
     return ProtocolBody(model, limit, None)
 
 
 def leads_elsewhere(url: str, origin: str) -> bool:
-    """Return whether ``url``, an address to go to after signing in, leaves ``origin``.
+    """Return whether the redirect target ``url`` is outside ``origin``.
 
-    A path from the root stays; so does an address that begins with the origin. What browsers
-    read in another way than it looks does not.
+    Absolute paths and addresses that begin with the origin are inside, except those that browsers
+    interpret differently.
     """
     if not url.isascii() or not url.isprintable() or "\\" in url or " " in url:
         return True

@@ -1,11 +1,9 @@
-"""Who calls: by an API key or by the cookie of a session, and from which pages.
+"""Authenticate by API key or session cookie, and limit attempts per client.
 
-A key goes before a cookie. A program shows it on purpose, while a browser sends its cookie along
-with whatever a page asks for; so with the cookie, and only then, a change must come from the
-pages of the installation itself, by the ``origin`` header that browsers set and pages can't
-(Fetch, section 3.2).
-
-The rate classes of the contract, counted for each client.
+A key takes precedence over a cookie. Programs send a key deliberately, while browsers attach the
+cookie to every request, whatever page causes it. Therefore requests that change something with a
+cookie must come from the pages of the installation, according to the ``origin`` header, which
+browsers set and pages cannot change (Fetch, section 3.2).
 """
 
 from collections.abc import Sequence
@@ -27,7 +25,7 @@ class SessionOrKey:
     """Authenticates the operations of `Security.SESSION_OR_KEY`.
 
     Args:
-        credentials: knows sessions and keys.
+        credentials: verifies sessions and keys.
         origin: of the installation, such as ``https://notes.example.org``.
     """
 
@@ -36,24 +34,24 @@ class SessionOrKey:
         self._origin = origin
 
     async def authenticate(self, call: Call) -> Caller:
-        """Return who calls.
+        """Return the caller.
 
-        Raises as `identify`, and `StoreUnavailable`. Cancelling changes nothing.
+        Raises as `identify`, and `StoreUnavailable`. Cancellation changes nothing.
         """
         scope = call.scope
         return await self.identify(scope["headers"], changes=scope["method"] not in _HARMLESS)
 
     async def identify(self, headers: Sequence[Header], *, changes: bool) -> Caller:
-        """Return who sent ``headers``, names in lower case.
+        """Return the caller that sent ``headers``, names in lower case.
 
-        ``changes`` says that the request is one that another site must not be able to cause: a
-        change, or the handshake of a WebSocket. An ``authorization`` of another scheme than
-        Bearer, which may belong to a proxy in between, is passed over.
+        ``changes`` is whether other sites must not be able to cause the request: a change, or a
+        WebSocket handshake. An ``authorization`` header of a scheme other than Bearer, perhaps
+        meant for a proxy, is ignored.
 
         Raises:
-            NotSignedIn: there is no key, and no cookie that opens an account.
-            KeyRefused: the key opens none, whatever the cookie does.
-            WrongOrigin: the cookie counts, and the request comes from elsewhere.
+            NotSignedIn: there is no key, and no cookie of a valid session.
+            KeyRefused: the key is invalid, whatever the cookie.
+            WrongOrigin: the session is valid, and the request comes from another origin.
         """
         for name, value in headers:
             if name == b"authorization" and value[:7].lower() == _BEARER:
@@ -73,20 +71,20 @@ class SessionOrKey:
 
 
 def origin_of(headers: Sequence[Header]) -> bytes | None:
-    """Return the one ``origin`` of ``headers``; None for none, and for several."""
+    """Return the ``origin`` of ``headers``; None when it is missing or repeated."""
     found = [value for name, value in headers if name == b"origin"]
     return found[0] if len(found) == 1 else None
 
 
 def require_origin(headers: Sequence[Header], origin: str) -> None:
-    """Raise `WrongOrigin` unless ``headers`` say that the request comes from ``origin``.
+    """Raise `WrongOrigin` unless ``headers`` name ``origin``.
 
-    For what nobody is signed in for yet, so that another site can't sign a visitor in to an
-    account of its own. A program that is no browser sends the header itself.
+    For operations before signing in, so that another site cannot sign a visitor in to its own
+    account. Programs other than browsers set the header themselves.
     """
     found = origin_of(headers)
     if found != origin.encode():
-        came = "names no origin" if found is None else "comes from elsewhere"
+        came = "has no origin" if found is None else "comes from another origin"
         raise WrongOrigin(
             f"This installation is used at {origin}, and the request {came}: open it there.",
             members={"publicUrl": origin},
@@ -94,25 +92,25 @@ def require_origin(headers: Sequence[Header], origin: str) -> None:
 
 
 def refuse_other_origin(headers: Sequence[Header], origin: str) -> None:
-    """Raise `WrongOrigin` when ``headers`` name another origin; they may name none.
+    """Raise `WrongOrigin` when ``headers`` name another origin; the header may be missing.
 
-    For reading: browsers leave the header out where a page asks its own origin.
+    For reading: browsers omit the header in requests to the page's own origin.
     """
     if any(name == b"origin" for name, _ in headers):
         require_origin(headers, origin)
 
 
 class AttemptLimiter:
-    """Holds back clients that call operations of a rate class too often.
+    """Limits the attempts of clients per rate class.
 
     Args:
-        attempts: counts them; it has a rate for each rate class that the contract has.
+        attempts: counts them, with a rate for each rate class of the contract.
     """
 
     def __init__(self, attempts: Attempts) -> None:
         self._attempts = attempts
 
     async def admit(self, rate_class: str, call: Call) -> None:
-        """Count ``call`` in ``rate_class``; raises `RateLimited`, and KeyError for no class."""
+        """Count ``call`` in ``rate_class``. Raises `RateLimited`; KeyError for an unknown class."""
         with protocol_errors(told=is_protocol(call)):
             self._attempts.admit_client(rate_class, client_network(call.client))

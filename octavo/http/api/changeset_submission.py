@@ -1,4 +1,4 @@
-"""The way of a change from its operation to the actor of its workspace."""
+"""Submit the changes of an operation to the actor of their workspace."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -23,12 +23,12 @@ Workspaces = Directory[WorkspaceId, WorkspaceActor]
 
 
 class ChangesetSubmitter(NamedTuple):
-    """Has changesets accepted.
+    """Submits changesets to workspaces.
 
     Attributes:
         workspaces: the actors of all workspaces.
-        access: judges the members.
-        new_id: makes the identity of a mutation that comes without one.
+        access: checks the members.
+        new_id: generates the mutation id of a changeset without one.
     """
 
     workspaces: Workspaces
@@ -44,18 +44,17 @@ class ChangesetSubmitter(NamedTuple):
         *,
         asked: tuple[Operation, ...] | None = None,
     ) -> Receipt:
-        """Have ``operations`` accepted by the workspace, for an editor of it.
+        """Submit ``operations`` to the workspace on behalf of an editor.
 
-        ``asked`` is what the client sent, where the server added to it: by this a repetition is
-        told from another change.
-
-        Raises the problems of `octavo.http.api.refusals`. Cancelled before the actor took it,
-        the change is not made; later it may be, which its mutation tells.
+        ``asked`` is the client's request if the server added to it; it distinguishes a repetition
+        from a different change. Raises the problems of `octavo.http.api.refusals`. If cancelled
+        before the actor received it, the change is not made; later it may be, and its receipt
+        tells.
         """
         workspace = WorkspaceId(workspace_id)
         caller = await self.access.require(call, workspace, "write")
         if mutation_id is MISSING:
-            # Nobody can send another change under a name that nobody else knows.
+            # Nobody else knows the generated id, so it cannot be reused for another change.
             name, told = self.new_id(), Digest("")
         else:
             name, told = mutation_id, fingerprint(operations if asked is None else asked)
@@ -72,9 +71,9 @@ class ChangesetSubmitter(NamedTuple):
     async def lacking(
         self, workspace_id: str, file_id: str, epoch: str, vector: bytes
     ) -> DocumentUpdate:
-        """Return what somebody lacks of a document who has ``vector`` of the generation ``epoch``.
+        """Return what a client with ``vector`` of the generation ``epoch`` lacks of a document.
 
-        Of a note that was purged meanwhile there is nothing to have.
+        Returns nothing for a note that was purged meanwhile.
         """
         lacking = MissingUpdate(FileId(file_id), Epoch(epoch), vector)
         found = await self.workspaces.ask(WorkspaceId(workspace_id), lacking)
@@ -82,9 +81,9 @@ class ChangesetSubmitter(NamedTuple):
 
 
 def expected_heads(if_match: str | None) -> frozenset[str]:
-    """Return the revisions that the header ``if-match`` names strongly (RFC 9110 13.1.1).
+    """Return the revisions in the strong entity tags of ``if-match`` (RFC 9110 13.1.1).
 
-    Raises `IfMatchRequired` when it is missing or ``*``, and `InvalidRequest` when it is none.
+    Raises `IfMatchRequired` when it is missing or ``*``, and `InvalidRequest` when it is invalid.
     """
     if if_match is None:
         raise IfMatchRequired

@@ -1,4 +1,4 @@
-"""Changesets: many changes at once, all of them or none, and what came of them."""
+"""Changesets: many changes in one transaction, and their receipts."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, assert_never
@@ -11,7 +11,7 @@ from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.fields import MarkdownText, PathText
 from octavo.http.api.file_schemas import ChangesetResultSchema, changeset_result
 from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE, text_of
-from octavo.http.api.refusals import OF_CHANGES, refused_with
+from octavo.http.api.refusals import CHANGE_PROBLEMS, refused_with
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.sync import SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.http.api.workspaces import WorkspacePath
@@ -44,11 +44,11 @@ class _Single(ContractModel):
 
 class _Guarded(_Single):
     if_match: Identifier
-    """The revision that is the head as far as the client knows."""
+    """The id of the head revision that the client knows."""
 
 
 class CreateOperation(_Single):
-    """Make a note."""
+    """Create a note."""
 
     op: Literal["create"]
     path: PathText
@@ -56,15 +56,16 @@ class CreateOperation(_Single):
 
 
 class UpdateOperation(_Guarded):
-    """Give a file new text, a new path, or both."""
+    """Change the text of a file, its path, or both."""
 
     op: Literal["update"]
     text: MarkdownText | MISSING = MISSING
     path: PathText | MISSING = MISSING
     rewrite_links: bool = False
-    """With a path: every note that links to the file is changed in the same changeset, and so are
-    the file's own links, so that all of them lead where they led. Those notes stand behind the
-    operations in the answer."""
+    """With a path: also update all links to the file, and the file's own links, in the same
+    changeset, so that they keep their targets. The changed notes follow the operations in the
+    response.
+    """
 
 
 class SaveOperation(_Single):
@@ -72,7 +73,7 @@ class SaveOperation(_Single):
 
     op: Literal["save"]
     epoch: Identifier
-    """The generation of the document that the update is for."""
+    """The generation of the document that the update applies to."""
     update: GivenBytes
     """A Yjs update, version 1."""
 
@@ -84,16 +85,16 @@ class DeleteOperation(_Guarded):
 
 
 class RestoreOperation(_Guarded):
-    """Bring a deleted file back, or an earlier text."""
+    """Restore a deleted file, or an earlier text."""
 
     op: Literal["restore"]
     path: PathText | MISSING = MISSING
     revision_id: Identifier | MISSING = MISSING
-    """A revision of the file whose text it gets back; a live note can be given one, too."""
+    """A revision of the file whose text becomes the new text; also possible for a live note."""
 
 
 class PurgeOperation(_Single):
-    """Destroy what a deleted file held."""
+    """Erase the content of a deleted file permanently."""
 
     op: Literal["purge"]
 
@@ -110,30 +111,30 @@ AnyOperation = Annotated[
 
 
 class ChangesetInput(ContractModel):
-    """Changes of different files, to be accepted together."""
+    """Changes of different files, accepted together or not at all."""
 
     mutation_id: Identifier
-    """Sent again, the changeset has one effect and one answer."""
+    """Makes the changeset repeatable: sent again, it has one effect and the same response."""
     operations: Annotated[
         list[AnyOperation],
         Field(min_length=1, json_schema_extra={"maxItems": MOST_OPERATIONS}),
         FailFast(),
     ]
-    """At most 500, each on another file. They are judged by the tree that they make together."""
+    """At most 500, each on a different file. They are validated against the resulting tree."""
 
     @field_validator("operations", mode="before")
     @classmethod
     def _few(cls, given: object) -> object:
-        # Before any of them is looked at: many take long.
+        # Checked before the operations are parsed, which would take long for many.
         if isinstance(given, list) and len(given) > MOST_OPERATIONS:
             raise TooManyFiles(
-                f"The changeset has {len(given)} operations: {MOST_OPERATIONS} are taken at most."
+                f"The changeset has {len(given)} operations: at most {MOST_OPERATIONS} are allowed."
             )
         return given
 
 
 class MutationPath(WorkspacePath):
-    """One changeset of a workspace."""
+    """A changeset of a workspace."""
 
     mutation_id: UUID
 
@@ -151,9 +152,9 @@ class ChangesetOperations:
         method="POST",
         path="/api/workspaces/{workspaceId}/changesets",
         tag="files",
-        summary="Make many changes at once, all of them or none",
+        summary="Apply many changes in one transaction",
         security=Security.SESSION_OR_KEY,
-        problems=(*OF_CHANGES, *refused_with(TooManyFiles), UnsupportedProtocol),
+        problems=(*CHANGE_PROBLEMS, *refused_with(TooManyFiles), UnsupportedProtocol),
         body=json_body(ChangesetInput, limit=LONGEST_CHANGE),
         must_answer=True,
     )
@@ -191,7 +192,7 @@ class ChangesetOperations:
         operations = tuple(_operation(each, texts) for each in body.operations)
         repeated = first_repeated(operations)
         if repeated is not None:
-            told = "Another operation of this changeset is on the same file: put them into one."
+            told = "Another operation of this changeset is on the same file: combine them."
             raise InvalidRequest(errors=[(f"/operations/{repeated}/fileId", told)])
         receipt = await self._pushing.push(
             call, str(path.workspace_id), operations, body.mutation_id
@@ -203,8 +204,8 @@ class ChangesetOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/receipts/{mutationId}",
         tag="files",
-        summary="What came of a change that was sent",
-        description="404: no such change was accepted, so far.",
+        summary="Get the result of a change",
+        description="404 means that no such change was accepted so far.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )

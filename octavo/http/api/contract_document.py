@@ -1,4 +1,4 @@
-"""The contract itself, as a document that programs read."""
+"""The API document as an operation."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -13,7 +13,7 @@ _MEDIA_TYPE = "application/json"
 
 
 class ContractOperations:
-    """The document of the contract.
+    """The API document.
 
     Args:
         document: returns the encoded document of `octavo.http.contract.openapi.document`.
@@ -29,7 +29,7 @@ class ContractOperations:
         method="GET",
         path=PATH,
         tag="service",
-        summary="Every operation of this server, as an OpenAPI document",
+        summary="Get the OpenAPI document of this server",
         security=Security.NONE,
         media_types=(_MEDIA_TYPE,),
     )
@@ -40,11 +40,11 @@ class ContractOperations:
 
 
 def encoded(document: Mapping[str, object]) -> bytes:
-    """Return ``document`` as it is sent."""
+    """Return ``document`` encoded."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 async def _pieces(document: bytes) -> AsyncIterator[bytes]:
-    # In pieces, as the whole would count as memory of each reader, and is there once.
+    # In pieces: sent as a whole, the shared bytes would count against the memory of each reader.
     for start in range(0, len(document), _PIECE):
         yield document[start : start + _PIECE]

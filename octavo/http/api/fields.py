@@ -1,8 +1,7 @@
-"""Fields of requests whose limits the model enforces, with these limits in the API document.
+"""Request fields whose limits are in the API document but enforced by the domain model.
 
-The constraints here are documentation: pydantic does not check them. The model refuses what
-exceeds them with a code of its own, such as ``invalid_path``, where pydantic would refuse it as
-``invalid_request``.
+Pydantic does not check these constraints. The model refuses violations with specific codes, such as
+``invalid_path``, where pydantic would cause ``invalid_request``.
 """
 
 from typing import Annotated
@@ -33,7 +32,7 @@ PathText = Annotated[
 """The path of a file; at most 1024 bytes in UTF-8."""
 
 FolderPath = Annotated[str, Field(json_schema_extra={"pattern": _WITHOUT_NUL})]
-"""A folder, or the beginning of paths; empty for all."""
+"""A folder, or a prefix of paths; empty for all."""
 
 MarkdownText = Annotated[
     str, Field(json_schema_extra={"maxLength": LIMITS["length"], "pattern": _WITHOUT_NUL})
@@ -56,13 +55,13 @@ NewPassword = Annotated[
         json_schema_extra={"minLength": SHORTEST_PASSWORD, "maxLength": LONGEST_PASSWORD},
     ),
 ]
-"""A password to be set; its length is counted in Unicode form NFKC."""
+"""A new password; its length is counted in Unicode form NFKC."""
 
 QueryText = Annotated[
     str,
     Field(json_schema_extra={"minLength": 1, "maxLength": LONGEST_QUERY, "pattern": _WITHOUT_NUL}),
 ]
-"""What to search for."""
+"""A search query."""
 
 ExpectedHead = Annotated[str, Field(json_schema_extra={"pattern": f"^{_ETAGS}$"})]
 """The header ``if-match``: entity tags (RFC 9110 section 13.1.1), without ``*``."""

@@ -1,4 +1,4 @@
-"""Files as the contract shows them: revisions, changes, whole files, entries of the feed."""
+"""The API form of files, revisions, changes and feed entries."""
 
 from typing import Literal, cast
 
@@ -22,76 +22,78 @@ from octavo.store.scripts.files import StoredFile
 
 
 class RevisionDocument(ContractModel):
-    """One revision of a file; it never changes."""
+    """A revision of a file; it never changes."""
 
     id: Identifier
     file_id: Identifier
     position: int
-    """Place of its changeset in the order of the workspace."""
+    """The position of its changeset in the workspace."""
     kind: Kind
     path: str | None
     """Null for a purged file."""
     digest: str | None
     """SHA-256 of the content, in hexadecimal; null for a purged file."""
     size: int
-    """Of the content, in bytes."""
+    """Size of the content in bytes."""
     media_type: str | None
     author: Identifier
     """Id of the account that made it."""
     created_at: Timestamp
     mutation_id: Identifier
     origin: Origin
-    """By which way it came: a device that is signed in, a personal API key, or another."""
+    """How it was made: on a signed-in device, with a personal API key, or otherwise."""
 
 
 class FileChangeSchema(ContractModel):
-    """What became of one file."""
+    """The result for one file."""
 
     file_id: Identifier
     outcome: Outcome
     revision: RevisionDocument
-    """The accepted head; it carries no text."""
+    """The accepted head, without its text."""
     position: int
     path: str | None
 
 
 class ChangesetResultSchema(ContractModel):
-    """What became of a changeset."""
+    """The result of a changeset."""
 
     mutation_id: Identifier
     position: int
-    """Its place in the order of the workspace; when it changed nothing, that of the last one."""
+    """Its position in the workspace; if it changed nothing, the position of the previous one."""
     changes: list[FileChangeSchema]
 
 
 class NoteDocumentSchema(ContractModel):
-    """The document of a note: a Yjs document whose one text is named ``text``."""
+    """The document of a note: a Yjs document with a single text named ``text``."""
 
     epoch: Identifier
-    """Its generation. Updates of one generation are of no use to another."""
+    """Its generation. Updates of one generation cannot be applied to another."""
     state: Base64
-    """A Yjs update (version 1) that makes the whole document."""
+    """A Yjs update (version 1) that contains the whole document."""
     state_vector: Base64
-    """How much of each client's work is in it."""
+    """The Yjs state vector of the document."""
 
 
 class NoteSaveSchema(FileChangeSchema):
-    """What became of a save, and what the device lacks."""
+    """The result of a save, and what the device lacks."""
 
     outcome: Literal["merged", "unchanged"]
-    """``unchanged``: the document had all of it."""
+    """``unchanged``: the document already contained the update."""
     epoch: Identifier
-    """The generation that the document has now. When it is another than the save was for, the
-    document was made anew, with the edits of the save in it: load ``update`` into a new one."""
+    """The current generation of the document. If it differs from that of the save, the document was
+    recreated and includes the edits of the save: load ``update`` into a new document.
+    """
     update: Base64
-    """A Yjs update with all that the given state vector lacks; of another generation, or without
-    a state vector, the whole document."""
+    """A Yjs update with everything that the given state vector lacks; the whole document if the
+    generation differs or no state vector was given.
+    """
     state_vector: Base64
-    """What the server has now: encode the next update against it."""
+    """The server's state vector: encode the next update against it."""
 
 
 class WorkspaceFile(ContractModel):
-    """A file at its head, or as one of its revisions left it."""
+    """A file at its head, or at one of its revisions."""
 
     id: Identifier
     workspace_id: Identifier
@@ -102,7 +104,7 @@ class WorkspaceFile(ContractModel):
     text: str | None
     """The Markdown; null for an image."""
     document: NoteDocumentSchema | None = None
-    """Null for an image, in lists, and when the text alone is asked for."""
+    """Null for an image, in lists, and when only the text is requested."""
 
 
 class ListedFileSchema(ContractModel):
@@ -117,7 +119,7 @@ class ListedFileSchema(ContractModel):
 
 
 class FeedEntrySchema(ContractModel):
-    """What a file has become, at the position where it changed last."""
+    """The state of a file at the position of its last change."""
 
     position: int
     file_id: Identifier
@@ -130,12 +132,12 @@ class FeedEntrySchema(ContractModel):
     mutation_id: Identifier
     changed_at: Timestamp
     text: str | MISSING | None = MISSING
-    """The Markdown of a live note, when it was asked for."""
+    """The Markdown of a live note, if requested."""
 
 
 def revision_document(revision: Revision) -> RevisionDocument:
-    """Return a revision as a document."""
-    # What the store holds was checked on its way in.
+    """Return a revision in its API form."""
+    # Stored values were validated when they were written.
     return RevisionDocument.model_construct(
         id=revision.revision_id,
         file_id=revision.file_id,
@@ -153,7 +155,7 @@ def revision_document(revision: Revision) -> RevisionDocument:
 
 
 def file_change(outcome: FileOutcome) -> FileChangeSchema:
-    """Return what came of one operation as a document."""
+    """Return the result of an operation in its API form."""
     head = outcome.head
     return FileChangeSchema.model_construct(
         file_id=head.file_id,
@@ -165,7 +167,7 @@ def file_change(outcome: FileOutcome) -> FileChangeSchema:
 
 
 def note_save(outcome: FileOutcome, lacking: DocumentUpdate) -> NoteSaveSchema:
-    """Return what came of a save as a document."""
+    """Return the result of a save in its API form."""
     head = outcome.head
     return NoteSaveSchema.model_construct(
         file_id=head.file_id,
@@ -180,14 +182,14 @@ def note_save(outcome: FileOutcome, lacking: DocumentUpdate) -> NoteSaveSchema:
 
 
 def note_document(kept: KeptDocument) -> NoteDocumentSchema:
-    """Return the document of a note."""
+    """Return the document of a note in its API form."""
     return NoteDocumentSchema.model_construct(
         epoch=kept.epoch, state=base64_of(kept.state), state_vector=base64_of(kept.vector)
     )
 
 
 def changeset_result(receipt: Receipt) -> ChangesetResultSchema:
-    """Return a receipt as a document."""
+    """Return a receipt in its API form."""
     return ChangesetResultSchema.model_construct(
         mutation_id=receipt.mutation_id,
         position=receipt.position,
@@ -198,7 +200,7 @@ def changeset_result(receipt: Receipt) -> ChangesetResultSchema:
 def workspace_file(
     workspace_id: WorkspaceId, stored: StoredFile, document: NoteDocumentSchema | None = None
 ) -> WorkspaceFile:
-    """Return a file with its text, and its document if there is one to show."""
+    """Return a file with its text, and with its document if given."""
     revision = stored.revision
     return WorkspaceFile.model_construct(
         id=revision.file_id,
@@ -213,7 +215,7 @@ def workspace_file(
 
 
 def listed_file(workspace_id: WorkspaceId, revision: Revision) -> ListedFileSchema:
-    """Return a file that was not purged as a document."""
+    """Return a file that was not purged in its API form."""
     return ListedFileSchema.model_construct(
         id=revision.file_id,
         workspace_id=workspace_id,

@@ -1,4 +1,4 @@
-"""Change one file: each of these is a changeset of its own."""
+"""Operations on single files: each of these is a changeset of its own."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -41,73 +41,74 @@ from octavo.model.refusal import (
 from octavo.render.limits import check_renderable
 
 LONGEST_CHANGE = 8 * 1024 * 1024
-"""Bytes of a body that holds text."""
+"""Maximum size in bytes of a request body with text."""
 ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
 _SHORT_BODY = 16_384
-OF_ANY: tuple[type[Problem], ...] = (NotFound, *refused_with(FilePurged), WorkspaceBusy)
-# What a path, and what an expected head, can be refused for.
-_OF_PLACES = refused_with(PathConflict, InvalidPath, InvalidGraph)
+COMMON_PROBLEMS: tuple[type[Problem], ...] = (NotFound, *refused_with(FilePurged), WorkspaceBusy)
+# The problems of a path, and of an expected head.
+_PATH_PROBLEMS = refused_with(PathConflict, InvalidPath, InvalidGraph)
 _OF_TEXTS = refused_with(InvalidContent, UnrenderableNote)
-_OF_HEADS = (*refused_with(HeadMoved), IfMatchRequired)
+_HEAD_PROBLEMS = (*refused_with(HeadMoved), IfMatchRequired)
 LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
 _ANY = FileId("")
-"""Stands for the id that a client leaves to the server."""
+"""Placeholder for an id that the server chooses."""
 
 
 class FilePath(WorkspacePath):
-    """One file of a workspace."""
+    """A file of a workspace."""
 
     file_id: UUID
 
 
 class IfMatch(HeaderModel):
-    """What the change rests on."""
+    """The precondition of the change."""
 
     if_match: ExpectedHead | None = None
-    """The entity tag of the head that is changed, or a list of them; ``*`` is refused."""
+    """The entity tag of the head to be changed, or a list of tags; ``*`` is refused."""
 
 
 class CreateFileInput(ContractModel):
     """A new note."""
 
     file_id: Identifier | MISSING = MISSING
-    """An id of the client's own; left out, the server makes one."""
+    """An id chosen by the client; if omitted, the server generates one."""
     path: PathText
-    """Where it is stored; ends with ``.md``."""
+    """The path of the note; it ends with ``.md``."""
     text: MarkdownText
     mutation_id: Identifier | MISSING = MISSING
-    """Makes the change repeatable: sent again, it has one effect and one answer."""
+    """Makes the change repeatable: sent again, it has one effect and the same response."""
 
 
 class UpdateFileInput(ContractModel):
-    """What is new: text, path, or both."""
+    """The new text, path, or both."""
 
     text: MarkdownText | MISSING = MISSING
     path: PathText | MISSING = MISSING
     rewrite_links: bool = False
-    """With a path: notes that link to the file are changed with it, and so are its own links, so
-    that all of them lead where they led. The feed tells which notes changed."""
+    """With a path: also update all links to the file, and the file's own links, so that they keep
+    their targets. The feed contains the changed notes.
+    """
     mutation_id: Identifier | MISSING = MISSING
 
 
 class RestoreFileInput(ContractModel):
-    """Where the file goes."""
+    """How the file is restored."""
 
     path: PathText | MISSING = MISSING
-    """Omitted: its path before it was deleted."""
+    """If omitted, its path before it was deleted."""
     revision_id: Identifier | MISSING = MISSING
-    """A revision of the file whose text it gets back; a live note can be given one, too."""
+    """A revision of the file whose text becomes the new text; also possible for a live note."""
     mutation_id: Identifier | MISSING = MISSING
 
 
 class PurgeFileInput(ContractModel):
-    """Nothing but the identity of the change."""
+    """Only the identity of the change."""
 
     mutation_id: Identifier | MISSING = MISSING
 
 
 class FileOperations:
-    """Changes of single files."""
+    """Operations on single files."""
 
     def __init__(self, pushing: ChangesetSubmitter, texts: RevisionTexts) -> None:
         self._pushing = pushing
@@ -118,17 +119,22 @@ class FileOperations:
         method="POST",
         path="/api/workspaces/{workspaceId}/files",
         tag="files",
-        summary="Make a note",
+        summary="Create a note",
         security=Security.SESSION_OR_KEY,
         status=201,
         headers=ETAG,
-        problems=(*OF_ANY, *_OF_PLACES, *refused_with(FileExists, MutationReused), *_OF_TEXTS),
+        problems=(
+            *COMMON_PROBLEMS,
+            *_PATH_PROBLEMS,
+            *refused_with(FileExists, MutationReused),
+            *_OF_TEXTS,
+        ),
         body=json_body(CreateFileInput, limit=LONGEST_CHANGE),
     )
     async def create_file(
         self, call: Call, path: WorkspacePath, body: CreateFileInput
     ) -> Reply[FileChangeSchema]:
-        """Make a note."""
+        """Create a note."""
         content = text_of(body.text)
         if body.file_id is not MISSING:
             create = CreateFile(FileId(body.file_id), body.path, content)
@@ -142,13 +148,13 @@ class FileOperations:
         method="PUT",
         path="/api/workspaces/{workspaceId}/files/{fileId}",
         tag="files",
-        summary="Give a file new text, a new path, or both",
+        summary="Change the text of a file, its path, or both",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
         problems=(
-            *OF_ANY,
-            *_OF_PLACES,
-            *_OF_HEADS,
+            *COMMON_PROBLEMS,
+            *_PATH_PROBLEMS,
+            *_HEAD_PROBLEMS,
             *_OF_TEXTS,
             *refused_with(MutationReused, TooManyFiles),
         ),
@@ -176,11 +182,11 @@ class FileOperations:
         method="DELETE",
         path="/api/workspaces/{workspaceId}/files/{fileId}",
         tag="files",
-        summary="DeleteFile a file",
-        description="Its revisions stay readable, and it can be restored.",
+        summary="Delete a file",
+        description="Its revisions remain readable, and it can be restored.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*OF_ANY, *_OF_HEADS),
+        problems=(*COMMON_PROBLEMS, *_HEAD_PROBLEMS),
     )
     async def delete_file(
         self, call: Call, path: FilePath, headers: IfMatch
@@ -194,14 +200,14 @@ class FileOperations:
         method="POST",
         path="/api/workspaces/{workspaceId}/files/{fileId}/restore",
         tag="files",
-        summary="Bring a deleted file back, or an earlier text",
-        description="With revisionId the text of that revision becomes the text of a new head.",
+        summary="Restore a deleted file, or an earlier text",
+        description="With revisionId, the text of that revision becomes the text of a new head.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
         problems=(
-            *OF_ANY,
-            *_OF_PLACES,
-            *_OF_HEADS,
+            *COMMON_PROBLEMS,
+            *_PATH_PROBLEMS,
+            *_HEAD_PROBLEMS,
             *_OF_TEXTS,
             *refused_with(FileLive, MutationReused),
         ),
@@ -210,7 +216,7 @@ class FileOperations:
     async def restore_file(
         self, call: Call, path: FilePath, headers: IfMatch, body: RestoreFileInput
     ) -> Reply[FileChangeSchema]:
-        """Restore a file; ``if-match`` names its head, which may be one that deleted it."""
+        """Restore a file; ``if-match`` names its head, which may be the one that deleted it."""
         file_id, heads = FileId(str(path.file_id)), expected_heads(headers.if_match)
         target = None if body.path is MISSING else body.path
         if body.revision_id is MISSING:
@@ -234,12 +240,12 @@ class FileOperations:
         method="POST",
         path="/api/workspaces/{workspaceId}/files/{fileId}/purge",
         tag="files",
-        summary="Destroy what a deleted file held",
-        description="Its texts are gone for good, in all revisions, and so are their paths. The "
-        "id is never taken again.",
+        summary="Erase the content of a deleted file permanently",
+        description="The texts and paths of all its revisions are erased. The id cannot be used "
+        "again.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*OF_ANY, *refused_with(FileLive, MutationReused)),
+        problems=(*COMMON_PROBLEMS, *refused_with(FileLive, MutationReused)),
         body=json_body(PurgeFileInput, limit=_SHORT_BODY),
     )
     async def purge_file(
@@ -267,7 +273,7 @@ class FileOperations:
 
 
 def _changed(receipt: Receipt) -> Reply[FileChangeSchema]:
-    # Behind it stand the notes whose links follow.
+    # The notes whose links were updated follow it.
     outcome = receipt.outcomes[0]
     tag = (b"etag", entity_tag(outcome.head.revision_id))
     return Reply(file_change(outcome), headers=(tag,))
@@ -276,7 +282,7 @@ def _changed(receipt: Receipt) -> Reply[FileChangeSchema]:
 def text_of(text: str, file_id: FileId | None = None) -> NoteText:
     """Return ``text`` as the content of a note.
 
-    Raises the problems ``invalid_content`` and ``unrenderable_note``, which name ``file_id``.
+    Raises the problems ``invalid_content`` and ``unrenderable_note`` with ``file_id``.
     """
     try:
         check_renderable(text)

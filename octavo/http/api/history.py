@@ -1,4 +1,4 @@
-"""What changed between two revisions of a note."""
+"""Compare revisions of a note."""
 
 from functools import partial
 from typing import Annotated, Literal
@@ -23,33 +23,33 @@ from octavo.store.scripts.files import StoredFile, file, revision, revisions_of
 
 MOST_THREADS = 2
 
-_NO_REVISION = "There is no revision {} of a file here that you can see."
+_NO_REVISION = "There is no revision {} of a file in this workspace that you can see."
 
 
 class DiffQuery(ContractModel):
     """Which revisions are compared, and how."""
 
     old: Identifier | None = None
-    """The earlier one; left out, the one before ``new``."""
+    """The earlier one; if omitted, the one before ``new``."""
     new: Identifier | None = None
-    """The later one; left out, the head."""
+    """The later one; if omitted, the head."""
     by: Literal["lines", "words"] = "lines"
     context: Annotated[int, Field(ge=0, le=1000), IN_DIGITS] = 3
-    """Lines that stayed, shown around each change."""
+    """Number of unchanged lines around each change."""
 
 
 class DiffLineSchema(ContractModel):
-    """A line, its line feed with it where it has one."""
+    """A line, including its line feed if it has one."""
 
     kind: Literal["context", "added", "removed"]
     text: str
 
 
 class DiffHunkSchema(ContractModel):
-    """Lines that changed, with those around them."""
+    """Changed lines with their context."""
 
     old_start: int
-    """The first of them in the old text, counted from 1; without any, the line before."""
+    """The number of its first line in the old text, from 1; if it has none, of the line before."""
     old_lines: int
     new_start: int
     new_lines: int
@@ -57,32 +57,33 @@ class DiffHunkSchema(ContractModel):
 
 
 class DiffPieceSchema(ContractModel):
-    """A stretch of text that both have, or only one."""
+    """A piece of text that is in both texts, or in one of them."""
 
     kind: Literal["equal", "added", "removed"]
     text: str
 
 
 class RevisionDiff(ContractModel):
-    """What changed from one revision to the other."""
+    """The changes from one revision to the other."""
 
     old: RevisionDocument | None
-    """Null when ``new`` is the first one: all of it was added."""
+    """Null when ``new`` is the first revision: everything was added."""
     new: RevisionDocument
     unified: str | None
-    """By lines: a unified diff, as the program patch takes it; empty for equal texts."""
+    """By lines: a unified diff for the program patch; empty for equal texts."""
     hunks: list[DiffHunkSchema] | None
-    """By lines: the same, for programs."""
+    """By lines: the same, structured."""
     words: list[DiffPieceSchema] | None
-    """By words: equal and added pieces make the new text, equal and removed ones the old."""
+    """By words: the equal and added pieces form the new text, the equal and removed ones the old.
+    """
 
 
 class HistoryOperations:
     """The history of a note.
 
     Args:
-        store: where revisions are kept.
-        access: judges the members.
+        store: the store of revisions.
+        access: checks the members.
     """
 
     def __init__(self, store: Store, access: Access) -> None:
@@ -95,13 +96,13 @@ class HistoryOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}/diff",
         tag="files",
-        summary="What changed between two revisions of a note",
-        description="By lines or by words. Of a deleted note, too.",
+        summary="Compare two revisions of a note",
+        description="By lines or by words. The note may be deleted.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound, *refused_with(FilePurged, InvalidContent)),
     )
     async def diff_revisions(self, call: Call, path: FilePath, query: DiffQuery) -> RevisionDiff:
-        """Return what changed."""
+        """Return the changes between two revisions."""
         workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
         await self._access.require(call, workspace_id, "read")
         new = await self._revision(workspace_id, file_id, query.new)
@@ -121,7 +122,7 @@ class HistoryOperations:
         if not found.revision.path:
             raise FilePurged
         if found.revision.kind != "note":
-            raise InvalidContent("The file is an image: only the texts of notes are compared.")
+            raise InvalidContent("The file is an image: only texts of notes can be compared.")
         return found
 
     async def _before(

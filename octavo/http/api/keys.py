@@ -1,4 +1,4 @@
-"""The API keys of the account that calls."""
+"""The API keys of the caller's account."""
 
 from typing import Annotated
 from uuid import UUID
@@ -34,7 +34,7 @@ _LONGEST_BODY = 4_096
 
 
 class KeyPath(ContractModel):
-    """One key."""
+    """An API key."""
 
     key_id: UUID
 
@@ -43,9 +43,9 @@ class ApiKeyCreateInput(ContractModel):
     """A new key."""
 
     name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
-    """1 to 100 characters on one line, to know it by."""
+    """A label of 1 to 100 characters on one line."""
     expires_at: GivenTime | None = None
-    """When it ends; null for never."""
+    """When the key expires; null for never."""
 
 
 class ApiKeySchema(ContractModel):
@@ -57,27 +57,27 @@ class ApiKeySchema(ContractModel):
     expires_at: Timestamp | None
     """Null for never."""
     last_used_at: Timestamp | None
-    """To the minute; null when it was never used."""
+    """To the minute; null if it was never used."""
 
 
 class ApiKeyCreated(ApiKeySchema):
-    """A key that was just made."""
+    """A new key."""
 
     secret: str = Field(repr=False)
-    """What a program sends as ``authorization: Bearer …``. It can't be read again."""
+    """The secret that programs send as ``authorization: Bearer …``. It cannot be read again."""
 
 
 class ApiKeyList(ContractModel):
-    """All keys, the newest first."""
+    """All keys, newest first."""
 
     items: tuple[ApiKeySchema, ...]
 
 
 class KeyOperations:
-    """The API keys of the account that calls.
+    """The API keys of the caller's account.
 
     Args:
-        own: lists, makes and revokes them.
+        own: the use case that lists, creates and revokes them.
         now: the clock, in seconds of Unix time.
     """
 
@@ -90,7 +90,7 @@ class KeyOperations:
         method="GET",
         path="/api/account/keys",
         tag="accounts",
-        summary="Your API keys",
+        summary="List your API keys",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
     )
@@ -104,17 +104,17 @@ class KeyOperations:
         method="POST",
         path="/api/account/keys",
         tag="accounts",
-        summary="Make an API key",
-        description="It gives full access to the account, with the rights that it has at the "
-        "time. The secret stands in this answer alone. An account has at most 25 keys, expired "
-        "ones included.",
+        summary="Create an API key",
+        description="It has full access to the account, with the current rights of the account. "
+        "Only this response contains the secret. An account has at most 25 keys, including "
+        "expired ones.",
         security=Security.SESSION_OR_KEY,
         status=201,
         problems=refused_with(TooManyKeys),
         body=json_body(ApiKeyCreateInput, limit=_LONGEST_BODY),
     )
     async def create_key(self, call: Call, body: ApiKeyCreateInput) -> ApiKeyCreated:
-        """Make a key."""
+        """Create a key."""
         name, expires_at = self._checked(body)
         account_id = call.principal_as(Caller).account_id
         key, secret = await self._own.create(account_id, name, expires_at)
@@ -139,7 +139,7 @@ class KeyOperations:
         return REMOVED
 
     def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None]:
-        """Return name and expiry; raise `InvalidRequest`."""
+        """Return the validated name and expiry. Raises `InvalidRequest`."""
         errors: list[tuple[str, str]] = []
         name = ""
         expires_at = None if body.expires_at is None else milliseconds_of(body.expires_at)
@@ -148,9 +148,9 @@ class KeyOperations:
         except ValueError as error:
             errors.append(("/name", str(error)))
         if expires_at is not None and expires_at <= self._now() * 1000:
-            errors.append(("/expiresAt", "This is past: give a time to come, or leave it out."))
+            errors.append(("/expiresAt", "This time has passed: give a future time, or omit it."))
         if expires_at is not None and expires_at > LATEST:
-            errors.append(("/expiresAt", "Give a time before the year 10000, or leave it out."))
+            errors.append(("/expiresAt", "Give a time before the year 10000, or omit it."))
         if errors:
             raise InvalidRequest(errors=errors)
         return name, expires_at

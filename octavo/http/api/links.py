@@ -1,4 +1,4 @@
-"""Links between files: where those of a note lead, what leads to it, and which lead nowhere."""
+"""Links between files: of a note, to a file, and unresolved."""
 
 from contextlib import suppress
 from typing import Literal
@@ -26,26 +26,27 @@ _MOST_DIGITS = 9
 
 
 class OutgoingLinkDocument(ContractModel):
-    """A link of a note, once however often it stands there."""
+    """A link of a note; equal links are listed once."""
 
     kind: Literal["standard", "wiki"]
-    """How it is written."""
+    """The syntax of the link."""
     embed: bool
-    """Whether it shows what it leads to."""
+    """Whether it embeds its target."""
     target: str
-    """What it gives, decoded; empty for a link to the note itself."""
+    """The target as written, decoded; empty for a link to the note itself."""
     heading: str | None
     file_id: Identifier | None
-    """What it leads to; null when that is nothing."""
+    """The file that the link resolves to; null if there is none."""
     path: str | None
-    """Where that stands."""
+    """The path of that file."""
     heading_found: bool | None
-    """Whether the note that it leads to has the heading. Null without a heading, or without a
-    note, and when the notes to look through are too large."""
+    """Whether the target note has the heading. Null without a heading, without a target note, and
+    when the notes to search are too large.
+    """
 
 
 class FoundLinkDocument(ContractModel):
-    """A link, and the note that it stands in."""
+    """A link, and the note that contains it."""
 
     file_id: Identifier
     path: str
@@ -58,14 +59,14 @@ class FoundLinkDocument(ContractModel):
 
 
 class FileLinksSchema(ContractModel):
-    """The links of a file: all that it has, and a page of those to it."""
+    """The links of a file: all outgoing ones, and a page of incoming ones."""
 
     outgoing: list[OutgoingLinkDocument]
-    """In the order of the note; on the first page alone."""
+    """In the order of the note; only on the first page."""
     incoming: list[FoundLinkDocument]
-    """Of other notes."""
+    """From other notes."""
     next: Cursor | None
-    """What to give as ``after`` for more of ``incoming``; null on the last page."""
+    """The ``after`` of the next page of ``incoming``; null on the last page."""
 
 
 class LinkList(ContractModel):
@@ -73,15 +74,15 @@ class LinkList(ContractModel):
 
     items: list[FoundLinkDocument]
     next: Cursor | None
-    """What to give as ``after`` for the next page; null on the last one."""
+    """The ``after`` of the next page; null on the last page."""
 
 
 class LinkOperations:
     """Links.
 
     Args:
-        store: where files are kept.
-        access: judges the members.
+        store: the store of files.
+        access: checks the members.
     """
 
     def __init__(self, store: Store, access: Access) -> None:
@@ -93,7 +94,7 @@ class LinkOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}/links",
         tag="links",
-        summary="The links of a file, and those to it",
+        summary="List the links of a file, and those to it",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
@@ -120,7 +121,7 @@ class LinkOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/links/unresolved",
         tag="links",
-        summary="Links that lead to no file",
+        summary="List links that resolve to no file",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
@@ -136,8 +137,8 @@ class LinkOperations:
         return LinkList(items=page, next=following)
 
     async def _catch_up(self, workspace_id: WorkspaceId) -> None:
-        """Have the index know all links, if that can be had in time: what there is, is answered."""
-        # It may take no changes, as a full disk does, and be read all the same.
+        """Update the link index if that is possible in time; otherwise use its present state."""
+        # A store that cannot be written, such as on a full disk, may still be readable.
         with suppress(StoreUnavailable):
             await catch_up_links(self._store, workspace_id)
 
@@ -148,7 +149,7 @@ def _after(given: str | None) -> tuple[str, int]:
         return "", -1
     name, number = parts
     if not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS):
-        raise InvalidRequest(errors=[("/query/after", "This is no cursor of this list.")])
+        raise InvalidRequest(errors=[("/query/after", "This is not a cursor of this list.")])
     return name, int(number)
 
 

@@ -1,4 +1,4 @@
-"""The way of a WebSocket to the notice stream: who opens it, and from which pages."""
+"""Authenticate and open the notice stream over a WebSocket."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -11,7 +11,7 @@ from octavo.http.api.store_problems import store_problem
 from octavo.http.contract.call import Call
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.prepared_response import OF_WEBSOCKET, prepared_problem
+from octavo.http.contract.prepared_response import WEBSOCKET_EVENTS, prepared_problem
 from octavo.http.contract.problems import InternalError, InvalidRequest, Problem, WrongOrigin
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog
@@ -22,28 +22,28 @@ from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.workspaces import WorkspaceAccess, access_to
 
 PATH = "/api/sync/notices"
-# Workspaces that are looked up without a thread of their own.
+# Up to this number of workspaces is looked up without a worker thread.
 _FEW = 10
 
 
 class NoticesUnavailable(Problem):
-    """The stream can't be opened here."""
+    """The stream cannot be opened here."""
 
     status, code = 503, "notices_unavailable"
-    summary = "The stream of notices can't be opened here: read the feed from time to time."
+    summary = "The stream of notices cannot be opened here: poll the feed instead."
     remedy = (
-        "Go on without the stream: read the feed of each workspace from time to time, and try the "
-        "stream again later. Nothing is lost meanwhile."
+        "Continue without the stream: poll the feed of each workspace, and try the "
+        "stream again later. No change is lost."
     )
 
 
 class Listening(NamedTuple):
-    """What the stream is told of whoever opened it.
+    """What the stream receives about its caller.
 
     Attributes:
-        caller: who it is.
-        standings: answers how those of the workspaces that there are stand to the caller.
-        still_valid: answers whether session or key still open the account.
+        caller: the authenticated caller.
+        standings: returns the role and position of the caller in each existing workspace.
+        still_valid: returns whether the session or key is still valid.
     """
 
     caller: Caller
@@ -66,39 +66,39 @@ class ServeStream(Protocol):
 
 
 class NoticeOperations:
-    """The stream as the contract tells it; the request for it is served by `NoticeSocket`."""
+    """The declaration of the stream; `NoticeSocket` serves the WebSocket itself."""
 
     @operation(
         id="openSyncNotices",
         method="GET",
         path=PATH,
         tag="sync",
-        summary="Be told when workspaces change, over a WebSocket",
-        description="Ask for the subprotocol `octavo.notices.v1`. The server sends `hello`, "
-        "`subscribed`, `changed` and `gone`; the client sends `{type: subscribe, workspaceId}` and "
-        "`{type: unsubscribe, workspaceId}`. With the cookie of a session, the header `origin` has "
-        "to name this installation.",
+        summary="Receive notices of workspace changes over a WebSocket",
+        description="Request the subprotocol `octavo.notices.v1`. The server sends `hello`, "
+        "`subscribed`, `changed` and `gone`; the client sends `{type: subscribe, "
+        "workspaceId}` and `{type: unsubscribe, workspaceId}`. With a session cookie, "
+        "the header `origin` must be that of this installation.",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
         status=101,
         problems=(WrongOrigin, NoticesUnavailable),
     )
     async def open_sync_notices(self, call: Call) -> None:
-        """Refuse whoever does not ask for a WebSocket."""
+        """Refuse requests that are not WebSocket handshakes."""
         raise InvalidRequest("This is a WebSocket: send the headers of its handshake.")
 
 
 class NoticeSocket:
-    """Opens the stream for those who may have it; an application of ASGI.
+    """The ASGI application that opens the stream for authenticated callers.
 
     Args:
-        authenticator: finds out who calls.
-        store: where workspaces are kept.
-        subprotocol: the one that is spoken.
+        authenticator: authenticates the caller.
+        store: the store of workspaces.
+        subprotocol: the subprotocol of the stream.
         serve: serves the stream.
-        new_id: makes the id of a request.
-        log_request: gets a record of each stream, when it has ended.
-        public_url: what the addresses of problems begin with.
+        new_id: generates request ids.
+        log_request: receives a record of each stream when it has ended.
+        public_url: the address that problem types begin with.
     """
 
     def __init__(
@@ -121,38 +121,40 @@ class NoticeSocket:
         self._public_url = public_url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request for a WebSocket."""
-        passage = RequestContext(scope, receive, send, self._new_id, MemoryBudget(), OF_WEBSOCKET)
+        """Serve one WebSocket request."""
+        context = RequestContext(
+            scope, receive, send, self._new_id, MemoryBudget(), WEBSOCKET_EVENTS
+        )
         opened = False
         try:
             try:
-                listening = await self._admit(passage)
+                listening = await self._admit(context)
             except Problem as problem:
-                passage.refused(problem.code)
-                refusal = prepared_problem(problem, passage.request_id, self._public_url)
-                await passage.transmission.send(refusal)
+                context.refused(problem.code)
+                refusal = prepared_problem(problem, context.request_id, self._public_url)
+                await context.writer.send(refusal)
                 return
             opened = True
-            await self._open(passage, listening)
+            await self._open(context, listening)
         except Exception:
-            passage.refused(InternalError.code)
+            context.refused(InternalError.code)
             raise
         finally:
-            record = passage.record()
+            record = context.record()
             self._log_request(record._replace(status=101) if opened else record)
 
-    async def _admit(self, passage: RequestContext) -> Listening:
-        if not passage.accepted:
+    async def _admit(self, context: RequestContext) -> Listening:
+        if not context.accepted:
             raise InvalidRequest(RULE)
-        if extension_of(passage.scope) is None:
+        if extension_of(context.scope) is None:
             raise NoticesUnavailable
-        headers = passage.scope["headers"]
+        headers = context.scope["headers"]
         try:
             caller = await self._authenticator.identify(headers, changes=True)
         except StoreUnavailable as error:
             raise store_problem(error) from None
-        if self._subprotocol not in passage.scope["subprotocols"]:
-            told = f"Ask for the subprotocol {self._subprotocol}."
+        if self._subprotocol not in context.scope["subprotocols"]:
+            told = f"Request the subprotocol {self._subprotocol}."
             raise InvalidRequest(errors=[("/headers/sec-websocket-protocol", told)])
 
         async def stand(workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, WorkspaceAccess]:
@@ -169,13 +171,13 @@ class NoticeSocket:
 
         return Listening(caller, stand, still_valid)
 
-    async def _open(self, passage: RequestContext, listening: Listening) -> None:
-        extension = extension_of(passage.scope)
+    async def _open(self, context: RequestContext, listening: Listening) -> None:
+        extension = extension_of(context.scope)
         if extension is None:
             raise NoticesUnavailable
         await self._serve(
             extension.take_stream(),
             listening,
             stopping=extension.stopping,
-            request_id=passage.request_id,
+            request_id=context.request_id,
         )

@@ -1,4 +1,4 @@
-"""Read files: a head, many at once, lists, revisions."""
+"""Read files: heads, many at once, lists, revisions."""
 
 from typing import Literal
 from uuid import UUID
@@ -36,84 +36,85 @@ from octavo.store import Store
 from octavo.store.scripts import files
 
 MOST_READ = 500
-"""How many files one request reads."""
+"""Maximum number of files in a request."""
 MOST_BYTES = 8 * 1024 * 1024
-"""How much text one request reads; more goes in several. In JSON a character of control takes six
-bytes, so the answer has six times as much at most."""
+"""Maximum size of the text in a response. Control characters take six bytes in JSON, so the
+response may be six times as large.
+"""
 _LONGEST_BODY = 65_536
 _NEWEST = 1 << 62
 
 
 class ContentQuery(ContractModel):
-    """How much of the file is told."""
+    """How much of the file is returned."""
 
     content: Literal["text", "full"] = "full"
-    """``text`` leaves the document out."""
+    """``text`` omits the document."""
 
 
 class IfNoneMatch(HeaderModel):
-    """What the client has."""
+    """The versions that the client has."""
 
     if_none_match: KnownHeads | None = None
-    """Entity tags, or ``*``: when one names the head, 304 is answered, without content."""
+    """Entity tags, or ``*``: if one matches the head, the response is a 304 without content."""
 
 
 class ListQuery(PageQuery):
     """Which files are listed."""
 
     prefix: FolderPath = ""
-    """What their paths begin with."""
+    """The prefix of their paths."""
     state: Literal["live", "deleted"] = "live"
 
 
 class FileList(ContractModel):
-    """A page of files, by their paths."""
+    """A page of files, sorted by path."""
 
     items: list[ListedFileSchema]
     next: Cursor | None
-    """What to give as ``after`` for the next page; null on the last one."""
+    """The ``after`` of the next page; null on the last page."""
 
 
 class RevisionList(ContractModel):
-    """A page of revisions, the newest first."""
+    """A page of revisions, newest first."""
 
     items: list[RevisionDocument]
     next: Cursor | None
-    """What to give as ``after`` for the next page; null on the last one."""
+    """The ``after`` of the next page; null on the last page."""
 
 
 class RevisionPath(FilePath):
-    """One revision of a file."""
+    """A revision of a file."""
 
     revision_id: UUID
 
 
 class ReadFilesInput(ContractModel):
-    """What to read."""
+    """The files and revisions to read."""
 
     file_ids: list[Identifier] = Field(default_factory=list, max_length=MOST_READ)
     """Files, at their heads."""
     revision_ids: list[Identifier] = Field(default_factory=list, max_length=MOST_READ)
-    """Revisions, whatever became of their files."""
+    """Revisions, including those of deleted files."""
     content: Literal["text", "full"] = "text"
-    """``full`` brings the documents of the files, too."""
+    """``full`` includes the documents of the files."""
 
 
 class ReadFilesSchema(ContractModel):
-    """What was found."""
+    """The files and revisions found."""
 
     items: list[WorkspaceFile]
-    """In the order asked, files before revisions."""
+    """In the order of the request, files before revisions."""
     missing: list[Identifier]
-    """Ids of files that are deleted, purged or unknown, and of revisions that are unknown."""
+    """Ids of deleted, purged or unknown files, and of unknown revisions."""
 
 
 class ReadingOperations:
-    """Reading files.
+    """Operations that read files.
 
     Args:
-        pushing: knows the actors of the workspaces, and who may see them.
-        store: where files are kept.
+        pushing: the actors of the workspaces, and their access control.
+        store: the store of files.
     """
 
     def __init__(self, pushing: ChangesetSubmitter, store: Store) -> None:
@@ -126,7 +127,7 @@ class ReadingOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}",
         tag="files",
-        summary="Read a file at its head",
+        summary="Get a file at its head",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
         problems=(NotFound, *refused_with(FilePurged), WorkspaceBusy),
@@ -157,7 +158,7 @@ class ReadingOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/files",
         tag="files",
-        summary="The files of a workspace, by their paths",
+        summary="List the files of a workspace by path",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
@@ -166,7 +167,9 @@ class ReadingOperations:
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
         if "\0" in query.prefix:
-            raise InvalidRequest(errors=[("/query/prefix", "No path holds the character NUL.")])
+            raise InvalidRequest(
+                errors=[("/query/prefix", "A path cannot contain the character NUL.")]
+            )
         after = read_cursor(query.after, 2, identifier=1) or ("", "")
         script = files.list_of(
             workspace_id, query.state, query.prefix, (after[0], after[1]), query.limit + 1
@@ -180,8 +183,8 @@ class ReadingOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}/revisions",
         tag="files",
-        summary="The revisions of a file, the newest first",
-        description="A deleted file keeps them. Of a purged one only the times are left.",
+        summary="List the revisions of a file, newest first",
+        description="A deleted file keeps its revisions. Of a purged file only their times remain.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
@@ -191,7 +194,7 @@ class ReadingOperations:
         await self._access.require(call, workspace_id, "read")
         after = read_cursor(query.after, 1)
         if after is not None and not (after[0].isdecimal() and len(after[0]) < 19):
-            raise InvalidRequest(errors=[("/query/after", "This is no cursor of this list.")])
+            raise InvalidRequest(errors=[("/query/after", "This is not a cursor of this list.")])
         before = Position(int(after[0]) if after else _NEWEST)
         script = files.revisions_of(
             workspace_id, FileId(str(path.file_id)), before, query.limit + 1
@@ -207,7 +210,7 @@ class ReadingOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}/revisions/{revisionId}",
         tag="files",
-        summary="Read a file as one of its revisions left it",
+        summary="Get a file at one of its revisions",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound, *refused_with(FilePurged)),
     )
@@ -230,9 +233,9 @@ class ReadingOperations:
         method="POST",
         path="/api/workspaces/{workspaceId}/files/read",
         tag="files",
-        summary="Read many files or revisions at once",
-        description="They have 8 MiB of text at most, with their documents if these are asked for; "
-        "any one of them can be read alone.",
+        summary="Get many files or revisions",
+        description="They may have at most 8 MiB of text in total, including requested documents; "
+        "a single one is always returned.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound, *refused_with(TooManyFiles)),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
@@ -240,7 +243,7 @@ class ReadingOperations:
     async def read_files(
         self, call: Call, path: WorkspacePath, body: ReadFilesInput
     ) -> ReadFilesSchema:
-        """Return what there is of what was asked for."""
+        """Return the files and revisions that exist."""
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
         named = (

@@ -1,4 +1,4 @@
-"""What clients receive for a refused request: one table of problems by code.
+"""Map the code of each refusal to the problem that clients receive.
 
 The model, the workspace actor and the use cases of accounts refuse with exceptions that carry a
 stable code (`octavo.model.refusal`). The pipeline converts each to the problem of its code here;
@@ -190,8 +190,8 @@ class IfMatchRequired(Problem):
     status, code = 428, "if_match_required"
     summary = "Name the head that you change, in if-match."
     remedy = (
-        "Read the file, and send the entity tag of the answer in if-match. The value * is not "
-        "accepted: it would overwrite changes that nobody has seen."
+        "Read the file, and send the entity tag of the response in if-match. The value * "
+        "is not accepted: it would overwrite changes that nobody has seen."
     )
 
 
@@ -200,7 +200,7 @@ def refused_with(*refusals: type[DomainError]) -> tuple[type[Problem], ...]:
     return tuple(REFUSALS[each.code] for each in refusals)
 
 
-OF_DOCUMENTS = refused_with(
+DOCUMENT_PROBLEMS = refused_with(
     EpochMismatch,
     DocumentMalformed,
     DocumentDependencyMissing,
@@ -210,7 +210,7 @@ OF_DOCUMENTS = refused_with(
 )
 """The refusals of a document save, in addition to those of any change."""
 
-OF_CHANGES: tuple[type[Problem], ...] = (
+CHANGE_PROBLEMS: tuple[type[Problem], ...] = (
     *refused_with(
         FileMissing,
         PathConflict,
@@ -223,14 +223,14 @@ OF_CHANGES: tuple[type[Problem], ...] = (
         InvalidGraph,
         InvalidContent,
     ),
-    *OF_DOCUMENTS,
+    *DOCUMENT_PROBLEMS,
     WorkspaceBusy,
 )
 """The refusals of a changeset; operations on one file declare those that apply to them."""
 
 
 def problem_of(error: Exception) -> Problem | None:
-    """Return the problem that ``error`` is answered with; None when it is a bug."""
+    """Return the problem for ``error``; None when it is a bug."""
     match error:
         case NotAccepted():
             return _refused(error.refusal)
@@ -253,7 +253,7 @@ def problem_of(error: Exception) -> Problem | None:
             return store_failure(error)
 
 
-class refusals_as_problems:  # noqa: N801  # used as a function is
+class refusals_as_problems:  # noqa: N801  # used like a function
     """Convert refusals raised in the block to problems, outside the pipeline of the contract."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Make an account from an invitation."""
+"""Create an account from an invitation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -19,7 +19,7 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound, WrongOrigin
 from octavo.http.contract.reply import Reply
-from octavo.http.contract.unavailable import OF_STORE
+from octavo.http.contract.unavailable import STORE_PROBLEMS
 from octavo.model.accounts.account import LONGEST_NAME
 from octavo.model.accounts.address import Address, parse_address
 from octavo.model.accounts.password import password_fault
@@ -36,9 +36,9 @@ class RegistrationInput(ContractModel):
     invitation: str | None = Field(None, repr=False, max_length=1_000)
     """The token of the invitation."""
     address: EmailAddress
-    """What to sign in with; upper and lower case are one."""
+    """The address to sign in with; case is ignored."""
     password: NewPassword
-    """10 to 256 characters; not one of those that are guessed first."""
+    """10 to 256 characters; not a commonly guessed password."""
     display_name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
     """1 to 100 characters on one line."""
 
@@ -47,8 +47,8 @@ class RegistrationOperations:
     """New accounts.
 
     Args:
-        registration: makes them.
-        life: how long their sessions last.
+        registration: the use case that creates them.
+        life: the lifetime of their sessions.
         origin: of the installation, such as ``https://notes.example.org``.
     """
 
@@ -62,33 +62,33 @@ class RegistrationOperations:
         method="POST",
         path="/api/registrations",
         tag="auth",
-        summary="Make an account from an invitation",
-        description="Signs in as well: the answer sets the cookie of a session. The header "
-        "`origin` has to name this installation. An invitation that is unknown, used, expired or "
-        "revoked, or that is for another address, reads as if there were none.",
+        summary="Create an account from an invitation",
+        description="Also signs in: the response sets a session cookie. The header `origin` must "
+        "be that of this installation. An invitation that is unknown, used, expired, "
+        "revoked or for another address is treated as missing.",
         security=Security.NONE,
         status=201,
-        problems=(NotFound, *refused_with(AddressTaken), WrongOrigin, *OF_STORE),
+        problems=(NotFound, *refused_with(AddressTaken), WrongOrigin, *STORE_PROBLEMS),
         body=json_body(RegistrationInput, limit=_LONGEST_BODY),
         rate="registration",
         headers=SET_COOKIE,
     )
     async def register(self, call: Call, body: RegistrationInput) -> Reply[AccountSchema]:
-        """Make the account, and begin its first session."""
+        """Create the account and begin its first session."""
         made = await self._make(body, call.headers, call.client)
         cookie = session_cookie(made.token, int(self._life.absolute))
         return Reply(account_schema(made.account), (cookie,))
 
     async def opens(self, invitation: str) -> bool:
-        """Return whether an account may be made from ``invitation``; raises `StoreUnavailable`."""
+        """Return whether ``invitation`` is valid for a new account. Raises `StoreUnavailable`."""
         return await self._registration.opens(invitation)
 
     async def register_by_form(
         self, form: Mapping[str, str], headers: Sequence[Header], client: str | None
     ) -> Header:
-        """Make the account as a page asks for it, by the members of `RegistrationInput`.
+        """Create the account for a page, from the members of `RegistrationInput`.
 
-        Answers the header that sets the cookie. Raises as the operation.
+        Returns the header that sets the cookie. Raises as the operation does.
         """
         try:
             body = RegistrationInput.model_validate(form, by_alias=True, by_name=False)
@@ -115,7 +115,7 @@ class RegistrationOperations:
 
 
 def _checked(body: RegistrationInput) -> tuple[Address, str]:
-    """Return address and display name in their written forms; raise `InvalidRequest`."""
+    """Return the normalised address and display name. Raises `InvalidRequest`."""
     errors: list[tuple[str, str]] = []
     address, display_name = Address(""), ""
     try:

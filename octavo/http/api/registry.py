@@ -1,4 +1,4 @@
-"""What this server serves: the operations, their document, and the problems that they answer."""
+"""The registry of the operations of this server, their document and their problems."""
 
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.auth import AuthOperations
@@ -49,12 +49,12 @@ CONTRACT: tuple[type, ...] = (
 
 
 def contract_document() -> Json:
-    """Return the OpenAPI document of everything that is served."""
+    """Return the OpenAPI document of all operations."""
     return document(CONTRACT, title="Octavo", version=CONTRACT_VERSION)
 
 
 def explained_problems() -> list[type[Problem] | ServerProblem]:
-    """Return every problem that can be answered, by its status: each gets a page."""
+    """Return every problem that a client may receive, by status: each has a page."""
     served = contract_of(CONTRACT, served_operations_of)
     possible = (each for declared in served for each in possible_problems(declared))
     by_code: dict[str, type[Problem] | ServerProblem] = {each.code: each for each in PROBLEMS}

@@ -1,4 +1,4 @@
-"""Texts of earlier revisions, to be given back to their files."""
+"""Read texts of earlier revisions that are to be restored."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -18,11 +18,11 @@ from octavo.store.scripts import files
 from octavo.store.scripts.changesets import receipts
 
 MOST_BYTES = 8 * 1024 * 1024
-"""Of text that one changeset gets back."""
+"""Maximum size of the text that one changeset restores."""
 
 
 class RevisionTexts(NamedTuple):
-    """Reads them, for whoever may change the workspace."""
+    """Reads texts of revisions for members who may change the workspace."""
 
     store: Store
     access: Access
@@ -30,7 +30,7 @@ class RevisionTexts(NamedTuple):
     async def accepted_before(
         self, workspace_id: WorkspaceId, mutation_id: str | MISSING, operations: Sequence[Operation]
     ) -> Receipt | None:
-        """Return the receipt of a change that is sent again when its texts are gone.
+        """Return the receipt of a change that is repeated after its texts were erased.
 
         Raises `MutationReused` when it was for another change.
         """
@@ -45,10 +45,11 @@ class RevisionTexts(NamedTuple):
     async def contents(
         self, call: Call, workspace_id: WorkspaceId, named: Mapping[FileId, RevisionId]
     ) -> dict[FileId, NoteText]:
-        """Return the texts of revisions of files, by these.
+        """Return the texts of revisions, by file and revision.
 
-        Raises `NotFound` and `Forbidden` for who may not change the workspace, `FilePurged`,
-        `TooManyFiles`, and `InvalidRequest` when a file has no such revision, or that no text.
+        Raises `NotFound` or `Forbidden` for callers that may not change the workspace,
+        `FilePurged`, `TooManyFiles`, and `InvalidRequest` for a file without that revision or a
+        revision without text.
         """
         if not named:
             return {}
@@ -65,6 +66,6 @@ class RevisionTexts(NamedTuple):
             head = await self.store.read(files.file(workspace_id, file_id))
             if head is not None and head.revision.state == "purged":
                 raise FilePurged
-            told = f"The file {file_id} has no such revision, or that one has no text."
+            told = f"The file {file_id} has no such revision, or the revision has no text."
             raise InvalidRequest(errors=[("/revisionId", told)])
         return texts

@@ -1,11 +1,11 @@
-"""Save a note as a document: updates of devices are merged, whatever others did meanwhile."""
+"""Save notes as documents: updates of devices are merged with concurrent changes."""
 
 from pydantic_core import MISSING
 
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.file_schemas import NoteSaveSchema, note_save
-from octavo.http.api.files import ETAG, LONGEST_CHANGE, OF_ANY, FilePath
-from octavo.http.api.refusals import OF_DOCUMENTS, refused_with
+from octavo.http.api.files import COMMON_PROBLEMS, ETAG, LONGEST_CHANGE, FilePath
+from octavo.http.api.refusals import DOCUMENT_PROBLEMS, refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
@@ -25,12 +25,13 @@ class SaveNoteInput(ContractModel):
 
     mutation_id: Identifier | MISSING = MISSING
     epoch: Identifier
-    """The generation of the document that the update is for."""
+    """The generation of the document that the update applies to."""
     update: GivenBytes
     """A Yjs update, version 1."""
     state_vector: GivenBytes | MISSING = MISSING
-    """What the device has, with this update; the answer brings what it lacks of the document.
-    Left out, it brings the whole document."""
+    """The state vector of the device, including this update; the response contains what it lacks of
+    the document. If omitted, the response contains the whole document.
+    """
 
 
 class SaveOperations:
@@ -45,11 +46,15 @@ class SaveOperations:
         path="/api/workspaces/{workspaceId}/files/{fileId}/saves",
         tag="files",
         summary="Merge an update into the document of a note",
-        description="Updates commute, so a save needs no if-match. A refused one leaves the note "
-        "as it was.",
+        description="Updates commute, so a save needs no if-match. A refused save leaves the note "
+        "unchanged.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*OF_ANY, *refused_with(MutationReused, InvalidContent), *OF_DOCUMENTS),
+        problems=(
+            *COMMON_PROBLEMS,
+            *refused_with(MutationReused, InvalidContent),
+            *DOCUMENT_PROBLEMS,
+        ),
         body=json_body(SaveNoteInput, limit=LONGEST_CHANGE),
     )
     async def save_note(

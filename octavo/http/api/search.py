@@ -1,4 +1,4 @@
-"""Search the notes of one workspace, or of all that the account belongs to."""
+"""Search the notes of one workspace, or of all workspaces of the account."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -23,52 +23,52 @@ from octavo.store.scripts.index_backlog import index_backlog, workspaces_to_inde
 from octavo.store.scripts.searching import Candidates, candidates, workspaces_of
 
 CATCH_UP_SECONDS = 5.0
-"""How long a search waits until the notes that changed can be found."""
+"""Maximum time for which a search updates the index first."""
 MOST_THREADS = 2
-"""In which answers are ranked at once: it takes tens of milliseconds of one core."""
+"""Maximum number of searches ranked in parallel; ranking takes tens of milliseconds of CPU."""
 _HOW = (
-    "Every word has to be there, in the text, the title or the path; the last one, and each that"
-    " ends with `*`, may be the beginning of a word. What stands in quotes is a phrase. Case and"
-    " diacritics don't count."
+    "All words must occur in the text, the title or the path; the last word, and each "
+    "that ends with `*`, may be a prefix. Quotes mark a phrase. Case and diacritics are "
+    "ignored."
 )
 
 
 class SearchQuery(ContractModel):
-    """What to search for."""
+    """A search query."""
 
     q: QueryText
     """Words, and phrases in quotes; at most 500 characters."""
     path: FolderPath = ""
-    """A folder to search in, with all below it."""
+    """The folder to search, including its subfolders."""
     limit: Annotated[int, Field(ge=1, le=100), IN_DIGITS] = 20
-    """How many notes to answer at most."""
+    """Maximum number of results."""
 
 
 class WideSearchQuery(SearchQuery):
-    """What to search for, and where."""
+    """A search query for several workspaces."""
 
     workspace_id: Identifier | None = None
-    """One workspace alone."""
+    """Restricts the search to one workspace."""
 
 
 class MarkSchema(ContractModel):
-    """A part of a text that was asked for: from ``start`` up to, but not with, ``end``."""
+    """A match in a text: from ``start`` up to, but excluding, ``end``."""
 
     start: int
-    """Counted in characters (code points) from 0."""
+    """In characters (code points) from 0."""
     end: int
 
 
 class SnippetDocument(ContractModel):
-    """A piece of the note as plain text on one line."""
+    """An excerpt of the note as plain text on one line."""
 
     text: str
     marks: list[MarkSchema]
-    """What was found in it, in order."""
+    """The matches in it, in order."""
 
 
 class SearchResult(ContractModel):
-    """A note that holds what was asked for."""
+    """A matching note."""
 
     workspace_id: Identifier
     file_id: Identifier
@@ -78,27 +78,27 @@ class SearchResult(ContractModel):
     revision_id: Identifier
     """The head that was searched."""
     score: float
-    """To compare with others of the same answer."""
+    """Comparable within one response only."""
     snippets: list[SnippetDocument]
-    """Up to three; none when the words stand in the path alone, or there were too many texts."""
+    """At most three; empty when only the path matches, or when there were too many texts."""
 
 
 class SearchResults(ContractModel):
-    """Notes that hold what was asked for, the best first."""
+    """Matching notes, best first."""
 
     items: list[SearchResult]
     more: bool
-    """Whether there are others: ask more precisely, or for more."""
+    """Whether there are more results."""
     complete: bool
-    """False when very much was changed just now, and not all of it could be searched yet."""
+    """False when recent changes are not fully indexed yet."""
 
 
 class SearchOperations:
     """Search.
 
     Args:
-        store: where files are kept.
-        access: judges the members.
+        store: the store of files.
+        access: checks the members.
     """
 
     def __init__(self, store: Store, access: Access) -> None:
@@ -119,7 +119,7 @@ class SearchOperations:
     async def search_workspace(
         self, call: Call, path: WorkspacePath, query: SearchQuery
     ) -> SearchResults:
-        """Return notes of one workspace."""
+        """Return matching notes of one workspace."""
         workspace_id = WorkspaceId(str(path.workspace_id))
         await self._access.require(call, workspace_id, "read")
         return await self._search([workspace_id], query)
@@ -129,13 +129,13 @@ class SearchOperations:
         method="GET",
         path="/api/search",
         tag="search",
-        summary="Search the notes of all workspaces that the account belongs to",
+        summary="Search the notes of all workspaces of the account",
         description=f"{_HOW} Of more than 100 workspaces the newest are searched.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
     async def search(self, call: Call, query: WideSearchQuery) -> SearchResults:
-        """Return notes of many workspaces."""
+        """Return matching notes of many workspaces."""
         if query.workspace_id is not None:
             workspace_id = WorkspaceId(query.workspace_id)
             await self._access.require(call, workspace_id, "read")
@@ -145,7 +145,9 @@ class SearchOperations:
 
     async def _search(self, workspaces: list[WorkspaceId], query: SearchQuery) -> SearchResults:
         if "\0" in query.path:
-            raise InvalidRequest(errors=[("/query/path", "No path holds the character NUL.")])
+            raise InvalidRequest(
+                errors=[("/query/path", "A path cannot contain the character NUL.")]
+            )
         try:
             asked = parse_query(query.q)
         except InvalidQuery as error:
@@ -158,10 +160,10 @@ class SearchOperations:
 
 
 async def catch_up(store: Store, workspaces: Sequence[WorkspaceId]) -> bool:
-    """Have the words of notes taken in that were kept before; return whether all of them were.
+    """Index the changed notes of workspaces; return whether the index is complete.
 
-    What changed since the last search of a workspace waits for the next one. After an import that
-    may be much: then this gives up in time, and what is left is done by whoever comes next.
+    Changes since the last search of a workspace are indexed by the next one. After an import that
+    may take long: this stops at the time limit, and later searches continue.
     """
     with trio.move_on_after(CATCH_UP_SECONDS):
         try:
@@ -169,7 +171,7 @@ async def catch_up(store: Store, workspaces: Sequence[WorkspaceId]) -> bool:
             while left:
                 left = await store.write(index_backlog(left))
         except StoreUnavailable:
-            # It takes no changes, as a full disk does; what was taken in can be searched.
+            # A read-only store, such as on a full disk: the existing index is searched.
             return False
         return True
     return False

@@ -1,8 +1,8 @@
-"""The tag ``service``: whether the process lives, and whether it takes work.
+"""The tag ``service``: liveness and readiness of the process.
 
-Liveness says that the process answers; it looks at nothing else, so that an ailing dependency
-never gets the process restarted. Readiness says whether new work should be sent here: 503 while
-a requirement of the start is not met, or while the process stops.
+Liveness reports only that the process responds, so that a failing dependency never causes a
+restart. Readiness reports whether new work should be sent here: 503 while a startup requirement is
+not met, or while the process stops.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,9 +19,9 @@ from octavo.http.contract.problems import NotReady
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Something that must be there before work can be taken, and whether it is.
+    """A condition for accepting work, and whether it is met.
 
-    ``detail`` says in a sentence what it is about, or what is wrong and what to do.
+    ``detail`` is a sentence about it, or about the fault and its remedy.
     """
 
     name: str
@@ -31,46 +31,46 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether the process takes new work, and what that hangs on."""
+    """Whether the process accepts new work, and its requirements."""
 
     requirements: tuple[Requirement, ...]
     stopping: bool
 
     @property
     def ready(self) -> bool:
-        """True when every requirement is met and the process does not stop."""
+        """True when every requirement is met and the process is not stopping."""
         return not self.stopping and all(requirement.met for requirement in self.requirements)
 
 
 class LivenessReport(ContractModel):
-    """The process answers."""
+    """The process responds."""
 
     status: Literal["alive"]
 
 
 class RequirementReport(ContractModel):
-    """Something that must be there before work can be taken."""
+    """A condition for accepting work."""
 
     name: str
-    """What is required; stable, for programs."""
+    """The name of the requirement; stable, for programs."""
     met: bool
-    """Whether it is there."""
+    """Whether it is met."""
     detail: str | MISSING = MISSING
-    """What that means, for people; left out of a summary."""
+    """An explanation for people; omitted in a summary."""
 
 
 class ReadinessReport(ContractModel):
-    """The process takes work."""
+    """The process accepts work."""
 
     status: Literal["ready"]
     requirements: tuple[RequirementReport, ...]
 
 
 class DetailQuery(ContractModel):
-    """How much of the readiness is told."""
+    """How much of the readiness is reported."""
 
     detail: Literal["summary", "full"] = "full"
-    """``full`` says of each requirement what it means."""
+    """``full`` includes an explanation of each requirement."""
 
 
 _ALIVE = LivenessReport(status="alive")
@@ -80,7 +80,7 @@ class ServiceOperations:
     """Liveness and readiness.
 
     Args:
-        readiness: asked at every request for the readiness.
+        readiness: returns the current readiness; called for each request.
     """
 
     def __init__(self, readiness: Callable[[], Awaitable[Readiness]]) -> None:
@@ -91,7 +91,7 @@ class ServiceOperations:
         method="GET",
         path="/api/health",
         tag="service",
-        summary="Whether this process lives",
+        summary="Check whether this process is alive",
         security=Security.NONE,
     )
     @operation(
@@ -99,11 +99,11 @@ class ServiceOperations:
         method="GET",
         path="/health",
         tag="service",
-        summary="Whether this process lives",
+        summary="Check whether this process is alive",
         security=Security.NONE,
     )
     async def get_health(self, call: Call) -> LivenessReport:
-        """Return that the process lives."""
+        """Return a liveness report."""
         return _ALIVE
 
     @operation(
@@ -111,7 +111,7 @@ class ServiceOperations:
         method="GET",
         path="/api/ready",
         tag="service",
-        summary="Whether this process takes work",
+        summary="Check whether this process accepts work",
         security=Security.NONE,
         problems=(NotReady,),
     )
@@ -120,12 +120,12 @@ class ServiceOperations:
         method="GET",
         path="/ready",
         tag="service",
-        summary="Whether this process takes work",
+        summary="Check whether this process accepts work",
         security=Security.NONE,
         problems=(NotReady,),
     )
     async def get_readiness(self, call: Call, query: DetailQuery) -> ReadinessReport:
-        """Return what the readiness hangs on; raise `NotReady` with the same when it lacks."""
+        """Return the requirements; raise `NotReady` with them when one is not met."""
         readiness = await self._readiness()
         full = query.detail == "full"
         requirements = tuple(
@@ -137,7 +137,7 @@ class ServiceOperations:
         if readiness.ready:
             return ReadinessReport(status="ready", requirements=requirements)
         raise NotReady(
-            "The process is stopping and takes no new work."
+            "The process is stopping and accepts no new work."
             if readiness.stopping
             else "Not every requirement is met: see requirements.",
             members={"requirements": [each.model_dump() for each in requirements]},

@@ -1,7 +1,7 @@
-"""The cookie of a session: read from a request, set and cleared by an answer.
+"""Read, set and clear the session cookie.
 
-Its prefix ``__Host-`` makes a browser refuse it from any other host, over plain HTTP and for a
-part of the paths (RFC 6265bis section 4.1.3.2), so no neighbour can plant one.
+With its prefix ``__Host-`` browsers accept it only from this host, over HTTPS and for all paths
+(RFC 6265bis section 4.1.3.2), so other hosts of the domain cannot set one.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from octavo.http.contract.problems import Header
 _NAME = b"__Host-octavo"
 _ATTRIBUTES = b"Path=/; Secure; HttpOnly; SameSite=Lax"
 
-SET_COOKIE = {"set-cookie": "The cookie of the session."}
-"""How an operation declares that its answer sets or clears the cookie."""
+SET_COOKIE = {"set-cookie": "The session cookie."}
+"""Declares that the response sets or clears the cookie."""
 
 
 def session_token(headers: Sequence[Header]) -> bytes | None:
-    """Return the token that the cookie in ``headers`` (names in lower case) holds; None for none.
+    """Return the token in the cookie of ``headers`` (names in lower case); None without one.
 
-    Two cookies of the name with other values are none: nobody can say which one counts.
+    Two cookies of the name with different values are ambiguous, and count as none.
     """
     found: bytes | None = None
     for name, value in headers:
@@ -34,15 +34,15 @@ def session_token(headers: Sequence[Header]) -> bytes | None:
 
 
 def session_cookie(token: str, max_age: int | None) -> Header:
-    """Return the header that sets the cookie for ``max_age`` seconds; None: until the browser ends.
+    """Return the header that sets the cookie, for ``max_age`` seconds unless None.
 
-    The browser keeps it as long as the session can last at all. When it was idle too long is the
-    server's to say, so that the cookie need not be set anew with each request.
+    The browser keeps it for the maximum lifetime of the session. The server enforces the idle
+    timeout, so the cookie need not be set again with each request.
     """
     lasting = b"" if max_age is None else b"; Max-Age=%d" % max_age
     return (b"set-cookie", b"%b=%b; %b%b" % (_NAME, token.encode(), _ATTRIBUTES, lasting))
 
 
 def cleared_cookie() -> Header:
-    """Return the header that removes the cookie."""
+    """Return the header that clears the cookie."""
     return (b"set-cookie", b"%b=; %b; Max-Age=0" % (_NAME, _ATTRIBUTES))

@@ -1,4 +1,4 @@
-"""The sessions of the account that calls."""
+"""The sessions of the caller's account."""
 
 from uuid import UUID
 
@@ -26,43 +26,43 @@ class SessionPath(ContractModel):
 
 
 class AccountSession(ContractModel):
-    """A browser that is signed in."""
+    """A signed-in browser."""
 
     id: Identifier
     device: str
-    """What the browser called itself when it signed in; may be empty."""
+    """The user agent of the browser when it signed in; may be empty."""
     client: str | None
     """The network address that it signed in from."""
     created_at: Timestamp
     last_active_at: Timestamp
     """To the minute."""
     expires_at: Timestamp
-    """When it ends if nothing happens in it."""
+    """When it ends without activity."""
     current: bool
-    """Whether this request is of this session."""
+    """Whether this request belongs to it."""
 
 
 class SessionList(ContractModel):
-    """Sessions, the newest first."""
+    """Sessions, newest first."""
 
     items: tuple[AccountSession, ...]
     next: Cursor | None
-    """What to give as ``after`` for the next page; null on the last one."""
+    """The ``after`` of the next page; null on the last page."""
 
 
 class SessionsEnded(ContractModel):
     """Other sessions have ended."""
 
     ended: int
-    """How many."""
+    """The number of sessions that ended."""
 
 
 class SessionOperations:
-    """The sessions of the account that calls.
+    """The sessions of the caller's account.
 
     Args:
-        own: lists and ends them.
-        life: how long they last.
+        own: the use case that lists and ends them.
+        life: their lifetime.
     """
 
     def __init__(self, own: OwnSessions, *, life: SessionLife) -> None:
@@ -74,7 +74,7 @@ class SessionOperations:
         method="GET",
         path="/api/account/sessions",
         tag="accounts",
-        summary="Where you are signed in",
+        summary="List your sessions",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
     )
@@ -94,7 +94,7 @@ class SessionOperations:
         path="/api/account/sessions/{sessionId}",
         tag="accounts",
         summary="Sign out one browser",
-        description="The session of the request itself may be named, too.",
+        description="This may be the session of the request itself.",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
         problems=(NotFound,),
@@ -112,12 +112,12 @@ class SessionOperations:
         path="/api/account/sessions/revoke-others",
         tag="accounts",
         summary="Sign out every other browser",
-        description="With an API key, all of them.",
+        description="With an API key, all browsers are signed out.",
         security=Security.SESSION_OR_KEY,
         finish_when_client_leaves=True,
     )
     async def revoke_other_sessions(self, call: Call) -> SessionsEnded:
-        """End every session but that of the request."""
+        """End every session except that of the request."""
         caller = call.principal_as(Caller)
         ended = await self._own.end_others(caller.account_id, caller.session_id)
         return SessionsEnded(ended=ended)

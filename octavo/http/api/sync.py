@@ -1,7 +1,4 @@
-"""Keep devices in step: versions of the protocol, the feed, whole workspaces.
-
-Which versions of the sync protocol are served, and what a request says of its own.
-"""
+"""Synchronise devices: protocol versions, the feed, and snapshots of workspaces."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal
@@ -26,83 +23,84 @@ VERSIONS = (1,)
 
 
 class UnsupportedProtocol(Problem):
-    """The request speaks a version that is not served."""
+    """The request uses an unsupported version of the protocol."""
 
     status, code = 400, "unsupported_protocol"
-    summary = "This version of the sync protocol is not served."
-    remedy = "Ask getSyncProtocol for the versions served, and update the client."
+    summary = "This version of the sync protocol is not supported."
+    remedy = "Get the supported versions from getSyncProtocol, and update the client."
 
 
 class SyncProtocol(HeaderModel):
-    """The version of the sync protocol that the client speaks."""
+    """The version of the sync protocol that the client uses."""
 
     sync_protocol: (
         Annotated[str, Field(json_schema_extra={"enum": [str(each) for each in VERSIONS]})] | None
     ) = None
-    """A number; left out, it is 1."""
+    """A number; 1 if omitted."""
 
 
 def check_protocol(headers: SyncProtocol) -> None:
-    """Raise `UnsupportedProtocol` for a version that is not served."""
+    """Raise `UnsupportedProtocol` for an unsupported version."""
     given = headers.sync_protocol
     if given is not None and given not in map(str, VERSIONS):
         served = ", ".join(map(str, VERSIONS))
-        raise UnsupportedProtocol(f"Served are the versions {served} of the sync protocol.")
+        raise UnsupportedProtocol(f"The supported versions of the sync protocol are {served}.")
 
 
 LINES = "application/x-ndjson"
 MOST_BYTES = 4 * 1024 * 1024
-"""Text that one page of the feed, or one step of a snapshot, holds about."""
+"""Approximate size of the text in a page of the feed, or in a step of a snapshot."""
 _STEP = 200
 _LARGEST = 2**53 - 1
 
 
 class ProtocolReport(ContractModel):
-    """What is spoken here."""
+    """The supported versions."""
 
     versions: list[int]
 
 
 class FeedQuery(ContractModel):
-    """Where to go on."""
+    """Where to continue, and how much to return."""
 
     after: Annotated[int, Field(ge=0, le=_LARGEST), IN_DIGITS] = 0
-    """``next`` of the page before; 0 from the beginning."""
+    """``next`` of the previous page; 0 for the beginning."""
     limit: Limit = 100
-    """How many entries to answer; what changed at one position is never torn."""
+    """Maximum number of entries; entries of one position are never split."""
     include: Literal["text"] | None = None
-    """``text`` brings the Markdown along; a page is shorter then when the notes are long. A single
-    changeset with more than 4 MiB comes without: read its files by ``readFiles``."""
+    """``text`` includes the Markdown; pages are shorter then if the notes are long. A single
+    changeset with more than 4 MiB is returned without text: use ``readFiles`` for its files.
+    """
 
 
 class FeedPageSchema(ContractModel):
-    """What changed, each file once, at the position where it changed last."""
+    """Changed files, each once, at the position of its last change."""
 
     entries: list[FeedEntrySchema]
     next: int
-    """What to give as ``after`` for the page behind this one, now or later."""
+    """The ``after`` of the next page, now or later."""
     position: int
-    """Of the workspace."""
+    """The position of the workspace."""
     more: bool
-    """Whether there is a page behind this one already."""
+    """Whether there is a next page already."""
 
 
 class SnapshotEndSchema(ContractModel):
-    """The last line of a snapshot: without it, the snapshot was cut short."""
+    """The last line of a snapshot: without it, the snapshot is truncated."""
 
     position: int
-    """What the files are exact at; go on with the feed behind it."""
+    """The position of all files; continue with the feed after it."""
     files: int
-    """How many lines there were before."""
+    """Number of preceding lines."""
 
 
 class SyncOperations:
-    """Devices in step.
+    """Synchronisation of devices.
 
     Args:
-        store: where files are kept.
-        access: judges the members.
-        authenticator: finds out, while a long answer goes on, whether the caller still may.
+        store: the store of files.
+        access: checks the members.
+        authenticator: checks during a long response whether the caller is still authorised.
     """
 
     def __init__(self, store: Store, access: Access, authenticator: Authenticator) -> None:
@@ -115,7 +113,7 @@ class SyncOperations:
         method="GET",
         path="/api/sync/protocol",
         tag="service",
-        summary="The versions of the sync protocol that are served",
+        summary="Get the supported versions of the sync protocol",
         security=Security.NONE,
     )
     async def get_sync_protocol(self, call: Call) -> ProtocolReport:
@@ -127,9 +125,9 @@ class SyncOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/feed",
         tag="sync",
-        summary="What changed behind a position",
-        description="Each file stands here once, however often it changed, deleted and purged "
-        "ones too; so a cursor never expires.",
+        summary="Get the changes after a position",
+        description="Each file is listed once, however often it changed, including deleted and "
+        "purged files; so a cursor never expires.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound, UnsupportedProtocol),
     )
@@ -146,7 +144,7 @@ class SyncOperations:
         if page is None:
             raise NotFound
         if query.after > page.position:
-            told = f"The workspace is at {page.position} only: start again at 0."
+            told = f"The workspace is only at position {page.position}: start again at 0."
             raise InvalidRequest(errors=[("/query/after", told)])
         return FeedPageSchema(
             entries=[feed_entry(each, text=page.texts) for each in page.entries],
@@ -160,9 +158,9 @@ class SyncOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/snapshot",
         tag="sync",
-        summary="All live files with their texts, as of one position",
-        description="One JSON document a line: an entry as in the feed for each file, and at the "
-        "end `{position, files}`.",
+        summary="Get all live files with their texts, as of one position",
+        description="One JSON document per line: a feed entry for each file, then `{position, "
+        "files}`.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound, UnsupportedProtocol),
         media_types=(LINES,),
@@ -190,16 +188,16 @@ class SyncOperations:
             except WorkspaceGone:
                 return
             try:
-                # Reading it may take long, and session, key or membership end meanwhile.
+                # A snapshot may take long, and session, key or membership may end meanwhile.
                 call.principal = await self._authenticator.authenticate(call)
                 await self._access.require(call, workspace_id, "read")
             except Problem:
-                # Without the last line the client knows that there is more.
+                # The client recognises the truncation by the missing last line.
                 return
             if found:
                 count += len(found)
                 lines = b"".join(_line(feed_entry(each, text=True)) for each in found)
-                # The client may take long for these; the texts need not wait with them.
+                # The client may be slow; the texts must not stay in memory meanwhile.
                 del found
                 yield lines
         yield _line(SnapshotEndSchema(position=position, files=count))

@@ -1,4 +1,4 @@
-"""Workspaces: those that the account belongs to."""
+"""The workspaces of the account."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -38,7 +38,7 @@ class WorkspacePath(ContractModel):
 
 
 class WorkspaceNameInput(ContractModel):
-    """What a workspace is called."""
+    """The name of a workspace."""
 
     name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
     """1 to 200 characters on one line."""
@@ -55,22 +55,22 @@ class WorkspaceDocument(ContractModel):
 
 
 class WorkspaceList(ContractModel):
-    """A page of workspaces, the oldest first."""
+    """A page of workspaces, oldest first."""
 
     items: list[WorkspaceDocument]
     next: Cursor | None
-    """What to give as ``after`` for the next page; null on the last one."""
+    """The ``after`` of the next page; null on the last page."""
 
 
 class WorkspaceOperations:
     """Workspaces.
 
     Args:
-        store: where they are kept.
-        access: judges the members.
+        store: the store of workspaces.
+        access: checks the members.
         now: the time, in seconds of Unix time.
-        new_id: makes the id of a workspace.
-        gone: told of each workspace that was deleted; must not wait.
+        new_id: generates workspace ids.
+        gone: called with each deleted workspace; must not wait.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class WorkspaceOperations:
         method="GET",
         path="/api/workspaces",
         tag="workspaces",
-        summary="The workspaces you belong to",
+        summary="List the workspaces that you belong to",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
     )
@@ -111,14 +111,14 @@ class WorkspaceOperations:
         method="POST",
         path="/api/workspaces",
         tag="workspaces",
-        summary="Make a workspace",
-        description="You are its owner and only member.",
+        summary="Create a workspace",
+        description="You become its owner and only member.",
         security=Security.SESSION_OR_KEY,
         status=201,
         body=json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
     )
     async def create_workspace(self, call: Call, body: WorkspaceNameInput) -> WorkspaceDocument:
-        """Make a workspace."""
+        """Create a workspace."""
         account_id = call.principal_as(Caller).account_id
         now = int(self._now() * 1000)
         made = Workspace(WorkspaceId(self._new_id()), _name(body), "owner", now)
@@ -131,7 +131,7 @@ class WorkspaceOperations:
         path="/api/workspaces/{workspaceId}",
         tag="workspaces",
         summary="Rename a workspace",
-        description="Takes its owner, or an administrator of it.",
+        description="Requires the owner, or an administrator of the workspace.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound,),
         body=json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
@@ -150,8 +150,8 @@ class WorkspaceOperations:
         method="DELETE",
         path="/api/workspaces/{workspaceId}",
         tag="workspaces",
-        summary="Delete a workspace with all that it holds",
-        description="Takes its owner. Its files and their whole history go for good.",
+        summary="Delete a workspace and its content",
+        description="Requires the owner. Its files and their history are erased permanently.",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
         problems=(NotFound,),

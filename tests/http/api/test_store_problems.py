@@ -30,7 +30,7 @@ async def test_change_whose_fate_is_unknown_has_one_effect_when_it_is_sent_again
     failed = await create(api)
     assert refusal(failed) == (503, "storage_unavailable")
     assert failed.header("retry-after") == "1"
-    assert "may have been done" in failed.json()["detail"]
+    assert "may have been made" in failed.json()["detail"]
     receipt = await api.owner.get(f"{api.place}/receipts/{MUTATION}")
     assert receipt.status == (200 if kept else 404)
     again = await create(api)
