@@ -24,7 +24,7 @@ from pathlib import Path
 import trio
 
 from octavo.actors.core import Supervisor
-from octavo.actors.group_commit import GroupCommit, storage
+from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.model.files.changeset import Changeset, UpdateFile, fingerprint
 from octavo.model.files.content import MARKDOWN, note_text
 from octavo.model.files.plan import Change, Plan
@@ -149,7 +149,7 @@ def bench_fsync(folder: Path, count: int) -> None:
 async def group_commit(folder: Path) -> AsyncIterator[Store]:
     async with open_sqlite(folder / "group") as engine:
         root = Supervisor("bench")
-        actor = root.add(storage(engine))
+        actor = root.add(storage_spec(engine))
         async with root.running():
             yield GroupCommit(actor, engine)
 

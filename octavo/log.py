@@ -1,8 +1,8 @@
-"""The log of the process: one line an event, from Octavo and from every library, in one form.
+"""The log of the process: one line per event, for Octavo and every library alike.
 
-An event is a name and members; it becomes a line in `LogFormat` ``json``, for programs, or
-``console``, for people. What a client sent may stand in a member, so no member can begin a line
-of its own or steer a terminal. A sink that fails costs the line and nothing else.
+An event has a name and members. `LogFormat` ``json`` is for programs, ``console`` for people.
+Members may contain client input; they are escaped, so that they can neither start a line nor
+control a terminal. If the sink fails, the line is dropped and nothing else happens.
 """
 
 import json
@@ -21,25 +21,25 @@ from structlog.typing import EventDict, ExcInfo, WrappedLogger
 LogFormat = Literal["json", "console"]
 Clock = Callable[[], float]
 
-# A client's mistake is told to the client, byte for byte: no flood of warnings about it.
+# Malformed input is reported to the client; warnings about every byte of it would flood the log.
 _QUIET = ("python_multipart", "python_multipart.multipart")
-# What JSON lets stand in a string and a terminal or a reader of lines may act on.
+# Characters that are valid in JSON strings, but that terminals or line readers may interpret.
 _PLAIN = re.compile(r'[^ "=\\]+')
 _ACTIVE = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]")
 
 
 class Sink:
-    """Where lines go: written at once, whole, and dropped when that fails.
+    """Writes whole lines immediately, and drops a line if writing fails.
 
     Attributes:
-        dropped: lines that could not be written since the start.
+        dropped: the number of lines dropped since the start.
     """
 
     __slots__ = ("_stream", "_torn", "_write", "dropped")
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        # A buffer would hold what it could not write, and tear later lines with it.
+        # A buffer would keep a partial line and corrupt later ones.
         self._write = getattr(stream, "raw", stream).write
         self._torn = False
         self.dropped = 0
@@ -47,13 +47,13 @@ class Sink:
     def write(self, line: bytes) -> None:
         """Write ``line``, which ends with a line break; raises nothing.
 
-        It waits for whoever reads the stream, as a write to standard error does.
+        Blocks while the reader of the stream is slow, as a write to standard error does.
         """
         data = b"\n" + line if self._torn else line
         written = 0
         try:
             while written < len(data):
-                # None: a stream that does not block is full.
+                # None: a nonblocking stream is full.
                 taken = self._write(data[written:] if written else data)
                 if not taken:
                     break
@@ -69,7 +69,7 @@ class Sink:
 
 
 class Timestamps:
-    """Spells the time of ``clock`` (seconds since 1970) as RFC 3339 in UTC with milliseconds."""
+    """Formats the time of ``clock`` (Unix time in seconds) as RFC 3339 in UTC with milliseconds."""
 
     __slots__ = ("_clock", "_second", "_spelled")
 
@@ -88,15 +88,15 @@ class Timestamps:
 
 
 def json_line(time: str, level: str, members: Mapping[str, object]) -> bytes:
-    """Return one line of JSON: time, level and event first.
+    """Return an event as one line of JSON, starting with time, level and event.
 
-    A value that JSON has no form for stands there as Python shows it.
+    Values without a JSON form are represented by their ``repr``.
     """
     line = {"time": time, "level": level, "event": members.get("event"), **members}
     try:
         text = to_json(line, fallback=repr, inf_nan_mode="strings")
     except PydanticSerializationError:
-        # A lone surrogate in a name, as an undecodable file name has it.
+        # A lone surrogate, for example in an undecodable file name.
         text = json.dumps(line, default=repr, separators=(",", ":")).encode()
     if not text.isascii() or b"\x7f" in text:
         text = _ACTIVE.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), text)
@@ -104,7 +104,7 @@ def json_line(time: str, level: str, members: Mapping[str, object]) -> bytes:
 
 
 def console_line(time: str, level: str, members: Mapping[str, object]) -> bytes:
-    """Return one line for people; a traceback follows on lines that begin with ``  | ``."""
+    """Return an event as one line for people; a traceback follows on lines with ``  | ``."""
     rest = dict(members)
     event, failure = rest.pop("event", ""), rest.pop("exception", None)
     words = [time, f"{level:<8}", _visible(str(event))]
@@ -119,7 +119,7 @@ def _value(value: object) -> str:
     text = _visible(value if isinstance(value, str) else repr(value))
     if text and _PLAIN.fullmatch(text):
         return text
-    # A quote or a backslash of the value must not end it.
+    # Escape quotes and backslashes of the value.
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -132,9 +132,9 @@ def _visible(text: str) -> str:
 
 
 class Log:
-    """The log of a process: turns events into lines, and sends them to its sink.
+    """Formats events as lines and writes them to the sink.
 
-    ``clock`` answers seconds since 1970.
+    ``clock`` returns Unix time in seconds.
     """
 
     __slots__ = ("_line", "_now", "sink")
@@ -147,12 +147,12 @@ class Log:
     def write(self, level: str, members: dict[str, object]) -> None:
         """Write one event, whose name is the member ``event``.
 
-        The way past structlog, for what is written at every request: it takes half the time.
+        This bypasses structlog for the request log, which takes half the time.
         """
         self.sink.write(self._line(self._now(), level, members))
 
     def render(self, _: WrappedLogger, level: str, members: EventDict) -> bytes:
-        """Return the line of an event, as the last processor of structlog."""
+        """Return the line of an event; this is the last processor of structlog."""
         if "exc_info" in members:
             error = _error(members.pop("exc_info"))
             if error is not None:
@@ -160,16 +160,16 @@ class Log:
         return self._line(self._now(), level, members)
 
 
-def _error(told: ExcInfo | BaseException | bool | None) -> BaseException | None:
-    if isinstance(told, BaseException):
-        return told
-    if isinstance(told, tuple):
-        return told[1]
-    return sys.exc_info()[1] if told else None
+def _error(given: ExcInfo | BaseException | bool | None) -> BaseException | None:
+    if isinstance(given, BaseException):
+        return given
+    if isinstance(given, tuple):
+        return given[1]
+    return sys.exc_info()[1] if given else None
 
 
 class _LineLogger:
-    """The logger that structlog wraps: hands lines to the sink, whatever their level."""
+    """The logger that structlog wraps: passes lines of any level to the sink."""
 
     __slots__ = ("critical", "error", "info", "warning")
 
@@ -178,7 +178,7 @@ class _LineLogger:
 
 
 class _LibraryHandler(logging.Handler):
-    """Takes the records of the standard library's logging, as libraries write them."""
+    """Receives the records that libraries log through the standard library."""
 
     def __init__(self, log: Log) -> None:
         super().__init__()
@@ -188,19 +188,19 @@ class _LibraryHandler(logging.Handler):
         try:
             event = record.getMessage()
         except (TypeError, ValueError):
-            # The arguments don't fit the message: a fault of the library, and still an event.
+            # The arguments don't match the message: a bug in the library, but still an event.
             event = str(record.msg)
         members = {"event": event, "logger": record.name, "exc_info": record.exc_info}
         self._log.sink.write(self._log.render(None, record.levelname.lower(), members))
 
 
 def configure(log_format: LogFormat, stream: BinaryIO, clock: Clock) -> Log:
-    """Make this process log to ``stream`` from now on, and answer its log.
+    """Configure logging of the process to ``stream``, and return the log.
 
-    ``clock`` answers seconds since 1970. Called once, before anything logs: structlog's loggers
-    and the root logger of the standard library are the process's own, and keep what they were
-    given first. Levels below ``info`` are dropped; warnings of Python are events, too. A library
-    that brings handlers of its own has to be told: hypercorn takes a logger as its ``errorlog``.
+    ``clock`` returns Unix time in seconds. Call this once, before anything logs: the
+    configuration of structlog and of the root logger is global to the process. Levels below
+    ``info`` are dropped; Python warnings are logged as events. A library that installs its own
+    handlers needs separate configuration: hypercorn takes a logger as its ``errorlog``.
     """
     log = Log(log_format, Sink(stream), clock)
     structlog.configure(

@@ -1,4 +1,4 @@
-"""Who may sign in, and by what: accounts, passwords, sessions, keys, invitations.
+"""Use cases of accounts: sign-in, registration, sessions, API keys and invitations.
 
-The use cases; what they decide stands in `octavo.model`, what they keep in `octavo.store`.
+The rules are in `octavo.model.accounts`, the queries in `octavo.store`.
 """

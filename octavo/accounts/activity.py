@@ -1,7 +1,7 @@
-"""The last activity of sessions and keys, written down behind the requests, many in one write.
+"""Record the last activity of sessions and keys in the background, many in one write.
 
-No request waits for it, and none fails because of it. What was noted and not yet written when the
-process ends is lost: a minute or so of a time that is told to the minute.
+No request waits for these writes or fails because of them. Activity that was not written when the
+process ends is lost: about a minute of a time with the resolution of a minute.
 """
 
 import logging
@@ -17,13 +17,13 @@ _log = logging.getLogger(__name__)
 
 
 class Activity:
-    """Notes activity, and writes it down.
+    """Collects activity and writes it to the store periodically.
 
     Args:
-        store: where it is kept.
-        interval: seconds between two writes, so that each holds what came meanwhile.
-        most: sessions and keys, each, that are noted between two writes; beyond that they are
-            noted again at their next request.
+        store: the store of sessions and keys.
+        interval: seconds between two writes.
+        most: the maximum number of sessions, and of keys, collected between two writes; the
+            activity of others is recorded at their next request.
     """
 
     def __init__(self, store: Store, *, interval: float = 5.0, most: int = 10_000) -> None:
@@ -35,31 +35,32 @@ class Activity:
         self._noted = trio.Event()
 
     def session_active(self, session_id: SessionId, at: int) -> None:
-        """Note that a session was active, ``at`` milliseconds of Unix time."""
+        """Record that a session was active, ``at`` milliseconds of Unix time."""
         if len(self._sessions) < self._most or session_id in self._sessions:
             self._sessions[session_id] = at
             self._noted.set()
 
     def key_used(self, key_id: KeyId, at: int) -> None:
-        """Note that a key was used, ``at`` milliseconds of Unix time."""
+        """Record that a key was used, ``at`` milliseconds of Unix time."""
         if len(self._keys) < self._most or key_id in self._keys:
             self._keys[key_id] = at
             self._noted.set()
 
     async def run(self) -> None:
-        """Write down what is noted, for ever: at once, then once in each interval.
+        """Write collected activity once per interval, until cancelled.
 
-        Cancelling loses what was noted since the last write; one that began may be kept.
+        Cancellation loses what was collected since the last write; a started write may be
+        committed.
         """
         while True:
             await self._noted.wait()
-            await self.write_down()
+            await self.flush()
             await trio.sleep(self._interval)
 
-    async def write_down(self) -> None:
-        """Write down what is noted by now.
+    async def flush(self) -> None:
+        """Write the collected activity.
 
-        A store that fails is a line in the log: what was noted is dropped.
+        A failure of the store is logged, and the activity is dropped.
         """
         sessions, keys = self._sessions, self._keys
         self._sessions, self._keys = {}, {}
@@ -69,4 +70,4 @@ class Activity:
         try:
             await self._store.write(record_activity(sessions, keys))
         except StoreError as error:
-            _log.warning("the last activity of sessions and keys could not be kept: %s", error)
+            _log.warning("the last activity of sessions and keys was not recorded: %s", error)

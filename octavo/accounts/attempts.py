@@ -1,4 +1,4 @@
-"""Count who tries what how often, in memory of a fixed bound."""
+"""Rate limiting of attempts by client and by account, in bounded memory."""
 
 import math
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from octavo.model.accounts.refusal import TooManyAttempts
 
 @dataclass(frozen=True, slots=True)
 class RouteRates:
-    """How often one route may be tried.
+    """The rate limits of one route.
 
     Attributes:
-        client: by one client, whatever it tries.
-        account: for one address of an account, by whoever tries; None for no such bound.
+        client: the limit per client network.
+        account: the limit per account address, over all clients; None for no limit.
     """
 
     client: Rate
@@ -28,16 +28,16 @@ RATES: Mapping[str, RouteRates] = {
     "sign-in": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     "registration": RouteRates(client=Rate(30, 300.0), account=Rate(10, 300.0)),
 }
-"""By the route's name, which is the rate class of its operation."""
+"""Rates by the name of the route, which is the rate class of its operation."""
 
 
 class Attempts:
-    """Admits tries, and refuses those that come too often.
+    """Admits attempts, and refuses those that exceed a rate.
 
     Args:
-        rates: of each route.
-        most: clients, and accounts, that are kept in mind. Beyond that those whose tries lie
-            back the longest are forgotten, and may try anew. Clients never push accounts out.
+        rates: the rates of each route.
+        most: the maximum number of clients, and of accounts, that are tracked. The least recent
+            are dropped, and start with a full allowance again. Clients don't evict accounts.
     """
 
     def __init__(self, rates: Mapping[str, RouteRates] = RATES, *, most: int = 50_000) -> None:
@@ -53,7 +53,7 @@ class Attempts:
         self._clients.admit((route, network), self._rates[route].client)
 
     def admit_account(self, route: str, address: Address) -> None:
-        """Count a try for the address of an account, whether or not there is one.
+        """Count an attempt for the address of an account, whether or not it exists.
 
         Raises as `admit_client`.
         """
@@ -72,7 +72,7 @@ class _Table:
 
     def admit(self, key: tuple[str, str], rate: Rate) -> None:
         now = trio.current_time()
-        # Taken out and put in again, the keys stand in the order of their last tries.
+        # Removing and inserting a key again keeps the keys in the order of their last attempts.
         paid_at, retry_after = admit(self._paid_at.pop(key, None), now, rate)
         self._paid_at[key] = paid_at
         if len(self._paid_at) > self._most:

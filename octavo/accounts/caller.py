@@ -1,4 +1,4 @@
-"""Who calls, once it is known."""
+"""The authenticated caller of a request."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from octavo.model.identity import AccountId
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An account that calls by a session or by a key, of which one is given.
+    """An account authenticated by a session or by a key; exactly one of the two is set.
 
     Attributes:
-        locked: True when it may use what a locked account keeps, and nothing else.
+        locked: whether it is limited to the operations of locked accounts.
     """
 
     account_id: AccountId
@@ -24,12 +24,12 @@ class Caller:
 
     @property
     def name(self) -> str:
-        """Who it is, as the log tells it: the id of the account."""
+        """The name of the caller in the log: the id of the account."""
         return self.account_id
 
 
 def caller_of(
     account: Account, *, session_id: SessionId | None = None, key_id: KeyId | None = None
 ) -> Caller:
-    """Return ``account`` as a caller."""
+    """Return the caller for ``account``."""
     return Caller(account.account_id, account.role, account.state == "locked", session_id, key_id)

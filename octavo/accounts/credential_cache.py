@@ -1,9 +1,9 @@
-"""Callers that were found a moment ago, so that their next request asks no database.
+"""A cache of recently authenticated callers, which saves a query for each request.
 
-Entries may be out of date for as long as they are cached: seconds. A process that ends a session
-itself calls `CredentialCache.forget`, and from then on the caller is unknown here.
-A look-up that was under way at that moment may have read what was there before; so it brings the
-count of forgettings that it began at, and what it found is remembered only while that still holds.
+Entries may be outdated by a few seconds, the time for which they are cached. A process that ends a
+session itself calls `CredentialCache.forget`, which takes effect immediately. A concurrent look-up
+may still have read the previous state; it therefore passes the generation at which it started, and
+its result is cached only if the generation is unchanged.
 """
 
 from octavo.accounts.caller import Caller
@@ -11,13 +11,13 @@ from octavo.model.identity import AccountId
 
 
 class CachedCaller:
-    """A caller that was found.
+    """An authenticated caller.
 
     Attributes:
-        caller: who it is.
+        caller: the caller.
         expires_at: when its session or key expires, in seconds of Unix time.
-        active_at: its last activity that is recorded, or about to be, in the same.
-        until: when it is to be looked up again, in seconds of trio's clock.
+        active_at: its last activity recorded or collected, in seconds of Unix time.
+        until: when the entry becomes stale, in seconds of trio's clock.
     """
 
     __slots__ = ("active_at", "caller", "expires_at", "until")
@@ -30,10 +30,10 @@ class CachedCaller:
 
 
 class CredentialCache:
-    """At most ``most`` callers by the digests of what they showed; the oldest make room.
+    """Caches at most ``most`` callers by credential digest; the oldest are evicted.
 
     Attributes:
-        generation: how often something was forgotten.
+        generation: the number of calls of `forget`.
     """
 
     def __init__(self, most: int) -> None:
@@ -46,11 +46,11 @@ class CredentialCache:
         return len(self._entries)
 
     def find(self, digest: bytes) -> CachedCaller | None:
-        """Return who showed what has ``digest``, whether or not it is too old; None for nobody."""
+        """Return the entry of a digest, even if it is stale; None if there is none."""
         return self._entries.get(digest)
 
     def keep(self, digest: bytes, entry: CachedCaller, generation: int) -> None:
-        """Remember ``entry``, unless something was forgotten since ``generation``."""
+        """Cache ``entry``, unless `forget` was called since ``generation``."""
         if generation != self.generation:
             return
         self._drop(digest)
@@ -60,7 +60,7 @@ class CredentialCache:
         self._digests.setdefault(entry.caller.account_id, set()).add(digest)
 
     def forget(self, account_id: AccountId) -> None:
-        """Forget every caller of the account."""
+        """Remove every caller of the account."""
         self.generation += 1
         for digest in self._digests.pop(account_id, ()):
             del self._entries[digest]

@@ -1,4 +1,4 @@
-"""Find out who shows a session's token or an API key."""
+"""Authenticate callers by session token or API key."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -15,24 +15,25 @@ from octavo.model.identity import AccountId
 from octavo.store import Store
 from octavo.store.scripts import api_keys, sessions
 
-REMEMBERED = 5.0
-"""Seconds that what was found is not looked up again, in an installation of one process."""
+CACHE_SECONDS = 5.0
+"""Seconds for which a credential is cached in an installation of one process."""
 ACTIVITY_INTERVAL = 60.0
-"""Seconds in which the activity of a session or a key is written down once."""
+"""The shortest time in seconds between two recorded activities of a session or a key."""
 
 
 class Credentials:
-    """Knows sessions and keys, and remembers those it saw for some seconds.
+    """Looks up sessions and keys, and caches them for some seconds.
 
     Args:
-        store: where they are kept.
-        activity: takes when they are used.
+        store: the store of sessions and keys.
+        activity: receives their activity.
         now: the clock.
-        life: how long sessions last.
-        fresh: seconds that somebody found is not looked up again. What this process revokes is
-            told to `forget`; what another one does would still pass so long: 0 beside others.
-        most: sessions and keys, each, that are remembered.
-        forgotten: told of each account that `forget` was told of; must not wait.
+        life: the lifetime of sessions.
+        fresh: seconds for which a result is cached. Revocations by this process take effect
+            through `forget`; those by another process only after this time, so it must be 0 if
+            several processes serve the installation.
+        most: the maximum number of cached sessions, and of cached keys.
+        forgotten: called with each account passed to `forget`; must not block.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class Credentials:
         *,
         now: Clock,
         life: SessionLife,
-        fresh: float = REMEMBERED,
+        fresh: float = CACHE_SECONDS,
         most: int = 10_000,
         forgotten: Callable[[AccountId], None] = lambda _: None,
     ) -> None:
@@ -56,37 +57,37 @@ class Credentials:
         self._keys = CredentialCache(most)
 
     def forget(self, account_id: AccountId) -> None:
-        """Look up every session and key of the account anew from now on.
+        """Drop the cached sessions and keys of the account.
 
-        To be called once it is kept that one ended, or that the account's role or state changed.
+        Call this after a commit that ended one, or that changed the account's role or state.
         """
         self._sessions.forget(account_id)
         self._keys.forget(account_id)
         self._forgotten(account_id)
 
     async def of_key(self, secret: bytes) -> Caller | None:
-        """Return whose key ``secret`` is; None when it opens nothing.
+        """Return the caller with the API key ``secret``; None if it is not valid.
 
-        Raises `StoreUnavailable`. Cancelling changes nothing.
+        Raises `StoreUnavailable`. Cancellation has no effect on the store.
         """
         return await self._caller(secret, self._keys, is_api_key, self._look_up_key)
 
     async def of_session(self, token: bytes) -> Caller | None:
-        """Return whose session ``token`` is of; None when it opens nothing.
+        """Return the caller with the session ``token``; None if it is not valid.
 
-        Raises `StoreUnavailable`. Cancelling changes nothing.
+        Raises `StoreUnavailable`. Cancellation has no effect on the store.
         """
         return await self._caller(token, self._sessions, is_opaque_token, self._look_up_session)
 
     async def _caller(
         self,
         secret: bytes,
-        remembered: CredentialCache,
+        cache: CredentialCache,
         is_one: Callable[[bytes], bool],
         look_up: Callable[[bytes], Awaitable[CachedCaller | None]],
     ) -> Caller | None:
         digest = digest_of(secret)
-        entry = remembered.find(digest)
+        entry = cache.find(digest)
         if entry is None or entry.until <= trio.current_time():
             if not is_one(secret):
                 return None

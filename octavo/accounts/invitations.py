@@ -1,4 +1,4 @@
-"""Invite somebody to make an account, as a command does, and the first start of all."""
+"""Create invitations, for a command and for the first start of an installation."""
 
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.model.accounts.account import Role
@@ -9,7 +9,7 @@ from octavo.store import Store
 from octavo.store.scripts import accounts, invitations
 
 FIRST_INVITATION_LASTS = 3600.0
-"""Seconds that the invitation of the first administrator is good for."""
+"""Seconds for which the invitation of the first administrator is valid."""
 
 
 async def invite(
@@ -23,11 +23,11 @@ async def invite(
     expires_in: float,
     of_start: bool = False,
 ) -> str:
-    """Make an invitation and answer its token, which can't be read again.
+    """Create an invitation and return its token, which is not stored.
 
-    It makes one account with ``role``, and with ``address`` alone unless that is None, within
-    ``expires_in`` seconds; one ``of_start`` only as long as there is no account. Raises
-    `StoreUnavailable`. Cancelled, an invitation may have been made whose token nobody knows.
+    The invitation is for one account with ``role``, and with ``address`` unless that is None, and
+    is valid for ``expires_in`` seconds; one ``of_start`` only while there is no account. Raises
+    `StoreUnavailable`. If cancelled, an invitation whose token is lost may have been created.
     """
     created = milliseconds(now())
     invitation = Invitation(
@@ -44,7 +44,7 @@ async def invite(
 
 
 async def has_accounts(store: Store) -> bool:
-    """Return whether the installation has an account, whatever its state.
+    """Return whether the installation has an account in any state.
 
     Raises `StoreUnavailable`.
     """

@@ -1,9 +1,4 @@
-"""An account, as it reads itself.
-
-The sessions of an account, as their account sees and ends them.
-
-The API keys of an account, as their account makes and revokes them.
-"""
+"""The operations of an account on itself: its details, its sessions and its API keys."""
 
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
@@ -18,7 +13,7 @@ from octavo.store.scripts import accounts, api_keys, sessions
 
 
 class OwnAccount:
-    """Reads the account of who calls; ``store`` is where it is kept."""
+    """Reads the account of the caller from ``store``."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -32,13 +27,13 @@ class OwnAccount:
 
 
 class OwnSessions:
-    """Lists and ends sessions.
+    """Lists and ends the sessions of an account.
 
     Args:
-        store: where they are kept.
-        credentials: told of those that end.
+        store: the store of sessions.
+        credentials: drops cached sessions that end.
         now: the clock.
-        life: how long sessions last.
+        life: the lifetime of sessions.
     """
 
     def __init__(
@@ -50,7 +45,7 @@ class OwnSessions:
         self._life = life
 
     async def list(self, account_id: AccountId, before: str | None, limit: int) -> list[Session]:
-        """Return living sessions, the newest first, at most ``limit``, from ``before`` on.
+        """Return at most ``limit`` living sessions, the newest first, starting at ``before``.
 
         Raises `StoreUnavailable`.
         """
@@ -60,38 +55,38 @@ class OwnSessions:
     async def end(self, account_id: AccountId, session_id: SessionId) -> None:
         """End one session. Raises `NoSuchSession` and `StoreUnavailable`.
 
-        Cancelled, it may have ended.
+        If cancelled, it may have ended.
         """
         try:
             ended = await self._store.write(sessions.end(account_id, session_id))
         finally:
-            # A write that failed, or was cancelled, may have been kept.
+            # A write that failed or was cancelled may have been committed.
             self._credentials.forget(account_id)
         if not ended:
             raise NoSuchSession
 
     async def end_others(self, account_id: AccountId, kept: SessionId | None) -> int:
-        """End every session but ``kept``; return how many. Raises `StoreUnavailable`.
+        """End every session but ``kept``; return their number. Raises `StoreUnavailable`.
 
-        Cancelled, they may have ended.
+        If cancelled, they may have ended.
         """
         try:
             ended = await self._store.write(sessions.end_all(account_id, but=kept))
         finally:
-            # A write that failed, or was cancelled, may have been kept.
+            # A write that failed or was cancelled may have been committed.
             self._credentials.forget(account_id)
         return ended
 
 
 class OwnKeys:
-    """Lists, makes and revokes keys.
+    """Lists, creates and revokes the API keys of an account.
 
     Args:
-        store: where they are kept.
-        credentials: told of those that are revoked.
+        store: the store of keys.
+        credentials: drops cached keys that are revoked.
         now: the clock.
-        new_id: makes their identifiers.
-        new_entropy: makes their secrets.
+        new_id: returns an id for a key.
+        new_entropy: returns entropy for a secret.
     """
 
     def __init__(
@@ -116,11 +111,11 @@ class OwnKeys:
     async def create(
         self, account_id: AccountId, name: str, expires_at: int | None
     ) -> tuple[ApiKey, str]:
-        """Make a key, and answer it with its secret, which can't be read again.
+        """Create a key; return it with its secret, which is not stored.
 
         ``expires_at`` is in milliseconds of Unix time, None for never. Raises `TooManyKeys`,
-        `AccountGone` and `StoreUnavailable`. Cancelled, a key may have been made whose secret
-        nobody knows: it stands in the list.
+        `AccountGone` and `StoreUnavailable`. If cancelled, a key whose secret is lost may have been
+        created; it appears in the list.
         """
         created = milliseconds(self._now())
         key = ApiKey(KeyId(self._new_id()), account_id, name, created, expires_at, used_at=None)
@@ -131,12 +126,12 @@ class OwnKeys:
     async def revoke(self, account_id: AccountId, key_id: KeyId) -> None:
         """Revoke a key. Raises `NoSuchKey` and `StoreUnavailable`.
 
-        Cancelled, it may have been revoked.
+        If cancelled, it may have been revoked.
         """
         try:
             revoked = await self._store.write(api_keys.revoke(account_id, key_id))
         finally:
-            # A write that failed, or was cancelled, may have been kept.
+            # A write that failed or was cancelled may have been committed.
             self._credentials.forget(account_id)
         if not revoked:
             raise NoSuchKey

@@ -1,7 +1,7 @@
-"""Hash and verify passwords with argon2id, in threads, and no more at once than memory allows.
+"""Hash and verify passwords with argon2id in threads, with bounded memory.
 
-Each hash takes its memory (64 MiB by default) and its time whoever asks; so few run at once, few
-wait, and whoever comes then is told to come back.
+Each hash takes its memory (64 MiB by default) and its time, even for unauthenticated callers.
+Therefore few run concurrently, few wait, and further callers are refused.
 """
 
 from base64 import b64encode
@@ -29,9 +29,9 @@ class Argon2:
     """The cost of a hash; the default is the second recommended profile (RFC 9106 section 4).
 
     Attributes:
-        passes: over the memory.
-        memory: KiB.
-        lanes: threads.
+        passes: passes over the memory.
+        memory: memory in KiB.
+        lanes: parallel lanes.
     """
 
     passes: int = 3
@@ -43,10 +43,10 @@ class Passwords:
     """Hashes and verifies passwords.
 
     Args:
-        new_entropy: makes the salts.
-        cost: of a hash. Hashes of another cost are verified all the same.
-        at_once: hashes that run at once, each in a thread of its own.
-        waiting: those that wait at most.
+        new_entropy: returns entropy for a salt.
+        cost: the cost of new hashes; hashes of other costs can be verified.
+        at_once: the number of concurrent hashes, each in a thread.
+        waiting: the maximum number of callers that wait.
     """
 
     def __init__(
@@ -66,38 +66,38 @@ class Passwords:
             hash_len=_HASH,
             salt_len=_SALT,
         )
-        self._nobodys = _nobodys_hash(cost)
+        self._dummy = _dummy_hash(cost)
         self._limiter = trio.CapacityLimiter(at_once)
-        self._places = at_once + waiting
-        self._taken = 0
+        self._capacity = at_once + waiting
+        self._in_use = 0
 
     async def hash(self, password: str) -> str:
-        """Return ``password`` as it is kept: encoded with its cost and its salt.
+        """Return the encoded hash of ``password``, with its cost and salt.
 
-        ``password`` was found good (`octavo.model.accounts.password.password_fault`). Raises
-        `TooManyAttempts` when too many wait. Cancelled while it runs, it ends first.
+        ``password`` must be valid (`octavo.model.accounts.password.password_fault`). Raises
+        `TooManyAttempts` when too many callers wait. Cancellation waits for a running hash.
         """
         form = hashed_form(password)
         if form is None:
-            raise ValueError("a password that is too long can't be hashed")
+            raise ValueError("the password is too long to hash")
         salt = self._new_entropy()[:_SALT]
-        async with self._place():
+        async with self._slot():
             return await self._in_thread(lambda: self._hasher.hash(form, salt=salt))
 
     async def verify(self, password: str, encoded: str | None) -> bool:
-        """Return whether ``password`` is the one that was ``encoded``.
+        """Return whether ``password`` has the hash ``encoded``.
 
-        For an account that there is not, ``encoded`` is None: the answer is False, and takes as
-        long. Raises and is cancelled as `hash`.
+        For an account that does not exist, ``encoded`` is None: the result is False, after the same
+        time. Raises and is cancelled as `hash`.
         """
         form = hashed_form(password)
         if form is None:
             return False
-        async with self._place():
-            return await self._in_thread(lambda: self._matches(form, encoded or self._nobodys))
+        async with self._slot():
+            return await self._in_thread(lambda: self._matches(form, encoded or self._dummy))
 
     def outdated(self, encoded: str) -> bool:
-        """Return whether ``encoded`` has another cost than a hash made now."""
+        """Return whether the cost of ``encoded`` differs from that of new hashes."""
         return self._hasher.check_needs_rehash(encoded)
 
     def _matches(self, form: str, encoded: str) -> bool:
@@ -110,17 +110,17 @@ class Passwords:
         return await trio.to_thread.run_sync(work, limiter=self._limiter)
 
     @asynccontextmanager
-    async def _place(self) -> AsyncIterator[None]:
-        if self._taken >= self._places:
+    async def _slot(self) -> AsyncIterator[None]:
+        if self._in_use >= self._capacity:
             raise TooManyAttempts(_RETRY_AFTER)
-        self._taken += 1
+        self._in_use += 1
         try:
             yield
         finally:
-            self._taken -= 1
+            self._in_use -= 1
 
 
-def _nobodys_hash(cost: Argon2) -> str:
-    """Return a hash of ``cost`` that no password has, as nobody can find one for it."""
+def _dummy_hash(cost: Argon2) -> str:
+    """Return a hash of ``cost`` for which no password can be found."""
     salt, digest = (b64encode(bytes(size)).rstrip(b"=").decode() for size in (_SALT, _HASH))
     return f"$argon2id$v=19$m={cost.memory},t={cost.passes},p={cost.lanes}${salt}${digest}"

@@ -1,17 +1,17 @@
-"""What the use cases of this room are handed, as types."""
+"""The types of the functions that this package takes for time, identifiers and entropy."""
 
 from collections.abc import Callable
 
 Clock = Callable[[], float]
-"""Answers the time, in seconds of Unix time."""
+"""Returns Unix time in seconds."""
 
 NewId = Callable[[], str]
-"""Makes an identifier: a UUID of version 7, so that identifiers sort by the time they were made."""
+"""Returns an identifier: a UUID of version 7, so that identifiers sort by creation time."""
 
 NewEntropy = Callable[[], bytes]
-"""Makes `octavo.model.accounts.token.ENTROPY` random bytes that nobody can guess."""
+"""Returns `octavo.model.accounts.token.ENTROPY` unpredictable random bytes."""
 
 
 def milliseconds(now: float) -> int:
-    """Return a time of the clock as it is kept, in whole milliseconds."""
+    """Return a time of the clock in whole milliseconds, as it is stored."""
     return int(now * 1000)

@@ -1,4 +1,4 @@
-"""Make an account from an invitation."""
+"""Register an account with an invitation."""
 
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.passwords import Passwords
@@ -14,15 +14,15 @@ from octavo.store.scripts import accounts, invitations
 
 
 class Registration:
-    """Makes accounts.
+    """Registers accounts.
 
     Args:
-        store: where they are kept.
-        passwords: hashes theirs.
-        attempts: counts the tries for each address, on the route ``registration``.
-        maker: of their first sessions.
+        store: the store of accounts.
+        passwords: hashes passwords.
+        attempts: counts the attempts for each address, on the route ``registration``.
+        maker: creates their first sessions.
         now: the clock.
-        new_id: makes their identifiers.
+        new_id: returns an id for an account.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Registration:
         self._new_id = new_id
 
     async def opens(self, invitation: str) -> bool:
-        """Return whether an account may be made from ``invitation``; raises `StoreUnavailable`."""
+        """Return whether ``invitation`` is valid; raises `StoreUnavailable`."""
         found = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
         return found is not None and found.open_at(milliseconds(self._now()))
 
@@ -56,18 +56,18 @@ class Registration:
         device: str,
         client: str | None,
     ) -> SignedIn:
-        """Make an account with the role of ``invitation``, and its first session.
+        """Create an account with the role of ``invitation``, and its first session.
 
-        ``password`` and ``display_name`` were found good. One invitation makes one account,
-        however many ask at once. Raises `InvitationUnusable`, also without one;
-        `AddressTaken`, told only to who holds an invitation that is good for the address;
-        `TooManyAttempts`; `StoreUnavailable`. Cancelled, the account may have been made.
+        ``password`` and ``display_name`` must be valid. Concurrent requests create one account per
+        invitation. Raises `InvitationUnusable`, also for None; `AddressTaken`, but only for an
+        invitation that is valid for the address; `TooManyAttempts`; `StoreUnavailable`. If
+        cancelled, the account may have been created.
         """
         self._attempts.admit_account("registration", address)
         if invitation is None:
             raise InvitationUnusable
         digest = digest_of(invitation.encode())
-        # Looked at before the hash, so that it costs nothing to whom nobody invited.
+        # Checked before the hash, so that callers without an invitation can't cause its cost.
         found = await self._store.read(invitations.by_digest(digest))
         if found is None or not found.admits(address, milliseconds(self._now())):
             raise InvitationUnusable

@@ -1,4 +1,4 @@
-"""Sign in with address and password, and out."""
+"""Sign in with address and password, and sign out."""
 
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ from octavo.store.scripts.sessions import OpenSession
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A session that just began, its account, and its token, which is told this once."""
+    """A new session, its account, and its token, which is not stored."""
 
     account: Account
     session: Session
@@ -27,7 +27,7 @@ class SignedIn:
 
 
 class SessionMaker:
-    """Makes sessions, which somebody else keeps."""
+    """Creates sessions, which the caller stores."""
 
     def __init__(self, *, now: Clock, new_id: NewId, new_entropy: NewEntropy) -> None:
         self._now = now
@@ -35,9 +35,9 @@ class SessionMaker:
         self._new_entropy = new_entropy
 
     def make(self, account_id: AccountId, device: str, client: str | None) -> tuple[Session, str]:
-        """Return a session that begins now, and its token.
+        """Return a new session and its token.
 
-        ``device`` is what the browser calls itself, ``client`` its address.
+        ``device`` is the user agent of the browser, ``client`` its address.
         """
         now = milliseconds(self._now())
         session = Session(SessionId(self._new_id()), account_id, device, client or "", now, now)
@@ -45,16 +45,16 @@ class SessionMaker:
 
 
 class SignIn:
-    """Begins and ends sessions.
+    """Starts and ends sessions.
 
     Args:
-        store: where they are kept.
-        credentials: told of the sessions that end.
-        passwords: verifies them.
-        attempts: counts the tries for each address, on the route ``sign-in``.
-        maker: of sessions.
+        store: the store of accounts and sessions.
+        credentials: drops cached sessions that end.
+        passwords: verifies passwords.
+        attempts: counts the attempts for each address, on the route ``sign-in``.
+        maker: creates sessions.
         now: the clock.
-        life: how long sessions last.
+        life: the lifetime of sessions.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class SignIn:
     async def sign_in(
         self, address: Address, password: str, device: str, client: str | None
     ) -> SignedIn:
-        """Begin a session of the account with ``address``, if ``password`` is its own.
+        """Start a session of the account with ``address`` if ``password`` is correct.
 
-        It takes as long for an address that no account has. Raises `InvalidCredentials`, also for
-        a disabled account, `TooManyAttempts` and `StoreUnavailable`. Cancelled, a session may
-        have begun whose token nobody knows; it ends when it was idle long enough.
+        It takes the same time if no account has the address. Raises `InvalidCredentials`, also for
+        a disabled account, `TooManyAttempts` and `StoreUnavailable`. If cancelled, a session whose
+        token is lost may have started; it expires by inactivity.
         """
         self._attempts.admit_account("sign-in", address)
         stored = await self._store.read(accounts.password_at(address))
@@ -108,11 +108,11 @@ class SignIn:
         try:
             return await self._passwords.hash(password)
         except TooManyAttempts:
-            # The old hash is good enough until there is time for a new one.
+            # The old hash is kept until a later sign-in.
             return None
 
     async def session_of(self, token: bytes) -> OpenSession | None:
-        """Return the session of ``token``; None when it opens nothing now.
+        """Return the session of ``token``; None if the token is not valid now.
 
         Raises `StoreUnavailable`.
         """
@@ -127,7 +127,7 @@ class SignIn:
     async def sign_out(self, token: bytes) -> None:
         """End the session of ``token``, if there is one.
 
-        Raises `StoreUnavailable`. Cancelled, it may have ended.
+        Raises `StoreUnavailable`. If cancelled, it may have ended.
         """
         if not is_opaque_token(token):
             return
@@ -139,5 +139,5 @@ class SignIn:
         try:
             await self._store.write(sessions.end(session.account_id, session.session_id))
         finally:
-            # A write that failed, or was cancelled, may have been kept.
+            # A write that failed or was cancelled may have been committed.
             self._credentials.forget(session.account_id)

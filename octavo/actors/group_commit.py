@@ -1,7 +1,7 @@
-"""The storage actor: every write that waits, from everybody, in one durable transaction.
+"""Group commit: one actor commits all pending writes in one durable transaction.
 
-One fsync serves all that came while the one before was under way, with no timer. The more callers
-there are, the less each of them costs.
+One fsync covers every write that arrived during the previous commit; no timer is involved. The
+cost of a write falls as the number of concurrent writers rises.
 """
 
 from collections.abc import Sequence
@@ -27,36 +27,36 @@ MAILBOX_CAPACITY = 4096
 BATCH_LIMIT = 256
 
 
-class Engine(Store, Protocol):
-    """A store that can write many scripts at once."""
+class BatchStore(Store, Protocol):
+    """A store that can run several scripts in one transaction."""
 
     async def write_batch(self, scripts: Sequence[Script[Any]]) -> list[Outcome[Any]]:
         """Run scripts in one transaction; return what each returned or raised, in order.
 
-        A script that raises leaves nothing behind. When the database fails, all of them do.
-        Cancellation waits until it is done.
+        A script that raises is rolled back alone. A failure of the database rolls back all of them.
+        Cancellation is deferred until the transaction has ended.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Write(Message["Storage", Outcome[T]], Generic[T]):
-    """Keep what a script does. The answer is what the script returned or raised."""
+    """Commit a script. The reply is the outcome of the script: its result or its error."""
 
     script: Script[T]
 
 
 class Storage(Actor[Write[Any]]):
-    """Writes, in batches, to ``engine``.
+    """Commits writes to ``engine`` in batches.
 
-    Its fault points are ``storage.before_commit``, when nothing was done yet, and
-    ``storage.after_commit``, when everything is kept and nobody knows.
+    Fault points: ``storage.before_commit``, before anything was written, and
+    ``storage.after_commit``, after the commit and before the replies.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: BatchStore) -> None:
         self._engine = engine
 
     async def handle_batch(self, batch: Sequence[Envelope[Write[Any]]]) -> None:
-        """Commit all that wait, then answer each."""
+        """Commit all pending writes in one transaction, then reply to each."""
         await self.context.fault_point("storage.before_commit")
         outcomes = await self._engine.write_batch([envelope.message.script for envelope in batch])
         await self.context.fault_point("storage.after_commit")
@@ -64,8 +64,8 @@ class Storage(Actor[Write[Any]]):
             envelope.reply(envelope.message.reply(outcome))
 
 
-def storage(engine: Engine, *, name: str = "storage") -> ActorSpec[Storage]:
-    """Return what to put under supervision so that writes to ``engine`` are committed together."""
+def storage_spec(engine: BatchStore, *, name: str = "storage") -> ActorSpec[Storage]:
+    """Return the specification of the storage actor for ``engine``."""
     return ActorSpec(
         name,
         lambda: Storage(engine),
@@ -75,34 +75,35 @@ def storage(engine: Engine, *, name: str = "storage") -> ActorSpec[Storage]:
 
 
 class GroupCommit:
-    """A `Store` whose writes go through the storage actor, and whose reads go to its engine.
+    """A `Store` that writes through the storage actor and reads from the engine directly.
 
     Args:
         actor: the storage actor.
-        engine: what it writes to.
+        engine: the store that the actor writes to.
     """
 
-    def __init__(self, actor: ActorRef[Storage], engine: Engine) -> None:
+    def __init__(self, actor: ActorRef[Storage], engine: BatchStore) -> None:
         self._actor = actor
         self._engine = engine
 
     async def read(self, script: Script[T]) -> T:
-        """As of `Store`."""
+        """Implement `Store.read`."""
         return await self._engine.read(script)
 
     async def read_much(self, script: Script[T]) -> T:
-        """As of `Store`."""
+        """Implement `Store.read_much`."""
         return await self._engine.read_much(script)
 
     async def write(self, script: Script[T]) -> T:
-        """As of `Store`: in one transaction with all other writes that wait.
+        """Implement `Store.write`: commit in one transaction with all other pending writes.
 
-        When cancelled before the actor took it, the script does nothing; later, it is finished.
+        Cancellation before the actor accepts the script leaves it unexecuted; after that, the
+        script is run to its end.
         """
         try:
             outcome = await self._actor.ask(Write(script))
         except MailboxFull as error:
-            raise StoreUnavailable(f"too many writes wait: {error}") from error
+            raise StoreUnavailable(f"too many pending writes: {error}") from error
         except NotExecuted as error:
             raise StoreUnavailable(f"nothing was written: {error}") from error
         except OutcomeUnknown as error:

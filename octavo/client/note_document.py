@@ -11,11 +11,11 @@ from octavo.client.errors import ClientError, EpochMismatchError, ProblemError, 
 from octavo.client.three_way import merged, shared
 from octavo.client.workspace import WorkspaceClient
 from octavo.documents.live_document import LiveDocument
-from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.edits import Edit, edits_between
 from octavo.model.documents.initial_document import NOTHING
 from octavo.model.documents.state_vector import read_state_vector
-from octavo.model.documents.structs import brought_by
+from octavo.model.documents.structs import update_contents
 from octavo.model.identity import Epoch, FileId, MutationId
 from octavo.model.refusal import DomainError
 
@@ -172,7 +172,7 @@ class NoteDocument:
 
     def _next(self) -> _Save:
         live = self._live
-        update = live.lacking(self._known.vector_bytes()) if self.unsaved else NOTHING
+        update = live.update_since(self._known.vector_bytes()) if self.unsaved else NOTHING
         mutation_id = self._workspace.calling.new_mutation()
         return _Save(mutation_id, live.epoch, update, live.vector_bytes())
 
@@ -186,7 +186,7 @@ class NoteDocument:
                 self._doubted = not _has(saved, self._known)
                 return
         # The new generation has the edits of this save: what is left are those made since.
-        self._rebase(KeptDocument(saved.epoch, saved.update, b""))
+        self._rebase(StoredDocument(saved.epoch, saved.update, b""))
 
     async def _look(self) -> bool:
         """Read what the server has; answer whether that lacks what it was known to have."""
@@ -208,7 +208,7 @@ class NoteDocument:
         self._rebase(kept, back=back or same_place)
         return self.unsaved
 
-    def _rebase(self, kept: KeptDocument, *, back: bool = False) -> None:
+    def _rebase(self, kept: StoredDocument, *, back: bool = False) -> None:
         base, mine = self._known.text, self._live.text
         self._load(kept)
         theirs = self._live.text
@@ -221,7 +221,7 @@ class NoteDocument:
     def _hear(self, path: str | None, head: RevisionInfo) -> None:
         self.path, self.revision_id, self._position = path, head.id, head.position
 
-    def _load(self, kept: KeptDocument) -> None:
+    def _load(self, kept: StoredDocument) -> None:
         with _understood():
             known = LiveDocument(kept, _READER)
             live = LiveDocument(kept, self._workspace.calling.chance.getrandbits(_CLIENT_BITS))
@@ -243,15 +243,18 @@ def _has(saved: NoteSave, known: LiveDocument) -> bool:
     with _understood():
         vector = read_state_vector(saved.state_vector)
         # Deletions stand in no vector, but every update holds all of them.
-        [told], [held] = brought_by([saved.update]), brought_by([known.lacking(saved.state_vector)])
+        [told], [held] = (
+            update_contents([saved.update]),
+            update_contents([known.update_since(saved.state_vector)]),
+        )
     return vector == known.vector() and set(told.ranges) == set(held.ranges)
 
 
-def _kept(file: WorkspaceFileInfo) -> KeptDocument:
+def _kept(file: WorkspaceFileInfo) -> StoredDocument:
     document = file.document
     if document is None:
         raise UnexpectedAnswer(f"the file {file.id} has no document")
-    return KeptDocument(document.epoch, document.state, document.state_vector)
+    return StoredDocument(document.epoch, document.state, document.state_vector)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from itertools import pairwise
 
-from octavo.model.difference import Stretch, Unit, stretches
+from octavo.model.difference import DiffRange, Unit, diff_ranges
 
 _LINES: tuple[Unit, ...] = ("line",)
 _WHOLE_WORDS: tuple[Unit, ...] = (*_LINES, "word")
@@ -14,7 +14,7 @@ _UNITS: tuple[Unit, ...] = (*_WHOLE_WORDS, "character")
 def merged(base: str, mine: str, theirs: str, *, exact: bool = False) -> str:
     """Answer ``base`` with what both sides did to it.
 
-    What they did is what `stretches` finds, to the character: what one of them took away is gone,
+    What they did is what `diff_ranges` finds, to the character: what one of them took away is gone,
     what one of them put in stands there once. What both put in at one place stands there one
     behind the other, theirs first, and once if it is the same. Two texts don't tell which of
     several equal characters was meant, nor that the same line was put in by both among other
@@ -55,21 +55,21 @@ def shared(first: str, second: str) -> str:
     return "".join([*pieces, first[done:]])
 
 
-def _differences(old: str, new: str, units: Sequence[Unit]) -> list[Stretch]:
-    return stretches(old, new, Stretch(0, len(old), 0, len(new)), units)
+def _differences(old: str, new: str, units: Sequence[Unit]) -> list[DiffRange]:
+    return diff_ranges(old, new, DiffRange(0, len(old), 0, len(new)), units)
 
 
-def _edits(old: str, new: str, units: Sequence[Unit]) -> list[Stretch]:
+def _edits(old: str, new: str, units: Sequence[Unit]) -> list[DiffRange]:
     """Answer the differences, where less than half of some lines was kept as one of all of them."""
-    found: list[Stretch] = []
+    found: list[DiffRange] = []
     fine = deque(_differences(old, new, units))
     for lines in _differences(old, new, _LINES):
-        within: list[Stretch] = []
+        within: list[DiffRange] = []
         while fine and fine[0].old_end <= lines.old_end and fine[0].new_end <= lines.new_end:
             within.append(fine.popleft())
         found += within if 2 * sum(map(_size, within)) <= _size(lines) else [lines]
     return found
 
 
-def _size(stretch: Stretch) -> int:
+def _size(stretch: DiffRange) -> int:
     return stretch.old_end - stretch.old_start + stretch.new_end - stretch.new_start

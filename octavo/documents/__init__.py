@@ -1,7 +1,7 @@
-"""Documents of notes: Yjs through pycrdt, merged and edited, and kept alive between saves.
+"""Documents of notes: Yjs through pycrdt, merged, edited, and cached between saves.
 
-`live` is one document, `drafts` what a batch of changesets makes of them, `shelf` those that are
-kept in memory. Nothing here waits or reads a store.
+`live_document` is one document, `batch_documents` the documents of a batch of changesets,
+`document_cache` those kept in memory. Nothing here blocks or reads a store.
 """
 
 from octavo.documents.batch_documents import BatchDocuments

@@ -1,11 +1,11 @@
-"""One document of a batch, which can be made again as it was before."""
+"""One document of a batch, which can be rebuilt as it was before an attempt."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from octavo.documents.document_cache import CachedDocument
 from octavo.documents.live_document import LiveDocument
-from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.edits import edits_between
 from octavo.model.documents.facts import DocumentFacts, facts_at_sight
 from octavo.model.documents.initial_document import initial
@@ -19,35 +19,35 @@ _PIECES_OF_AN_EDIT = 3
 
 @dataclass(slots=True)
 class BatchDocument:
-    """A document as the batch has made it so far.
+    """A document with the changes of the batch so far.
 
     Attributes:
-        base: a document with which it can be made again.
-        bound: bytes that its state has at most.
-        facts: what is known of it beside its state vector.
-        growth: what it takes to load.
-        foreign: whether there may be updates of devices in it.
-        stored: None when it is not in the store.
-        since: the updates that make it from the base.
-        written: whether edits of the server's own came behind these; then it can't be made again.
-        epoch_next: for the generation that may have to follow it.
+        base: the document from which `rebuilt` starts.
+        bound: an upper bound of the size of its state, in bytes.
+        facts: what is known of its content, in addition to its state vector.
+        growth: the estimated cost of loading it.
+        foreign: whether it may contain updates of devices.
+        stored: the document in the store, or None if it is not stored.
+        since: the updates of devices that were applied to the base.
+        written: whether edits of the server followed them; it can't be rebuilt then.
+        epoch_next: the epoch of the generation that may follow this one.
     """
 
     live: LiveDocument
     text: str
-    base: KeptDocument
+    base: StoredDocument
     bound: int
     facts: DocumentFacts
     growth: Growth
     foreign: bool
-    stored: KeptDocument | None
+    stored: StoredDocument | None
     since: tuple[bytes, ...] = ()
     written: bool = False
     epoch_next: Epoch | None = None
 
     @classmethod
-    def loaded(cls, stored: KeptDocument, client: int) -> "BatchDocument":
-        """Return a document as the store has it, with edits of the server being of ``client``."""
+    def loaded(cls, stored: StoredDocument, client: int) -> "BatchDocument":
+        """Return a document loaded from its stored state; ``client`` authors the server's edits."""
         live = LiveDocument(stored, client)
         text, size = live.text, len(stored.state)
         foreign = initial(ContentId(stored.epoch), text) != stored
@@ -55,26 +55,26 @@ class BatchDocument:
         return cls(live, text, stored, size, facts, growth, foreign, stored)
 
     @classmethod
-    def taken(cls, kept: CachedDocument) -> "BatchDocument":
-        """Return a document that was on the shelf."""
-        live, stored, text, facts, growth, foreign = kept
+    def from_cache(cls, cached: CachedDocument) -> "BatchDocument":
+        """Return a document taken from the cache."""
+        live, stored, text, facts, growth, foreign = cached
         return cls(live, text, stored, len(stored.state), facts, growth, foreign, stored)
 
-    def kept(self, stored: KeptDocument) -> CachedDocument:
-        """Return what goes onto the shelf, once the document is in the store as it is."""
+    def to_cache(self, stored: StoredDocument) -> CachedDocument:
+        """Return the entry for the cache, given the document as it is stored now."""
         return CachedDocument(self.live, stored, self.text, self.facts, self.growth, self.foreign)
 
     def rebase(self) -> None:
-        """Have it made again as it is now."""
-        self.base, self.since, self.written = self.live.kept(), (), False
+        """Make the present state the base of `rebuilt`."""
+        self.base, self.since, self.written = self.live.stored(), (), False
 
     @property
     def state(self) -> Callable[[], bytes]:
-        """What tells the state as it is now; that is dear when it changed."""
+        """A function that returns the present state; expensive after a change."""
         return self.live.state if self.since or self.written else lambda: self.base.state
 
-    def went_on(self, text: str, update: bytes, checked: CheckedUpdate, epoch_next: Epoch) -> None:
-        """Take note that the update of a device was applied, and made ``text`` of it."""
+    def applied(self, text: str, update: bytes, checked: CheckedUpdate, epoch_next: Epoch) -> None:
+        """Record that the update of a device was applied, which resulted in ``text``."""
         self.growth = self.growth.grown(checked.pieces)
         self.facts = checked.facts
         self.text, self.foreign, self.epoch_next = text, True, epoch_next
@@ -82,7 +82,7 @@ class BatchDocument:
         self.bound += len(update)
 
     def write(self, text: str, epoch_next: Epoch) -> None:
-        """Turn the text into ``text`` by the smallest edits."""
+        """Change the text to ``text`` by minimal edits."""
         edits = edits_between(self.text, text)
         self.live.edit(edits)
         self.text, self.written, self.epoch_next = text, True, epoch_next
@@ -92,8 +92,8 @@ class BatchDocument:
             self.bound += len(inserted) + _BYTES_OF_AN_EDIT
             self.facts = self.facts.written(inserted)
 
-    def begin_anew(self, client: int) -> None:
-        """Begin the generation ``epoch_next``, with the same text and no history."""
+    def reset(self, client: int) -> None:
+        """Start the generation ``epoch_next``, with the same text and without history."""
         if self.epoch_next is None:
             raise ValueError("the document was not changed")
         base = initial(ContentId(self.epoch_next), self.text)
@@ -102,8 +102,8 @@ class BatchDocument:
         self.facts, self.growth, self.foreign = begun.facts, begun.growth, begun.foreign
         self.stored, self.since, self.written = None, (), False
 
-    def made_again(self, client: int) -> "BatchDocument":
-        """Return the same, made from its base; it must not be `written`."""
+    def rebuilt(self, client: int) -> "BatchDocument":
+        """Return the document rebuilt from its base; it must not be `written`."""
         live = LiveDocument(self.base, client)
         for update in self.since:
             live.apply(update)

@@ -1,4 +1,4 @@
-"""What a batch of changesets makes of documents, before it is kept."""
+"""The documents that a batch of changesets reads and changes, before they are stored."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from dataclasses import replace
 from octavo.documents.batch_document import BatchDocument
 from octavo.documents.document_cache import DocumentCache
 from octavo.documents.live_document import LiveDocument
-from octavo.model.documents.document import DocumentUpdate, KeptDocument
+from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.documents.update_check import check_update
@@ -20,191 +20,193 @@ CheckText = Callable[[str], None]
 
 
 class BatchDocuments:
-    """The documents of one workspace's notes, for the changesets of one batch.
+    """The documents of one workspace's notes for the changesets of one batch.
 
     Args:
-        workspace_id: which.
-        shelf: where live documents are kept between batches.
-        limits: what documents may grow to.
-        check_text: judges the text behind an update.
+        workspace_id: the workspace.
+        cache: holds the live documents between batches.
+        limits: the limits of documents.
+        check_text: validates the text that an update results in.
     """
 
     def __init__(
         self,
         workspace_id: WorkspaceId,
-        shelf: DocumentCache,
+        cache: DocumentCache,
         limits: DocumentLimits,
         check_text: CheckText,
     ) -> None:
         self._id = workspace_id
-        self._shelf = shelf
+        self._cache = cache
         self._limits = limits
         self._check_text = check_text
-        self._drafts: dict[FileId, BatchDocument] = {}
+        self._documents: dict[FileId, BatchDocument] = {}
         self._made: dict[FileId, tuple[ContentId, str]] = {}
-        # As they were before the changeset that is planned now; None for what was not touched.
+        # The documents before the present changeset; None for those it was first to load or create.
         self._before: dict[FileId, BatchDocument | None] | None = None
-        self._changed: dict[FileId, KeptDocument] = {}
+        self._changed: dict[FileId, StoredDocument] = {}
         self._purged: set[FileId] = set()
 
     def take(self, file_ids: Iterable[FileId]) -> list[FileId]:
-        """Take documents from the shelf; answer those that are not there, to `bring` them."""
-        lacking: list[FileId] = []
+        """Take documents from the cache; return the files not cached, which need `load`."""
+        missing: list[FileId] = []
         for file_id in file_ids:
-            if file_id in self._drafts:
+            if file_id in self._documents:
                 continue
-            kept = self._shelf.take(self._id, file_id)
-            if kept is None:
-                lacking.append(file_id)
+            cached = self._cache.take(self._id, file_id)
+            if cached is None:
+                missing.append(file_id)
             else:
-                self._drafts[file_id] = BatchDocument.taken(kept)
-        return lacking
+                self._documents[file_id] = BatchDocument.from_cache(cached)
+        return missing
 
-    def bring(self, file_id: FileId, kept: KeptDocument) -> None:
-        """Bring a document as the store has it, or the `initial` one of a note without."""
-        self._drafts[file_id] = BatchDocument.loaded(kept, self._shelf.client)
+    def load(self, file_id: FileId, stored: StoredDocument) -> None:
+        """Load a document from its stored state, or the `initial` one of a note that has none."""
+        self._documents[file_id] = BatchDocument.loaded(stored, self._cache.client)
 
     @property
     def weight(self) -> int:
-        """Bytes of the documents that were taken or brought."""
-        return sum(draft.bound for draft in self._drafts.values())
+        """The size of the loaded documents, in bytes."""
+        return sum(document.bound for document in self._documents.values())
 
-    def lacking(self, file_id: FileId, epoch: Epoch, vector: bytes) -> DocumentUpdate | None:
-        """Return the generation of a document, and what somebody lacks of it.
+    def missing_update(self, file_id: FileId, epoch: Epoch, vector: bytes) -> DocumentUpdate | None:
+        """Return the update that a client's copy of a document lacks; None without a document.
 
-        That is all of it for whoever has another generation than it. ``vector`` was checked.
-        None: there is no such document.
+        A client with another epoch gets the whole document. ``vector`` must be validated.
         """
-        draft = self._drafts.get(file_id)
-        if draft is None:
+        document = self._documents.get(file_id)
+        if document is None:
             return None
-        live = draft.live
-        update = live.lacking(vector) if live.epoch == epoch else live.state()
+        live = document.live
+        update = live.update_since(vector) if live.epoch == epoch else live.state()
         return DocumentUpdate(live.epoch, update, live.vector_bytes())
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """As of `octavo.model.documents.document.Documents`."""
+        """Implement `octavo.model.documents.document.Documents.attempt`."""
         self._before = {}
         try:
             yield
         except DomainError:
-            for file_id, draft in self._before.items():
-                self._undo(file_id, draft)
+            for file_id, document in self._before.items():
+                self._undo(file_id, document)
             raise
         finally:
             self._before = None
 
-    def made(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
-        """As of `octavo.model.documents.document.Documents`."""
+    def created(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
+        """Implement `octavo.model.documents.document.Documents.created`."""
         self._remember(file_id)
         self._made[file_id] = (content_id, content.text)
 
     def merge(
         self, file_id: FileId, epoch: Epoch, update: bytes, epoch_next: Epoch
     ) -> NoteText | None:
-        """As of `octavo.model.documents.document.Documents`."""
-        draft = self._draft(file_id)
-        live = draft.live
+        """Implement `octavo.model.documents.document.Documents.merge`."""
+        document = self._document(file_id)
+        live = document.live
         if epoch != live.epoch:
             raise EpochMismatch(
-                "The document of the note is of another generation: read the note, and bring your"
-                " edits into its document."
+                "The document of the note has another epoch: read the note, and transfer your"
+                " edits to its document."
             )
         if len(update) > self._limits.update:
             raise DocumentTooLarge(
-                f"The update has {len(update)} bytes: {self._limits.update} are taken at most. Save"
+                f"The update has {len(update)} bytes; the maximum is {self._limits.update}. Save"
                 " more often, or copy the text into a new note."
             )
         vector = live.vector()
-        checked = check_update(update, vector, draft.state, draft.facts)
+        checked = check_update(update, vector, document.state, document.facts)
         if not checked.changes:
             return None
         self._remember(file_id)
         live.apply(update)
         if live.vector() != checked.state_vector:
-            raise DocumentMalformed("The update does not do what it says: encode it anew.")
+            raise DocumentMalformed("The update has inconsistent contents: encode it again.")
         text = live.text
-        if text == draft.text and vector == checked.state_vector:
+        if text == document.text and vector == checked.state_vector:
             return None
         content = note_text(text)
         self._check_text(text)
-        draft.went_on(text, update, checked, epoch_next)
-        if draft.bound > self._limits.state:
-            draft.bound = len(live.state())
-            if draft.bound > self._limits.state:
+        document.applied(text, update, checked, epoch_next)
+        if document.bound > self._limits.state:
+            document.bound = len(live.state())
+            if document.bound > self._limits.state:
                 raise DocumentTooLarge(
-                    f"The document would have {draft.bound} bytes: {self._limits.state} are taken"
-                    " at most. Copy the text into a new note."
+                    f"The document would have {document.bound} bytes; the maximum is"
+                    f" {self._limits.state}. Copy the text into a new note."
                 )
-        self._shed(draft, content)
+        self._discard_history(document, content)
         return content
 
     def write(self, file_id: FileId, content: NoteText, epoch_next: Epoch) -> None:
-        """As of `octavo.model.documents.document.Documents`."""
-        draft = self._draft(file_id)
+        """Implement `octavo.model.documents.document.Documents.write`."""
+        document = self._document(file_id)
         self._remember(file_id)
-        draft.write(content.text, epoch_next)
-        self._shed(draft, content)
+        document.write(content.text, epoch_next)
+        self._discard_history(document, content)
 
     def purged(self, file_id: FileId) -> None:
-        """As of `octavo.model.documents.document.Documents`."""
+        """Implement `octavo.model.documents.document.Documents.purged`."""
         self._remember(file_id)
-        self._drafts.pop(file_id, None)
+        self._documents.pop(file_id, None)
         self._purged.add(file_id)
 
-    def changed(self) -> list[tuple[FileId, KeptDocument]]:
-        """Return the documents that the store does not have as they are now.
+    def changed(self) -> list[tuple[FileId, StoredDocument]]:
+        """Return the documents that differ from their stored state.
 
-        One that would have another text once it is loaded from there begins a new generation with
-        the text that it has: devices forged it, with updates that name places which no editor
-        names. Who holds it has one text or the other then, by how the updates came.
+        A document whose text would change when it is loaded from its state starts a new generation
+        with its present text. Forged updates of devices cause this: they refer to positions that no
+        editor refers to, and the text then depends on the order in which they are applied.
         """
-        for file_id, draft in self._drafts.items():
-            if draft.since or draft.written:
-                kept = draft.live.kept()
-                if draft.foreign and LiveDocument(kept, self._shelf.client).text != draft.text:
-                    draft.begin_anew(self._shelf.client)
-                    kept = draft.base
-                self._changed[file_id] = kept
-            elif draft.stored is not draft.base:
-                self._changed[file_id] = draft.base
+        for file_id, document in self._documents.items():
+            if document.since or document.written:
+                stored = document.live.stored()
+                reloads = not document.foreign or (
+                    LiveDocument(stored, self._cache.client).text == document.text
+                )
+                if not reloads:
+                    document.reset(self._cache.client)
+                    stored = document.base
+                self._changed[file_id] = stored
+            elif document.stored is not document.base:
+                self._changed[file_id] = document.base
         return [*self._changed.items()]
 
     def settle(self) -> None:
-        """Everything is kept as `changed` told: put the documents on the shelf."""
+        """Return the documents to the cache, after the result of `changed` was stored."""
         for file_id in self._purged:
-            self._shelf.take(self._id, file_id)
-        for file_id, draft in self._drafts.items():
-            stored = self._changed.get(file_id, draft.stored)
+            self._cache.take(self._id, file_id)
+        for file_id, document in self._documents.items():
+            stored = self._changed.get(file_id, document.stored)
             if stored is not None:
-                self._shelf.put(self._id, file_id, draft.kept(stored))
+                self._cache.put(self._id, file_id, document.to_cache(stored))
 
-    def _draft(self, file_id: FileId) -> BatchDocument:
-        if file_id not in self._drafts:
-            kept = initial(*self._made[file_id])
-            self._drafts[file_id] = BatchDocument.loaded(kept, self._shelf.client)
-        return self._drafts[file_id]
+    def _document(self, file_id: FileId) -> BatchDocument:
+        if file_id not in self._documents:
+            stored = initial(*self._made[file_id])
+            self._documents[file_id] = BatchDocument.loaded(stored, self._cache.client)
+        return self._documents[file_id]
 
     def _remember(self, file_id: FileId) -> None:
         if self._before is not None and file_id not in self._before:
-            draft = self._drafts.get(file_id)
-            if draft is not None and draft.written:
-                draft.rebase()
-            self._before[file_id] = None if draft is None else replace(draft)
+            document = self._documents.get(file_id)
+            if document is not None and document.written:
+                document.rebase()
+            self._before[file_id] = None if document is None else replace(document)
 
     def _undo(self, file_id: FileId, before: BatchDocument | None) -> None:
         if before is None:
-            self._drafts.pop(file_id, None)
+            self._documents.pop(file_id, None)
             self._made.pop(file_id, None)
         else:
-            self._drafts[file_id] = before.made_again(self._shelf.client)
+            self._documents[file_id] = before.rebuilt(self._cache.client)
 
-    def _shed(self, draft: BatchDocument, content: NoteText) -> None:
-        if self._limits.outgrown(draft.bound, content.size):
-            draft.bound = len(draft.live.state())
-        dear = False
-        if draft.growth.doubtful:
-            draft.growth, dear = draft.growth.counted_anew(draft.live.state)
-        if dear or self._limits.outgrown(draft.bound, content.size):
-            draft.begin_anew(self._shelf.client)
+    def _discard_history(self, document: BatchDocument, content: NoteText) -> None:
+        if self._limits.outgrown(document.bound, content.size):
+            document.bound = len(document.live.state())
+        expensive = False
+        if document.growth.doubtful:
+            document.growth, expensive = document.growth.recounted(document.live.state)
+        if expensive or self._limits.outgrown(document.bound, content.size):
+            document.reset(self._cache.client)

@@ -1,33 +1,33 @@
-"""The documents that are kept in memory between saves, in all workspaces together."""
+"""An LRU cache of the live documents of all workspaces."""
 
 from collections import OrderedDict
 from typing import NamedTuple
 
 from octavo.documents.live_document import LiveDocument
-from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.facts import DocumentFacts
 from octavo.model.documents.limits import Growth
 from octavo.model.identity import FileId, WorkspaceId
 
-MOST_BYTES = 64 * 1024 * 1024
-_OWN = 4096
-_FACT = 160
-_TIMES = 24
-"""What is in a state beside the text, the items, takes so many times the memory, about."""
+MAX_BYTES = 64 * 1024 * 1024
+_ENTRY_BYTES = 4096
+_FACT_BYTES = 160
+_STRUCTURE_FACTOR = 24
+"""Approximate memory of a document's items, as a multiple of their encoded size."""
 
 
 class CachedDocument(NamedTuple):
-    """A live document as it is stored, too.
+    """A live document and the state that is stored of it.
 
     Attributes:
-        text: that it has; to ask the live document for it is dear.
-        facts: what is known of it beside its state vector.
-        growth: what it takes to load.
-        foreign: whether there may be updates of devices in it.
+        text: its text, which is expensive to read from the live document.
+        facts: what is known of its content, in addition to its state vector.
+        growth: the estimated cost of loading it.
+        foreign: whether it may contain updates of devices.
     """
 
     live: LiveDocument
-    stored: KeptDocument
+    stored: StoredDocument
     text: str
     facts: DocumentFacts
     growth: Growth
@@ -35,38 +35,39 @@ class CachedDocument(NamedTuple):
 
 
 class DocumentCache:
-    """Keeps documents that were used last, within a bound of memory.
+    """Holds the most recently used documents within a memory limit.
 
-    Whoever takes one has it alone, until it is put back.
+    A caller that takes a document owns it until it is put back.
 
     Args:
-        client: the Yjs client that the edits of this process are of; no other may have it.
-        most_bytes: of memory that all of them take, about.
+        client: the Yjs client id of this process's edits, unique to the process.
+        max_bytes: the approximate memory limit.
     """
 
-    def __init__(self, client: int, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, client: int, max_bytes: int = MAX_BYTES) -> None:
         self.client = client
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._bytes = 0
-        self._kept: OrderedDict[tuple[WorkspaceId, FileId], CachedDocument] = OrderedDict()
+        self._entries: OrderedDict[tuple[WorkspaceId, FileId], CachedDocument] = OrderedDict()
 
     def take(self, workspace_id: WorkspaceId, file_id: FileId) -> CachedDocument | None:
-        """Take the document of a file; None when it is not here."""
-        kept = self._kept.pop((workspace_id, file_id), None)
-        if kept is not None:
-            self._bytes -= _weight(kept)
-        return kept
+        """Remove and return the document of a file; None when it is not cached."""
+        entry = self._entries.pop((workspace_id, file_id), None)
+        if entry is not None:
+            self._bytes -= _weight(entry)
+        return entry
 
-    def put(self, workspace_id: WorkspaceId, file_id: FileId, kept: CachedDocument) -> None:
-        """Put the document of a file here; those that were not used for longest make room."""
+    def put(self, workspace_id: WorkspaceId, file_id: FileId, entry: CachedDocument) -> None:
+        """Cache the document of a file, and evict the least recently used ones if needed."""
         self.take(workspace_id, file_id)
-        self._kept[workspace_id, file_id] = kept
-        self._bytes += _weight(kept)
-        while self._bytes > self._most_bytes:
-            _, dropped = self._kept.popitem(last=False)
-            self._bytes -= _weight(dropped)
+        self._entries[workspace_id, file_id] = entry
+        self._bytes += _weight(entry)
+        while self._bytes > self._max_bytes:
+            _, evicted = self._entries.popitem(last=False)
+            self._bytes -= _weight(evicted)
 
 
-def _weight(kept: CachedDocument) -> int:
-    state, text = len(kept.stored.state), len(kept.text)
-    return _OWN + state + text + _TIMES * max(0, state - text) + _FACT * kept.facts.held
+def _weight(entry: CachedDocument) -> int:
+    state, text = len(entry.stored.state), len(entry.text)
+    structure = _STRUCTURE_FACTOR * max(0, state - text)
+    return _ENTRY_BYTES + state + text + structure + _FACT_BYTES * entry.facts.held

@@ -1,11 +1,11 @@
-"""One Yjs document in memory: a text, and what its devices and the server did to it."""
+"""One Yjs document in memory, with a text that devices and the server edit."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from pycrdt import Doc, Text
 
-from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.edits import Edit
 from octavo.model.documents.initial_document import ROOT
 from octavo.model.documents.state_vector import read_state_vector
@@ -13,49 +13,49 @@ from octavo.model.refusal import DocumentMalformed
 
 
 class LiveDocument:
-    """A document that updates are merged into, and the server's own edits.
+    """A document into which updates of devices and edits of the server are merged.
 
-    Callers check first whether an update can be applied (`octavo.model.documents.update_check`):
-    the library silently accepts what it does not understand.
+    Callers must validate each update first (`octavo.model.documents.update_check`): the library
+    silently accepts updates that it does not understand.
 
     Args:
-        kept: what it is made from.
-        client: the Yjs client that the server's edits are of.
+        stored: the document to load.
+        client: the Yjs client id of the server's edits.
 
     Attributes:
-        epoch: its generation.
+        epoch: the epoch of its generation.
     """
 
     __slots__ = ("_doc", "_text", "epoch")
 
-    def __init__(self, kept: KeptDocument, client: int) -> None:
-        self.epoch = kept.epoch
+    def __init__(self, stored: StoredDocument, client: int) -> None:
+        self.epoch = stored.epoch
         self._doc: Doc[Text] = Doc(client_id=client)
         self._text = self._doc.get(ROOT, type=Text)
-        self.apply(kept.state)
+        self.apply(stored.state)
 
     @property
     def text(self) -> str:
-        """The text as it stands."""
+        """The current text."""
         return str(self._text)
 
     def vector(self) -> dict[int, int]:
-        """Return how much of each client's work is in it."""
+        """Return the state vector: the next clock of each client."""
         return read_state_vector(self.vector_bytes())
 
     def vector_bytes(self) -> bytes:
-        """Return the same as Yjs encodes it."""
+        """Return the state vector in the encoding of Yjs."""
         return self._doc.get_state()
 
     def apply(self, update: bytes) -> None:
-        """Merge ``update``; raises `DocumentMalformed`, and the document is of no more use then."""
+        """Merge ``update``; raises `DocumentMalformed`, and the document is unusable then."""
         with _contained():
             self._doc.apply_update(update)
 
     def edit(self, edits: Sequence[Edit]) -> None:
-        """Do ``edits``, which tell places in the text before the first of them."""
-        # From the front: each cut walks the piece of text that it falls into, which is the rest of
-        # the whole from behind.
+        """Apply ``edits``, whose positions refer to the text before the first of them."""
+        # In ascending order: each deletion walks the item that it falls into, which would be the
+        # rest of the text in descending order.
         shifted = 0
         with self._doc.transaction():
             for at, deleted, inserted in edits:
@@ -67,30 +67,30 @@ class LiveDocument:
                 shifted += len(inserted.encode()) - deleted
 
     def state(self) -> bytes:
-        """Return the update that makes the whole document."""
+        """Return the whole document as one update."""
         return self._doc.get_update()
 
-    def kept(self) -> KeptDocument:
-        """Return the document as it is stored."""
-        return KeptDocument(self.epoch, self.state(), self.vector_bytes())
+    def stored(self) -> StoredDocument:
+        """Return the document in the form in which it is stored."""
+        return StoredDocument(self.epoch, self.state(), self.vector_bytes())
 
-    def lacking(self, vector: bytes) -> bytes:
-        """Return the update with what somebody lacks who has ``vector``, which was checked."""
+    def update_since(self, vector: bytes) -> bytes:
+        """Return the update that a copy with the state vector ``vector`` lacks."""
         with _contained():
             return self._doc.get_update(vector)
 
 
 @contextmanager
 def _contained() -> Iterator[None]:
-    """Turn every failure of the library into a refusal.
+    """Convert every failure of the library to `DocumentMalformed`.
 
-    A panic of its native code is no Exception: it would end the whole service.
+    A panic of the native code is not an `Exception` and would end the whole service.
     """
     try:
         yield
     except (ValueError, RuntimeError) as error:
-        raise DocumentMalformed("The bytes are no update that can be applied.") from error
+        raise DocumentMalformed("The bytes are not an applicable update.") from error
     except BaseException as error:
         if type(error).__module__ != "pyo3_runtime":
             raise
-        raise DocumentMalformed("The bytes are no update that can be applied.") from error
+        raise DocumentMalformed("The bytes are not an applicable update.") from error

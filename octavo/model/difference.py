@@ -1,10 +1,10 @@
-"""Where two texts differ, in units of lines, words or characters, in bounded time.
+"""Differences between two texts, in lines, words or characters, in bounded time.
 
-Each stretch that differs in lines is compared again in finer units. Within a stretch, units that
-stand exactly once on both sides come first, in the longest order that both share (patience
-diff); what lies between them is compared exactly: the longest common subsequence, bit-parallel
-(Hyyrö 2004), n x m / 64 steps and n x m / 8 bytes. All of it draws on one allowance of work.
-What the allowance does not cover stays one stretch, replaced as a whole: coarser, never wrong.
+Each range of differing lines is compared again in finer units. Within a range, units that occur
+exactly once on both sides are matched first, by their longest common order (patience diff); the
+rest is compared exactly by the longest common subsequence, bit-parallel (Hyyrö 2004), in
+n x m / 64 steps and n x m / 8 bytes. All comparisons share one budget. A range that exceeds the
+budget is replaced as a whole: the result is coarser, and still correct.
 """
 
 import re
@@ -19,29 +19,29 @@ from rapidfuzz.distance import Indel, Postfix, Prefix
 Unit = Literal["line", "word", "character"]
 
 MOST_WORK = 1 << 28
-"""Cells of comparison for one pair of texts, of about half a nanosecond each."""
+"""Cells of comparison for one pair of texts, each about half a nanosecond."""
 MOST_AT_ONCE = 1 << 26
-"""Cells of one exact comparison, which takes a bit of memory for each: 8 MiB."""
+"""Cells of one exact comparison, each one bit of memory: 8 MiB."""
 _EXACT = 1 << 18
-"""Cells up to which an exact comparison is cheaper than looking for unique units first."""
+"""Cells below which an exact comparison is cheaper than a search for unique units."""
 
 _SET_OUT = 128
-"""Units by which each side counts longer, for what a comparison costs whatever its size."""
+"""Units added to the length of each side, for the fixed cost of a comparison."""
 _STRETCH_WORK = 1 << 14
-"""Cells that looking into a stretch again costs, however small it is."""
+"""The minimum cost of comparing a range in finer units, in cells."""
 _LINE_WORK = 512
 _WORD_WORK = 384
-"""Cells that cutting costs: for a line, and for each character that is cut into words."""
+"""The cost of splitting, in cells: for a line, and for each character split into words."""
 _ROUNDS = 3
 
-# A letter or sign of a script that sets no spaces, each a unit of its own.
+# A character of a script without spaces, each a unit.
 _IDEOGRAPHS = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u3130-\u318f\u31a0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-# What belongs to the character before it without being a letter to ``re``: combining marks, the
-# vowel signs of Indic and other scripts, joiners, variation selectors, shades of skin, tags.
+# Characters that attach to the one before and that ``re`` doesn't class as letters: combining
+# marks, vowel signs of Indic and other scripts, joiners, variation selectors, skin tones, tags.
 _ATTACHED = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0711-\u074a\u07a6-\u07b0\u07eb-\u07f3\u0816-\u082d\u0859-\u085b\u08ca-\u0903\u093a-\u094f"
@@ -62,8 +62,8 @@ _WORD = re.compile(
 _IS_ATTACHED = re.compile(f"[{_ATTACHED}]").match
 
 
-class Stretch(NamedTuple):
-    """What stands at ``old_start:old_end`` gives way to ``new_start:new_end`` of the new text."""
+class DiffRange(NamedTuple):
+    """A replacement of ``old_start:old_end`` with ``new_start:new_end`` of the new text."""
 
     old_start: int
     old_end: int
@@ -72,7 +72,7 @@ class Stretch(NamedTuple):
 
 
 class _Work:
-    """An allowance of work; what was taken is gone."""
+    """The remaining budget of a comparison."""
 
     def __init__(self) -> None:
         self._left = MOST_WORK
@@ -84,33 +84,33 @@ class _Work:
         return True
 
 
-def stretches(old: str, new: str, within: Stretch, units: Sequence[Unit]) -> list[Stretch]:
-    """Return where ``old`` and ``new`` differ inside of ``within``, in order and apart.
+def diff_ranges(old: str, new: str, within: DiffRange, units: Sequence[Unit]) -> list[DiffRange]:
+    """Return the ranges within ``within`` where ``old`` and ``new`` differ, in order and disjoint.
 
-    ``units`` go from coarse to fine; a stretch begins and ends between two units of the last, as
-    far as the work allowed for is enough, and else between coarser ones. Whatever they hold, two
-    texts of 8 MiB take about a second and 110 MiB at worst.
+    ``units`` go from coarse to fine. A range starts and ends between two units of the last as far
+    as the budget suffices, and otherwise between coarser ones. Two texts of 8 MiB take about a
+    second and 110 MiB in the worst case.
     """
     return list(_refined(old, new, within, units, _Work()))
 
 
 def common_prefix(old: str, new: str) -> int:
-    """Return how many characters both texts begin with."""
+    """Return the length of the common prefix, in characters."""
     return int(Prefix.similarity(old, new))
 
 
 def common_suffix(old: str, new: str, prefix: int = 0) -> int:
-    """Return how many characters both texts end with, behind the first ``prefix`` of each."""
+    """Return the length of the common suffix after the first ``prefix`` characters of each."""
     return int(Postfix.similarity(old[prefix:], new[prefix:]))
 
 
 def is_attached(character: str) -> bool:
-    """Whether a character belongs to the one before it: a combining mark, a joiner, a selector."""
+    """Return whether a character attaches to the one before: a combining mark, joiner, selector."""
     return _IS_ATTACHED(character) is not None
 
 
 def lines_of(text: str) -> list[str]:
-    """Cut behind each line feed; a carriage return stays in its line."""
+    """Split after each line feed; a carriage return stays in its line."""
     lines = text.split("\n")
     last = lines.pop()
     cut = [f"{line}\n" for line in lines]
@@ -120,16 +120,16 @@ def lines_of(text: str) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Cut into words, runs of spaces, line ends, and single signs.
+    """Split into words, runs of spaces, line ends, and single signs.
 
-    Letters of Chinese, Japanese and Korean are units of their own; marks stay with their letter.
+    Each letter of Chinese, Japanese and Korean is a unit; marks stay with their letter.
     """
     return _WORD.findall(text)
 
 
 def _refined(
-    old: str, new: str, within: Stretch, units: Sequence[Unit], work: _Work
-) -> Iterator[Stretch]:
+    old: str, new: str, within: DiffRange, units: Sequence[Unit], work: _Work
+) -> Iterator[DiffRange]:
     empty = within.old_start == within.old_end or within.new_start == within.new_end
     if not units or empty or not work.take(_STRETCH_WORK):
         if within.old_start < within.old_end or within.new_start < within.new_end:
@@ -153,12 +153,12 @@ def _cutting(text: str, unit: Unit) -> int:
     return (text.count("\n") + 1) * _LINE_WORK if unit == "line" else len(text) * _WORD_WORK
 
 
-def _in_characters(before: str, after: str, within: Stretch, work: _Work) -> Iterator[Stretch]:
+def _in_characters(before: str, after: str, within: DiffRange, work: _Work) -> Iterator[DiffRange]:
     prefix = common_prefix(before, after)
     suffix = common_suffix(before, after, prefix)
-    inner = Stretch(prefix, len(before) - suffix, prefix, len(after) - suffix)
+    inner = DiffRange(prefix, len(before) - suffix, prefix, len(after) - suffix)
     for each in _exactly(before, after, inner, work) or [inner]:
-        yield Stretch(
+        yield DiffRange(
             within.old_start + each.old_start,
             within.old_start + each.old_end,
             within.new_start + each.new_start,
@@ -167,27 +167,27 @@ def _in_characters(before: str, after: str, within: Stretch, work: _Work) -> Ite
 
 
 def _in_text(
-    found: list[Stretch], old: list[str], new: list[str], within: Stretch
-) -> Iterator[Stretch]:
-    """Return stretches of units as stretches of the text that starts at ``within``."""
+    found: list[DiffRange], old: list[str], new: list[str], within: DiffRange
+) -> Iterator[DiffRange]:
+    """Convert ranges of units to ranges of the text that starts at ``within``."""
     old_at = list(accumulate(map(len, old), initial=within.old_start))
     new_at = list(accumulate(map(len, new), initial=within.new_start))
     for old_start, old_end, new_start, new_end in found:
-        yield Stretch(old_at[old_start], old_at[old_end], new_at[new_start], new_at[new_end])
+        yield DiffRange(old_at[old_start], old_at[old_end], new_at[new_start], new_at[new_end])
 
 
-def _differences(old: list[str], new: list[str], work: _Work) -> list[Stretch]:
-    # Numbers for units: ``Indel`` goes by hashes, of which two strings may share one.
+def _differences(old: list[str], new: list[str], work: _Work) -> list[DiffRange]:
+    # Numbers instead of strings: ``Indel`` compares hashes, which may collide.
     numbers: dict[str, int] = {}
     before = [numbers.setdefault(unit, len(numbers)) for unit in old]
     after = [numbers.setdefault(unit, len(numbers)) for unit in new]
-    whole = Stretch(0, len(before), 0, len(after))
+    whole = DiffRange(0, len(before), 0, len(after))
     return list(_between(before, after, whole, work, _ROUNDS))
 
 
 def _between(
-    old: list[int], new: list[int], within: Stretch, work: _Work, rounds: int
-) -> Iterator[Stretch]:
+    old: list[int], new: list[int], within: DiffRange, work: _Work, rounds: int
+) -> Iterator[DiffRange]:
     inner = _trimmed(old, new, within)
     if inner.old_start == inner.old_end or inner.new_start == inner.new_end:
         if inner.old_end - inner.old_start + inner.new_end - inner.new_start:
@@ -203,24 +203,24 @@ def _between(
     for (old_before, new_before), (old_at, new_at) in pairwise(ends):
         if old_at - old_before == new_at - new_before == 1:
             continue
-        gap = Stretch(old_before + 1, old_at, new_before + 1, new_at)
+        gap = DiffRange(old_before + 1, old_at, new_before + 1, new_at)
         if old_at - old_before == 1 or new_at - new_before == 1:
             yield gap
         else:
             yield from _between(old, new, gap, work, rounds - 1)
 
 
-def _trimmed(old: list[int], new: list[int], within: Stretch) -> Stretch:
+def _trimmed(old: list[int], new: list[int], within: DiffRange) -> DiffRange:
     old_start, old_end, new_start, new_end = within
     while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
         old_start, new_start = old_start + 1, new_start + 1
     while old_start < old_end and new_start < new_end and old[old_end - 1] == new[new_end - 1]:
         old_end, new_end = old_end - 1, new_end - 1
-    return Stretch(old_start, old_end, new_start, new_end)
+    return DiffRange(old_start, old_end, new_start, new_end)
 
 
-def _anchors(old: list[int], new: list[int], within: Stretch) -> list[tuple[int, int]]:
-    """Return the places of units that stand once on both sides, the most that keep their order."""
+def _anchors(old: list[int], new: list[int], within: DiffRange) -> list[tuple[int, int]]:
+    """Return the positions of units unique on both sides, in their longest common order."""
     before, after = old[within.old_start : within.old_end], new[within.new_start : within.new_end]
     once = {unit for unit, count in Counter(after).items() if count == 1}
     once &= {unit for unit, count in Counter(before).items() if count == 1}
@@ -247,17 +247,17 @@ def _anchors(old: list[int], new: list[int], within: Stretch) -> list[tuple[int,
 
 
 def _exactly(
-    old: Sequence[int] | str, new: Sequence[int] | str, within: Stretch, work: _Work
-) -> list[Stretch] | None:
-    """Compare by the longest common subsequence; None when that is more than is allowed for."""
+    old: Sequence[int] | str, new: Sequence[int] | str, within: DiffRange, work: _Work
+) -> list[DiffRange] | None:
+    """Compare by the longest common subsequence; return None if that exceeds the budget."""
     before, after = old[within.old_start : within.old_end], new[within.new_start : within.new_end]
     cells = (len(before) + _SET_OUT) * (len(after) + _SET_OUT)
     if cells > MOST_AT_ONCE or not work.take(cells):
         return None
-    found: list[Stretch] = []
+    found: list[DiffRange] = []
     old_at, new_at = within.old_start, within.new_start
     for block in Indel.opcodes(before, after).as_matching_blocks():
-        stretch = Stretch(old_at, within.old_start + block.a, new_at, within.new_start + block.b)
+        stretch = DiffRange(old_at, within.old_start + block.a, new_at, within.new_start + block.b)
         if stretch.old_end > old_at or stretch.new_end > new_at:
             found.append(stretch)
         old_at, new_at = stretch.old_end + block.size, stretch.new_end + block.size

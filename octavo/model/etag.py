@@ -1,4 +1,4 @@
-"""Entity tags, and the two headers that compare them (RFC 9110 sections 8.8.3 and 13.1)."""
+"""Entity tags, and the headers that compare them (RFC 9110 sections 8.8.3 and 13.1)."""
 
 import re
 from typing import NamedTuple
@@ -8,23 +8,23 @@ _BETWEEN = re.compile(r"[ \t]*(?:,[ \t]*)*")
 
 
 class EntityTag(NamedTuple):
-    """One entity tag: its opaque part, without the quotes."""
+    """An entity tag: its opaque part, without the quotes."""
 
     opaque: str
     weak: bool = False
 
 
 class EntityTags(NamedTuple):
-    """The value of ``if-match`` or ``if-none-match``: tags, or ``*`` for whatever there is."""
+    """The value of ``if-match`` or ``if-none-match``: tags, or ``*`` for any."""
 
     tags: tuple[EntityTag, ...]
     anything: bool = False
 
     @property
     def strong(self) -> frozenset[str]:
-        """The opaque parts that match by strong comparison, as ``if-match`` compares.
+        """The opaque parts that match by strong comparison, as ``if-match`` requires.
 
-        A weak tag never does. ``*`` names no head, so it has none either.
+        Weak tags never match; ``*`` has no opaque part.
         """
         return frozenset(tag.opaque for tag in self.tags if not tag.weak)
 
@@ -34,10 +34,10 @@ class EntityTags(NamedTuple):
 
 
 def parse_entity_tags(value: str) -> EntityTags:
-    """Read a list of entity tags, or ``*``.
+    """Parse a list of entity tags, or ``*``.
 
-    Empty members of a list are passed over (RFC 9110 section 5.6.1.2). Raises ValueError, whose
-    text says what was wrong, for anything else.
+    Empty list members are ignored (RFC 9110 section 5.6.1.2). Raises ValueError for anything
+    else; its text describes the error.
     """
     text = value.strip(" \t")
     if text == "*":
@@ -47,15 +47,15 @@ def parse_entity_tags(value: str) -> EntityTags:
     while at < len(text):
         found = _TAG.match(text, at)
         if found is None:
-            raise ValueError('takes "*" or a list of entity tags, each in double quotes')
+            raise ValueError('must be "*" or a list of entity tags, each in double quotes')
         tags.append(EntityTag(found[2], weak=found[1] is not None))
         at = found.end()
         after = _skip(text, at)
         if after < len(text) and "," not in text[at:after]:
-            raise ValueError("takes a list of entity tags with commas between them")
+            raise ValueError("must be a list of entity tags separated by commas")
         at = after
     if not tags:
-        raise ValueError("names no entity tag")
+        raise ValueError("contains no entity tag")
     return EntityTags(tuple(tags))
 
 

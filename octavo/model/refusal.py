@@ -1,27 +1,27 @@
-"""Why a change can't be accepted: the tree of refusals, each with its stable code.
+"""Refusals: the reasons why a change is not accepted, each with a stable code.
 
-A refusal is an answer, not a failure: nothing was changed, and the caller is told what to do.
+A refused change is not applied, not even in part; its detail says what to do.
 
 ::
 
-    Refusal
-     ├ InvalidPath        a path that some system can't hold
-     ├ PathConflict       a path that another live file occupies
-     ├ InvalidGraph       a file where a folder is, or the other way round
-     ├ InvalidContent     content that a file can't have
-     ├ TooManyFiles       more operations than a changeset may have
-     ├ HeadMoved          the head is not the expected one
-     ├ FileMissing        no such file, or a deleted one
-     ├ FileExists         the id of another file
-     ├ FileLive           a live file, where only a deleted one can be changed so
-     ├ FilePurged         a file whose id is used up
-     ├ MutationReused     the identity of another change
-     ├ EpochMismatch      an update for another generation of the document
-     ├ DocumentMalformed  bytes that are no update
-     ├ DocumentDependencyMissing  an update for what the document lacks
-     ├ DocumentUnsupported  an update of more than the text
-     ├ DocumentTooLarge   an update, or a document behind it, past its bound
-     └ UnrenderableNote   a text past a limit of the Markdown grammar
+    DomainError
+     ├ InvalidPath        the path is invalid or not portable
+     ├ PathConflict       another live file has the path
+     ├ InvalidGraph       a file conflicts with a folder
+     ├ InvalidContent     the file can't have the content
+     ├ TooManyFiles       the changeset has too many operations
+     ├ HeadMoved          a head is not the expected one
+     ├ FileMissing        the file does not exist, or is deleted
+     ├ FileExists         the id belongs to another file
+     ├ FileLive           the file is live, and must be deleted for the operation
+     ├ FilePurged         the file was purged, and its id can't be reused
+     ├ MutationReused     the mutation id belongs to another change
+     ├ EpochMismatch      the update is for another generation of the document
+     ├ DocumentMalformed  the bytes are not an update
+     ├ DocumentDependencyMissing  the update depends on changes that the document lacks
+     ├ DocumentUnsupported  the update writes more than the text
+     ├ DocumentTooLarge   the update, or the resulting document, exceeds a limit
+     └ UnrenderableNote   the text exceeds a limit of the Markdown grammar
 """
 
 from collections.abc import Mapping
@@ -31,12 +31,12 @@ from octavo.model.identity import FileId, RevisionId
 
 
 class DomainError(Exception):
-    """A change that is not accepted; nothing of it was done.
+    """A change that was not accepted and not applied.
 
     Attributes:
         code: the stable code of the problem, for programs.
-        detail: what was wrong and what to do, for people.
-        file_id: the file whose operation is refused; None where that is not told.
+        detail: the error and its remedy, for people.
+        file_id: the file whose operation was refused; None if that is not known.
     """
 
     code: ClassVar[str]
@@ -48,9 +48,10 @@ class DomainError(Exception):
 
 
 class refused_for:  # noqa: N801  # used as a function is
-    """Have a refusal that leaves the block tell the file that it is for.
+    """A context manager that sets the file of a refusal raised within its block.
 
-    A class, as every operation passes here thrice, and a generator costs ten times as much.
+    This is a class because every operation uses it three times, and a generator costs ten times
+    as much.
     """
 
     __slots__ = ("_file_id",)
@@ -67,7 +68,7 @@ class refused_for:  # noqa: N801  # used as a function is
 
 
 class InvalidPath(DomainError):
-    """The path is none that every system can hold."""
+    """The path is invalid or not portable across operating systems."""
 
     code = "invalid_path"
 
@@ -79,43 +80,43 @@ class PathConflict(DomainError):
 
 
 class InvalidGraph(DomainError):
-    """A file would stand where a folder is, or a folder where a file is."""
+    """A file has the path of a folder, or a folder the path of a file."""
 
     code = "invalid_graph"
 
 
 class InvalidContent(DomainError):
-    """The content is none that the file can have."""
+    """The file can't have this content."""
 
     code = "invalid_content"
 
 
 class TooManyFiles(DomainError):
-    """The changeset has more operations than one may have."""
+    """The changeset has more operations than allowed."""
 
     code = "too_many_files"
 
 
 class FileMissing(DomainError):
-    """There is no such file, or it is deleted."""
+    """The file does not exist, or is deleted."""
 
     code = "not_found"
 
 
 class FileExists(DomainError):
-    """The id belongs to a file already, live or deleted."""
+    """The id already belongs to a file, live or deleted."""
 
     code = "file_exists"
 
 
 class FileLive(DomainError):
-    """The file is live, and only a deleted one can be restored or purged."""
+    """The file is live; only a deleted file can be restored or purged."""
 
     code = "file_live"
 
 
 class FilePurged(DomainError):
-    """The file was purged: its id can never be used again."""
+    """The file was purged, and its id can't be used again."""
 
     code = "file_purged"
 
@@ -124,7 +125,7 @@ class FilePurged(DomainError):
 
 
 class MutationReused(DomainError):
-    """The identity belongs to another change."""
+    """The mutation id belongs to another change."""
 
     code = "mutation_reused"
 
@@ -136,7 +137,7 @@ class HeadMoved(DomainError):
     """At least one head is not the expected one.
 
     Attributes:
-        heads: every file that moved on, in the order of the changeset, with the revision that is
+        heads: every file that changed, in the order of the changeset, with the revision that is
             its head now.
     """
 
@@ -145,30 +146,30 @@ class HeadMoved(DomainError):
     def __init__(self, heads: Mapping[FileId, RevisionId]) -> None:
         super().__init__(
             "The files named in fileIds have changed since they were read. Read them again, "
-            "then send the change anew."
+            "then send the change again."
         )
         self.heads = dict(heads)
 
     @property
     def file_ids(self) -> tuple[FileId, ...]:
-        """The files, in the order of the changeset."""
+        """The changed files, in the order of the changeset."""
         return tuple(self.heads)
 
 
 class EpochMismatch(DomainError):
-    """The note holds another generation of its document than the update is for."""
+    """The update is for another generation of the note's document."""
 
     code = "epoch_mismatch"
 
 
 class DocumentMalformed(DomainError):
-    """The bytes are no update."""
+    """The bytes are not an update."""
 
     code = "document_malformed"
 
 
 class DocumentDependencyMissing(DomainError):
-    """The update names an insertion or a deletion that the document lacks."""
+    """The update refers to an insertion or a deletion that the document lacks."""
 
     code = "document_dependency_missing"
 
@@ -180,18 +181,18 @@ class DocumentUnsupported(DomainError):
 
 
 class DocumentTooLarge(DomainError):
-    """The update, or the document that it would make, passes a bound."""
+    """The update, or the resulting document, exceeds a limit."""
 
     code = "document_too_large"
 
 
 class UnrenderableNote(DomainError):
-    """The text passes a limit of the Markdown grammar.
+    """The text exceeds a limit of the Markdown grammar.
 
     Attributes:
-        limit: name of the limit.
-        maximum: what it allows.
-        found: what the text has, or how much of it was counted when it was given up.
+        limit: the name of the limit.
+        maximum: the value of the limit.
+        found: the value for the text, or a partial count if counting stopped early.
     """
 
     code = "unrenderable_note"

@@ -1,26 +1,26 @@
-"""Keep marks from piling up on a letter, so that normalizing any text takes linear time.
+"""Limit the combining marks on a letter, so that normalizing any text takes linear time.
 
-`unicodedata.normalize` sorts the marks behind a letter by insertion: 40,000 of them take it
-seconds, in which nothing else runs.
+`unicodedata.normalize` sorts the marks after a letter by insertion: 40,000 of them block the
+process for seconds.
 """
 
 import re
 import unicodedata
 
 MOST_MARKS = 30
-"""On one letter; no writing has so many (Stream-Safe Text Format, UAX #15 section 13)."""
+"""Marks on one letter; no script needs more (Stream-Safe Text Format, UAX #15 section 13)."""
 
-# Some are no marks by their class, and decompose to such: of Tibetan, and those of halfwidth kana.
+# Characters that are not marks but decompose to marks: Tibetan signs and halfwidth kana.
 _DECOMPOSED = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")
-# All marks, and some signs, which are told apart where a run is long. A search for runs that are
-# long alone would look at each of the others from every character of it.
+# All marks, and some signs, which are told apart within long runs. A search for long runs of marks
+# alone would rescan the others from each of their characters.
 _MARKS = re.compile(r"(?:[^\w\x00-\u02ff\u2000-\u20cf\u2100-\u2bff]|[\uff9e\uff9f]){4,}+")
 
 
 def stream_safe(text: str, most: int = MOST_MARKS) -> str:
-    """Return ``text`` without the marks that are more than ``most`` in a row; in linear time.
+    """Return ``text`` without the marks that exceed ``most`` in a row; in linear time.
 
-    ``most`` is three or more.
+    ``most`` must be at least three.
     """
     if text.isascii():
         return text
@@ -38,5 +38,5 @@ def _cut(run: str, most: int) -> str:
 
 
 def is_mark(character: str) -> bool:
-    """Return whether ``character`` is sorted among those behind a letter (a non-starter)."""
+    """Return whether ``character`` is a non-starter, which normalization sorts after a letter."""
     return unicodedata.combining(character) != 0 or character in _DECOMPOSED

@@ -1,4 +1,4 @@
-"""Workspaces: who belongs to them, and what each member may do there."""
+"""Workspaces, and the rights of their members."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,7 +7,7 @@ from octavo.model.identity import WorkspaceId
 
 Role = Literal["owner", "administrator", "editor", "reader"]
 Right = Literal["read", "write", "manage", "own"]
-"""``write`` changes files, ``manage`` renames and rules over members, ``own`` deletes."""
+"""``write`` changes files, ``manage`` renames and manages members, ``own`` deletes."""
 
 _RIGHTS: dict[Role, frozenset[Right]] = {
     "reader": frozenset({"read"}),
@@ -20,7 +20,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A workspace as one of its members sees it; ``created_at`` is in ms of Unix time."""
+    """A workspace as seen by a member; ``created_at`` is in milliseconds of Unix time."""
 
     workspace_id: WorkspaceId
     name: str

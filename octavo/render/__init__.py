@@ -1,4 +1,4 @@
-"""Markdown as it is rendered: its grammar and the limits of it."""
+"""The Markdown grammar of notes and its limits."""
 
 from octavo.render.limits import LIMITS, check_renderable
 from octavo.render.parser import parse

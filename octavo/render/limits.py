@@ -1,7 +1,7 @@
-"""The limits of the Markdown grammar: what a note may hold so that rendering it ends in seconds.
+"""Limits of the Markdown grammar, which bound the time of rendering a note to seconds.
 
-Each figure found is an upper bound, taken by counting characters: quick first, and without the
-code between fences only where that passes a limit. All of it is linear in the length of the text.
+Each figure is an upper bound obtained by counting characters. Fenced code is excluded only when the
+first count exceeds a limit. The check is linear in the length of the text.
 """
 
 import re
@@ -24,24 +24,24 @@ LIMITS: Mapping[str, int] = MappingProxyType(
         "markup": 5_000_000,
     }
 )
-"""The most of each that a note may hold; `MEANINGS` says of what."""
+"""The maximum of each limit; `MEANINGS` describes them."""
 
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {
         "length": "bytes of UTF-8",
         "line_length": "characters in a line",
-        "lines": "lines that are not blank, outside of fenced code",
-        "nesting": "lists and quotes within each other",
-        "nested_lines": "lines, each counted once for every list and quote that it may stand in",
-        "delimiters": "signs of emphasis and strikethrough: * _ ~",
-        "links": "links, images, tasks and definitions of references: all that begins with [",
-        "references": "definitions of references",
-        "table_cells": "cells in all tables, those that a row leaves out among them",
-        "markup": "microseconds that reading the markup takes, by a weight for each sign",
+        "lines": "nonblank lines outside fenced code",
+        "nesting": "levels of nested lists and quotes",
+        "nested_lines": "lines, each counted once for every list and quote that may contain it",
+        "delimiters": "delimiters of emphasis and strikethrough: * _ ~",
+        "links": "links, images, tasks and reference definitions: everything that begins with [",
+        "references": "reference definitions",
+        "table_cells": "cells in all tables, including cells that a row omits",
+        "markup": "microseconds to parse the markup, estimated by a weight for each character",
     }
 )
 
-# Microseconds that a sign costs the parser at most, as `benchmarks/render.py` finds them.
+# The maximum cost of each character for the parser in microseconds (`benchmarks/render.py`).
 _WEIGHTS = {"[": 80, "<": 70, "*": 28, "_": 28, "~": 28, "`": 15, "&": 10, "\\": 10, "!": 8}
 _LIGHT = "#$%+-:=>@]^{}"
 _LIGHT_WEIGHT = 4
@@ -50,17 +50,17 @@ _NESTED_LINE_WEIGHT = 30
 _CELL_WEIGHT = 36
 _SIGNS = ("".join(_WEIGHTS) + _LIGHT + "|").encode()
 _FEW = 20_000
-"""Signs, lines or cells that pass no limit on any of them, nor all together that of their sum."""
+"""Signs, lines or cells that exceed neither a limit on them nor the limit on their sum."""
 
 _TAB = 4
-# The markers of lists and quotes that a line begins with, behind the line feed before it.
+# The markers of lists and quotes at the start of a line, after the preceding line feed.
 _MARKERS = re.compile(r"\n((?:[ \t]*+(?:>|[*+\-](?=[ \t\n])|[0-9]{1,9}[.)](?=[ \t\n])))++)")
 _RULE = re.compile(r"\n[ \t>]*([-*_])(?:[ \t]*\1)*[ \t]*(?=\n)")
-# The second line of a table: only such signs, and a bar among them.
+# The second line of a table consists of these characters only, with at least one bar.
 _COLUMNS = re.compile(r"\n[ \t>]*([|:\-][|:\- \t]*)(?=\n)")
-# A line that ends every list and quote: it follows a blank one, is not indented, and has no marker.
+# A line that closes every list and quote: after a blank line, not indented, without a marker.
 _TOP_LEVEL = re.compile(r"\n[ \t]*(?=\n[^\s>*+\-\d])")
-# The end of all lists, an item of one, or a fence with its code and the fence that ends it.
+# The end of all lists, a list item, or a fence with its code and closing fence.
 _FENCES = re.compile(
     r"\n(?:(?P<top>[ \t]*(?=\n[^\s>*+\-\d]))"
     r"|(?P<item>[ \t]*(?:[*+\-]|[0-9]{1,9}[.)])(?=[ \t\n]))"
@@ -73,12 +73,10 @@ _BLANK = re.compile(r"\n[ \t>]*(?=\n)")
 
 
 def check_renderable(text: str) -> None:
-    """Refuse a text that rendering would take too long for, or could not show whole.
+    """Raise `UnrenderableNote` for a text that exceeds a limit of the grammar.
 
-    Takes microseconds for an ordinary note, and time linear in the length for any. What it takes,
-    `octavo.render.parser.parse` parses in seconds at worst.
-
-    Raises `UnrenderableNote` with the name of the limit, one of `LIMITS`.
+    The error names the limit, one of `LIMITS`. Takes microseconds for an ordinary note, and
+    linear time for any text. `octavo.render.parser.parse` parses an accepted text in seconds.
     """
     size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
     if size > LIMITS["length"]:
@@ -99,14 +97,14 @@ def _refusal(limit: str, found: int) -> UnrenderableNote:
     maximum = LIMITS[limit]
     remedy = "Nest less deeply." if limit == "nesting" else "Split it into several notes."
     detail = (
-        f"The note passes the limit {limit} ({MEANINGS[limit]}): {found:,}, where {maximum:,} can"
-        f" be rendered. {remedy}"
+        f"The note exceeds the limit {limit} ({MEANINGS[limit]}): it has {found:,}, and the"
+        f" maximum is {maximum:,}. {remedy}"
     )
     return UnrenderableNote(detail, limit=limit, maximum=maximum, found=found)
 
 
 def _is_small(text: str) -> bool:
-    """Whether a text is so far below all limits that a few counts prove it."""
+    """Return whether a few counts prove that a text is within all limits."""
     if len(text) > LIMITS["line_length"]:
         return False
     lines = text.count("\n")
@@ -120,7 +118,7 @@ def _is_small(text: str) -> bool:
 
 
 def _found(text: str) -> Iterator[tuple[str, int]]:
-    """Return each limit with the figure found for it, those that cost least first."""
+    """Yield each limit with the figure found for it, the cheapest first."""
     if len(text) > LIMITS["line_length"]:
         yield "line_length", max(map(len, text.split("\n")))
     lines = text.count("\n")
@@ -158,23 +156,23 @@ def _first_over(found: Iterator[tuple[str, int]]) -> tuple[str, int] | None:
 
 
 def _depth(text: str) -> int:
-    """Return how deep lists and quotes may stand within each other.
+    """Return an upper bound of the nesting depth of lists and quotes.
 
-    A list within a list is indented by two columns at least, and begins with a line that has its
-    marker: so only the lines with markers count, each with its markers and its indentation.
+    A nested list is indented by at least two columns and starts on a line with its marker, so
+    only lines with markers count, by their markers and their indentation.
     """
     return max(map(_levels, set(_MARKERS.findall(text))), default=0)
 
 
 def _levels(markers: str) -> int:
-    # Each marker has one of these signs.
+    # Each marker contains one of these characters.
     count = sum(map(markers.count, ">*+-.)"))
     columns = markers.count(" ") + markers.count("\t") * _TAB
     return count + max(0, columns - count + 1) // 2
 
 
 def _columns(text: str) -> int:
-    """Return how many columns the widest table may have; 0 where there is no table."""
+    """Return an upper bound of the columns of the widest table; 0 without a table."""
     return max(map(_cells, set(_COLUMNS.findall(text))), default=0)
 
 
@@ -184,7 +182,7 @@ def _cells(row: str) -> int:
 
 
 def _parts(cut: re.Pattern[str], text: str) -> Iterator[str]:
-    """Cut where a match begins; each part begins with a line feed and ends behind one."""
+    """Split before each match; each part begins and ends with a line feed."""
     start = 0
     for match in cut.finditer(text):
         yield text[start : match.start() + 1]
@@ -193,11 +191,11 @@ def _parts(cut: re.Pattern[str], text: str) -> Iterator[str]:
 
 
 def _without_code(text: str) -> str:
-    """Take out fenced code that stands outside of lists and quotes, as far as that is certain.
+    """Remove fenced code that is certainly outside lists and quotes.
 
-    A fence ends at a line that is indented by less than four columns (CommonMark 0.31 section
-    4.5), and one that stands in no list or quote ends for nothing else. An indented fence behind
-    an item may belong to the list: from there on all is counted.
+    A fence ends at a line indented by less than four columns (CommonMark 0.31 section 4.5), and
+    outside lists and quotes nothing else ends it. An indented fence after a list item may
+    belong to the list; the rest of the text is counted from there.
     """
     kept: list[str] = []
     done, listed = 0, False

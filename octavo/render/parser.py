@@ -1,6 +1,6 @@
-"""Markdown as tokens: CommonMark with tables and strikethrough, and no HTML.
+"""Markdown as tokens: CommonMark with tables and strikethrough, without HTML.
 
-The parser is markdown-it-py, which follows CommonMark 0.31.2; tables and strikethrough are those of
+The parser is markdown-it-py, which implements CommonMark 0.31.2; tables and strikethrough follow
 GitHub (GFM 0.29).
 """
 
@@ -20,20 +20,20 @@ _INLINES = (
     *("autolink", "backticks", "emphasis", "entity", "escape", "image", "link", "newline"),
     *("strikethrough", "balance_pairs", "fragments_join"),
 )
-# A list takes two levels, its own and that of its item. What is deeper would be left out.
+# A list takes two levels, its own and its item's. The parser omits blocks below this depth.
 _DEEPEST_BLOCK = 2 * LIMITS["nesting"] + 2
-# What is deeper stays text. Each bracket costs up to so many looks at what follows.
+# Deeper markup remains text. Each bracket causes up to this many scans of the rest.
 _DEEPEST_INLINE = 20
 
 
 def parse(text: str) -> list[Token]:
-    """Parse the Markdown of a note; the tokens of a paragraph are the children of its token.
+    """Parse the Markdown of a note; a paragraph's tokens are the children of its token.
 
-    HTML in it is text. Holds the interpreter for up to seconds: it runs in a process of its own
-    wherever others wait. The same text gives equal tokens.
+    HTML is treated as text. Equal texts give equal tokens. Parsing may hold the interpreter for
+    seconds; a server must run it in a separate process.
 
-    Raises `UnrenderableNote` for a text past a limit of the grammar
-    (`octavo.render.limits.check_renderable`), before any of the work.
+    Raises `UnrenderableNote` before parsing if the text exceeds a limit of the grammar
+    (`octavo.render.limits.check_renderable`).
     """
     check_renderable(text)
     return _grammar().parse(text)
@@ -41,7 +41,7 @@ def parse(text: str) -> list[Token]:
 
 @cache
 def _grammar() -> MarkdownIt:
-    # One parser has one depth for both, so each kind has a parser of its own.
+    # A parser has one depth limit for both, so blocks and inlines each have a parser.
     blocks = MarkdownIt("zero", {"maxNesting": _DEEPEST_BLOCK}).enable(_BLOCKS)
     inlines = MarkdownIt("zero", {"maxNesting": _DEEPEST_INLINE}).enable(_INLINES)
 

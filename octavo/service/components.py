@@ -9,9 +9,9 @@ import trio
 
 from octavo.accounts.activity import Activity
 from octavo.accounts.attempts import RATES, Attempts, RouteRates
-from octavo.accounts.credentials import REMEMBERED, Credentials
+from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
-from octavo.actors.group_commit import GroupCommit, storage
+from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.actors.jobs.indexing import IndexingJob
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.actors.jobs.sweeping import SweepingJob
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from octavo.store.postgres import PostgresStore
 
 RECEIPT_DAYS = 31
-"""Days that a receipt is kept: promised are 30."""
+"""Days that a receipt is kept; the API promises 30."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Components:
-    """What the operations work with."""
+    """The components that operations use."""
 
     store: Store
     workspaces: Workspaces
@@ -63,9 +63,9 @@ class Components:
 
 
 def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) -> Components:
-    """Put the parts under supervision, each after those that it needs; nothing runs yet."""
+    """Add the components to the supervisor, each after its dependencies; nothing runs yet."""
     if engine.sqlite is not None:
-        writer = root.add(storage(engine.sqlite))
+        writer = root.add(storage_spec(engine.sqlite))
         store = engine.reporting(GroupCommit(writer, engine.sqlite))
     else:
         store = engine.store
@@ -73,10 +73,10 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
     activity = Activity(store)
     life = SessionLife(settings.session_idle_days * DAY, settings.session_absolute_days * DAY)
     sweeper = SweepingJob(store)
-    # Another process may revoke anything, and the next request has to be refused.
-    fresh = 0.0 if engine.postgres is not None else REMEMBERED
+    # Another process may revoke a credential, and the next request must be refused.
+    fresh = 0.0 if engine.postgres is not None else CACHE_SECONDS
     credentials = Credentials(
-        store, activity, now=now, life=life, fresh=fresh, forgotten=hub.look_again
+        store, activity, now=now, life=life, fresh=fresh, forgotten=hub.recheck_access
     )
 
     indexer = IndexingJob(store)
@@ -94,10 +94,10 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
     async def sweep(worker: WorkerContext) -> None:
         await sweeper.run()
 
-    housekeeper = _housekeeper(store, settings, life)
+    retention = _retention(store, settings, life)
 
-    async def keep_house(worker: WorkerContext) -> None:
-        await housekeeper.run()
+    async def run_retention(worker: WorkerContext) -> None:
+        await retention.run()
 
     async def write_activity(worker: WorkerContext) -> None:
         async with trio.open_nursery() as nursery:
@@ -105,21 +105,21 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
             await worker.stopping.wait()
             nursery.cancel_scope.cancel(reason="the service stops")
         try:
-            await activity.write_down()
+            await activity.flush()
         except StoreUnavailable:
-            _log.warning("the last activity of sessions and keys could not be written down")
+            _log.warning("the last activity of sessions and keys was not recorded")
 
     root.add(WorkerSpec("notices", notices))
     root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
     root.add(WorkerSpec("indexer", index))
     root.add(WorkerSpec("sweeper", sweep))
-    root.add(WorkerSpec("housekeeper", keep_house))
+    root.add(WorkerSpec("retention", run_retention))
     if engine.postgres is not None:
-        root.add(WorkerSpec("elsewhere", partial(relay_notifications, engine.postgres, hub)))
-    # What this process writes into documents must never be taken for the work of another, nor for
-    # what an installation wrote that is now back to an older copy of itself.
-    shelf = DocumentCache(client_of(new_id()))
-    documents = DocumentServices(shelf, check_renderable, _document_limits(settings), Threads())
+        root.add(WorkerSpec("pg_listener", partial(relay_notifications, engine.postgres, hub)))
+    # The client id of this process's edits must be unique: neither another process nor an earlier
+    # run may have used it, also when the installation was restored from a backup.
+    cache = DocumentCache(client_of(new_id()))
+    documents = DocumentServices(cache, check_renderable, _document_limits(settings), Threads())
     directory = root.add(
         workspaces(
             store,
@@ -146,27 +146,27 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
 async def relay_notifications(
     postgres: "PostgresStore", hub: NoticeHub[Frame], _: WorkerContext
 ) -> None:
-    """Pass on what other processes announce, until cancelled."""
+    """Relay the notifications of other processes to the hub, until cancelled."""
     async with postgres.listen(CHANNEL) as messages:
         async for message in messages:
             if not isinstance(message, postgres_engine.Gap):
                 try:
-                    _pass_on(hub, *read_notice(message))
+                    _notify(hub, *read_notice(message))
                 except ValueError:
                     # Any client of the database can send to this channel.
-                    _log.warning("another program speaks on %s: it is not heard", CHANNEL)
+                    _log.warning("a malformed notification on %s was ignored", CHANNEL)
                 continue
-            # Nobody knows what was missed: each workspace that is listened to is looked up.
+            # Notifications may have been missed: look up each workspace that has listeners.
             for workspace_id in hub.listened_to():
                 try:
                     position = await postgres.read(position_of(workspace_id))
                 except StoreUnavailable:
-                    # The listener comes back with another gap.
+                    # The connection is down again, and its return causes another gap.
                     break
-                _pass_on(hub, workspace_id, position)
+                _notify(hub, workspace_id, position)
 
 
-def _pass_on(hub: NoticeHub[Frame], workspace_id: WorkspaceId, position: Position | None) -> None:
+def _notify(hub: NoticeHub[Frame], workspace_id: WorkspaceId, position: Position | None) -> None:
     if position is None:
         hub.announce_gone(workspace_id)
     else:
@@ -181,7 +181,7 @@ def _document_limits(settings: Settings) -> DocumentLimits:
     )
 
 
-def _housekeeper(store: Store, settings: Settings, life: SessionLife) -> RetentionJob:
+def _retention(store: Store, settings: Settings, life: SessionLife) -> RetentionJob:
     retention = Retention(
         all_of=int(settings.history_all_days * DAY * 1000),
         hourly=int(settings.history_hourly_days * DAY * 1000),

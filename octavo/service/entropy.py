@@ -1,4 +1,4 @@
-"""The sources of time, identifiers and randomness, which every other module takes as arguments."""
+"""The sources of time, identifiers and randomness; every other module takes them as arguments."""
 
 import random
 import secrets

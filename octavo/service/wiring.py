@@ -1,4 +1,4 @@
-"""The wiring of the service: every operation, page and stream with the components it needs."""
+"""The wiring of the service: passes each operation, page and stream the components it needs."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -65,10 +65,10 @@ def wire_application(
     memory: MemoryBudget | None = None,
     started: trio.Event | None = None,
 ) -> Application:
-    """Return the application that serves everything, under the address ``public_url``.
+    """Return the application that serves every operation and page under ``public_url``.
 
-    ``memory`` counts large requests and answers; None is one of the default size. The pages are
-    loaded when ``started`` is set; None loads them with the lifespan.
+    ``memory`` limits the memory of large requests and responses; None means the default limit.
+    The pages are loaded when ``started`` is set, or with the lifespan if it is None.
     """
     store = parts.store
     authenticator = SessionOrKey(parts.credentials, origin=public_url)
@@ -145,7 +145,7 @@ def _pages(
         public_url=public_url,
         registering=registering,
     )
-    # Quart has types of its own for ASGI.
+    # Quart has its own types for ASGI.
     return cast(ASGIApplication, application)
 
 

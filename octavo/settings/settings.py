@@ -1,4 +1,4 @@
-"""Every setting: its name, its default, its meaning, and what it accepts."""
+"""Every setting: its name, default, description and validation."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,11 +25,11 @@ from octavo.settings.values import (
 T = TypeVar("T")
 
 LARGEST_UPDATE = 6_000_000
-"""Bytes of an update of a document that a request of 8 MiB holds in base64."""
+"""The largest document update, in bytes, that fits into a request of 8 MiB as base64."""
 
 
 def _read(parse: Callable[[str], T]) -> BeforeValidator:
-    """Parse text, and numbers by their text; a value of the field's type is left as it is."""
+    """Parse strings and numbers with ``parse``; leave values of the field's type unchanged."""
 
     def check(value: object) -> object:
         parsed = isinstance(value, str | int | float) and not isinstance(value, bool)
@@ -47,10 +47,10 @@ _Positive = Annotated[int, _read(count(1))]
 
 
 class Settings(BaseSettings):
-    """The settings of one process, checked and complete.
+    """The validated settings of one process.
 
-    Making one reads nothing: `octavo.settings.read_settings` does, from every source. Raises
-    pydantic's `ValidationError` for what can't be used.
+    The constructor uses its arguments only; `octavo.settings.read_settings` reads every source.
+    Raises pydantic's `ValidationError` for invalid values.
     """
 
     model_config = SettingsConfigDict(
@@ -63,130 +63,130 @@ class Settings(BaseSettings):
     )
     data_dir: Annotated[Path, _read(folder)] = Field(
         default=Path("octavo-data"),
-        description="folder of everything that is kept; made when it is missing",
+        description="folder for all data; created if it is missing",
     )
     database: Annotated[_Database | None, _read(DatabaseUrl.parse)] = Field(
         default=None,
-        description="postgresql:// address of the database; without one SQLite keeps it in the "
+        description="postgresql:// URL of the database; without it, SQLite stores the data in the "
         "data folder",
         json_schema_extra={"secret": True},
     )
     pool_size: _Positive = Field(
-        default=10, description="connections to PostgreSQL that are kept open at most"
+        default=10, description="maximum number of open connections to PostgreSQL"
     )
     grace: _Seconds = Field(
-        default=10.0, description="seconds that a stop may take before what is left is cut off"
+        default=10.0, description="seconds that a shutdown may take before requests are cut off"
     )
     drain: _Seconds = Field(
         default=0.0,
-        description="seconds of the grace in which new requests are still taken while readiness "
-        "already answers 503, so that a load balancer can turn away first",
+        description="seconds of the grace time in which new requests are still accepted while "
+        "readiness already returns 503, so that a load balancer can stop sending them",
     )
     tls_certificate: _File = Field(
         default="",
-        description="file (PEM) of the certificate with its chain; with its key it turns TLS on",
+        description="PEM file of the certificate and its chain; with tls_key, it enables TLS",
     )
-    tls_key: _File = Field(default="", description="file (PEM) of the certificate's private key")
+    tls_key: _File = Field(default="", description="PEM file of the certificate's private key")
     public_url: Annotated[str, _read(origin)] = Field(
         default_factory=lambda known: local_origin(
             known.get("bind", Bind()), tls=bool(known.get("tls_certificate"))
         ),
-        description="origin that people reach it at: scheme, host, and port if not the usual one; "
-        "without one that of bind, or localhost",
+        description="origin at which users reach the service: scheme, host, and port if not the "
+        "default; if unset, that of bind, or localhost",
     )
     http2: Annotated[bool, _read(switch)] = Field(
         default=False,
-        description="true serves HTTP/2 besides HTTP/1.1; one client can slow down all others by "
-        "it, so turn it on for clients that you trust",
+        description="true enables HTTP/2 in addition to HTTP/1.1; one client can slow down all "
+        "others through it, so enable it for trusted clients only",
     )
     trusted_proxies: Annotated[tuple[Network, ...], _read(networks)] = Field(
         default=(),
-        description="addresses or networks of the proxies whose word on their clients counts",
+        description="addresses or networks of proxies trusted to report client addresses",
     )
     proxy_header: Annotated[str, _read(choice("x-forwarded", "forwarded"))] = Field(
         default="x-forwarded",
-        description="the headers by which those proxies tell: x-forwarded (x-forwarded-for and "
-        "-proto) or forwarded (RFC 7239)",
+        description="headers in which those proxies report the client: x-forwarded "
+        "(x-forwarded-for and -proto) or forwarded (RFC 7239)",
     )
     log_format: Annotated[str, _read(choice("console", "json"))] = Field(
-        default="console", description="form of the log on standard error: console or json"
+        default="console", description="format of the log on standard error: console or json"
     )
     session_idle_days: _Days = Field(
-        default=30.0, description="days without use after which a session ends"
+        default=30.0, description="days of inactivity after which a session expires"
     )
     session_absolute_days: _Days = Field(
-        default=90.0, description="days after which a session ends in any case"
+        default=90.0, description="days after which a session expires regardless of activity"
     )
     history_all_days: _Days = Field(
-        default=30.0, description="days in which every revision of a file is kept"
+        default=30.0, description="days for which every revision of a file is kept"
     )
     history_hourly_days: _Days = Field(
         default=90.0,
-        description="days in which the last revision of each hour is kept; of older ones the last "
-        "of each day",
+        description="days for which the last revision of each hour is kept; of older revisions, "
+        "the last of each day is kept",
     )
     history_least: _Positive = Field(
-        default=20, description="newest revisions of a file that are kept whatever their age"
+        default=20, description="number of newest revisions of a file that are kept at any age"
     )
     document_size: Annotated[int, _read(count(4_194_304))] = Field(
-        default=16_777_216, description="bytes of a note's document, with its history"
+        default=16_777_216,
+        description="maximum size of a note's document with its history, in bytes",
     )
     document_update_size: Annotated[int, _read(count(1024))] = Field(
-        default=2_097_152, description="bytes of one update of a note's document"
+        default=2_097_152, description="maximum size of one update of a note's document, in bytes"
     )
     document_history: Annotated[int, _read(count(2))] = Field(
         default=8,
-        description="how many times the bytes of its text a document of more than 64 KiB may have, "
-        "but at most 512 KiB more than its text; then its history is shed, and devices read it "
-        "anew",
+        description="maximum size of a document above 64 KiB as a multiple of its text size, and "
+        "at most 512 KiB more than its text; past it, history is discarded, and devices load the "
+        "document again",
     )
     sign_in_attempts_per_address: _Positive = Field(
-        default=10, description="attempts to sign in to one account within the time of attempts"
+        default=10, description="sign-in attempts for one account within sign_in_attempts_time"
     )
     sign_in_attempts_per_client: _Positive = Field(
-        default=60, description="attempts to sign in from one client within the time of attempts"
+        default=60, description="sign-in attempts from one client within sign_in_attempts_time"
     )
     sign_in_attempts_time: _Wait = Field(
-        default=300.0, description="seconds in which those attempts are counted"
+        default=300.0, description="seconds over which sign-in attempts are counted"
     )
     head_time: _Wait = Field(
-        default=10.0, description="seconds for the head of a request, and for a TLS handshake"
+        default=10.0,
+        description="seconds to receive the head of a request, and for a TLS handshake",
     )
     head_size: Annotated[int, _read(count(1024))] = Field(
-        default=16384, description="bytes of a request's head"
+        default=16384, description="maximum size of a request head, in bytes"
     )
     header_count: Annotated[int, _read(count(10))] = Field(
-        default=100, description="header fields of a request"
+        default=100, description="maximum number of header fields of a request"
     )
     target_length: Annotated[int, _read(count(256))] = Field(
-        default=8192, description="bytes of path and query of a request"
+        default=8192, description="maximum length of path and query of a request, in bytes"
     )
-    body_idle_time: _Wait = Field(
-        default=20.0, description="seconds that a request's body may pause"
-    )
+    body_idle_time: _Wait = Field(default=20.0, description="seconds that a request body may pause")
     request_time: _Wait = Field(
-        default=60.0, description="seconds for a whole request, to the end of its answer"
+        default=60.0, description="seconds for a whole request, to the end of the response"
     )
     idle_time: _Wait = Field(
-        default=75.0, description="seconds between two requests of a connection"
+        default=75.0, description="seconds that a connection may be idle between requests"
     )
     write_time: _Wait = Field(
-        default=20.0, description="seconds that a client may take to read 64 KiB of its answer"
+        default=20.0, description="seconds that a client may take to read 64 KiB of the response"
     )
-    connections: _Positive = Field(default=10000, description="connections open at once")
+    connections: _Positive = Field(default=10000, description="maximum number of open connections")
     connections_per_client: _Positive = Field(
-        default=256, description="connections open at once from one address (one /64 of IPv6)"
+        default=256, description="maximum number of open connections per address (per /64 of IPv6)"
     )
     requests_per_connection: _Positive = Field(
-        default=10000, description="requests on one connection before it closes"
+        default=10000, description="requests on one connection before it is closed"
     )
     memory: Annotated[int, _read(count(16_777_216))] = Field(
         default=268_435_456,
-        description="bytes of large requests and answers (64 KiB or more) that are kept at once",
+        description="bytes of large requests and responses (64 KiB or more) held in memory",
     )
     memory_per_client: Annotated[int, _read(count(8_388_608))] = Field(
         default=67_108_864,
-        description="bytes of them that are kept at once for one address (one /64 of IPv6)",
+        description="bytes of them held in memory for one address (one /64 of IPv6)",
     )
 
     @classmethod
@@ -198,7 +198,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take the arguments alone, so that settings made in code hang on nothing else."""
+        """Read the constructor's arguments only, so that settings made in code are complete."""
         return (init_settings,)
 
     @model_validator(mode="after")
@@ -217,24 +217,24 @@ class Settings(BaseSettings):
             )
         if bool(self.tls_certificate) is not bool(self.tls_key):
             yield (
-                "TLS takes a certificate and its key: "
+                "TLS needs a certificate and its key: "
                 f"give both {variable('tls_certificate')} and {variable('tls_key')}, or neither"
             )
         if self.history_all_days > self.history_hourly_days:
             yield (
-                f"every revision is kept for {self.history_all_days:g} days, and those of each hour"
+                f"every revision is kept for {self.history_all_days:g} days, but hourly ones"
                 f" for {self.history_hourly_days:g} days only: lower"
                 f" {variable('history_all_days')} or raise {variable('history_hourly_days')}"
             )
         if self.document_update_size > min(self.document_size, LARGEST_UPDATE):
             yield (
-                f"an update of {self.document_update_size} bytes does not fit into a request, which"
-                f" takes {LARGEST_UPDATE}, or into a document of {self.document_size}:"
+                f"an update of {self.document_update_size} bytes exceeds the request limit of"
+                f" {LARGEST_UPDATE} bytes or the document limit of {self.document_size}:"
                 f" lower {variable('document_update_size')}"
             )
         if self.session_idle_days > self.session_absolute_days:
             yield (
-                f"a session that ends after {self.session_absolute_days:g} days in any case "
-                f"can't be idle for {self.session_idle_days:g}: lower "
+                f"a session that expires after {self.session_absolute_days:g} days "
+                f"can't be idle for {self.session_idle_days:g} days: lower "
                 f"{variable('session_idle_days')} or raise {variable('session_absolute_days')}"
             )

@@ -119,7 +119,7 @@ class NoticeStream:
             self._due[workspace_id] = None
             self._wake.set()
 
-    def look_again(self) -> None:
+    def recheck_access(self) -> None:
         """Look at session and memberships now."""
         self._check.set()
 

@@ -49,15 +49,15 @@ async def test_activity_of_an_interval_is_one_write(
 async def test_activity_written_late_moves_no_time_back(home: IdentityFixture) -> None:
     made = await home.account()
     home.activity.session_active(made.session.session_id, LATER)
-    await home.activity.write_down()
+    await home.activity.flush()
     home.activity.session_active(made.session.session_id, LATER - 60_000)
-    await home.activity.write_down()
+    await home.activity.flush()
     assert await active_at(home) == LATER
 
 
 async def test_activity_of_nobody_writes_nothing(home: IdentityFixture) -> None:
     writes = home.store.writes
-    await home.activity.write_down()
+    await home.activity.flush()
     assert home.store.writes == writes
 
 

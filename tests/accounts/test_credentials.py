@@ -119,7 +119,7 @@ async def test_caller_in_activity_keeps_the_session_to_its_absolute_end(
         home.chance.time = START + days * day
         home.credentials.forget(made.account.account_id)
         assert await home.credentials.of_session(made.token.encode())
-        await home.activity.write_down()
+        await home.activity.flush()
     home.chance.time = START + 90 * day
     assert await home.credentials.of_session(made.token.encode()) is None
 
@@ -134,7 +134,7 @@ async def test_activity_is_written_down_once_a_minute(home: IdentityFixture) -> 
             home.credentials.forget(made.account.account_id)
         assert await home.credentials.of_session(made.token.encode())
         assert await home.credentials.of_key(secret)
-        await home.activity.write_down()
+        await home.activity.flush()
     # The key is used first at 0; the session began then.
     assert home.store.writes - writes == 4
     rows = await home.rows("SELECT active_at, used_at FROM sessions, api_keys")

@@ -57,7 +57,7 @@ async def test_account_lives_from_its_invitation_to_its_last_session(home: Ident
     assert await home.own_keys.list(account_id) == [key]
     assert await home.credentials.of_key(secret.encode())
     assert await home.credentials.of_session(made.token.encode())
-    await home.activity.write_down()
+    await home.activity.flush()
     [used] = await home.own_keys.list(account_id)
     assert used.used_at == (START + 90) * 1000
     newest, oldest = await home.own_sessions.list(account_id, None, 10)

@@ -10,7 +10,13 @@ from outcome import Outcome
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.core import ActorRef, Intensity, Observer, Refusal, Runtime, Supervisor
-from octavo.actors.group_commit import BATCH_LIMIT, MAILBOX_CAPACITY, GroupCommit, Storage, storage
+from octavo.actors.group_commit import (
+    BATCH_LIMIT,
+    MAILBOX_CAPACITY,
+    GroupCommit,
+    Storage,
+    storage_spec,
+)
 from octavo.actors.testing import Fault, FaultPlan
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction
 from octavo.store.sqlite import InlineStore
@@ -51,7 +57,7 @@ Running = tuple[GroupCommit, Watched, ActorRef[Storage]]
 async def running(faults: FaultPlan | None = None) -> AsyncIterator[Running]:
     engine = Watched()
     root = Supervisor("test", runtime=Runtime(faults=faults, observer=Quiet()))
-    actor = root.add(storage(engine))
+    actor = root.add(storage_spec(engine))
     async with root.running():
         yield GroupCommit(actor, engine), engine, actor
     engine.close()
@@ -135,7 +141,7 @@ async def test_full_mailbox_is_busy_and_nothing_was_written(autojump_clock: obje
             for number in range(MAILBOX_CAPACITY):
                 nursery.start_soon(store.write, adding(str(number)))
             await wait_all_tasks_blocked()
-            with pytest.raises(StoreUnavailable, match="too many writes wait") as caught:
+            with pytest.raises(StoreUnavailable, match="too many pending writes") as caught:
                 await store.write(adding("late"))
             nursery.cancel_scope.cancel()
             engine.released.set()
@@ -143,7 +149,7 @@ async def test_full_mailbox_is_busy_and_nothing_was_written(autojump_clock: obje
 
 
 @pytest.mark.parametrize(
-    ("point", "kept"), [("storage.before_commit", []), ("storage.after_commit", ["a"])]
+    ("point", "kept"), [("storage.before_commit", []), ("storage_spec.after_commit", ["a"])]
 )
 async def test_crash_at_a_point_leaves_the_outcome_unknown_and_the_actor_recovers(
     point: str, kept: list[str], autojump_clock: object
@@ -181,7 +187,7 @@ async def test_counter_under_any_schedule_and_crashes_counts_what_was_acknowledg
     await engine.write(adding("a"))
     patient = Intensity(restarts=100, period=1)
     root = Supervisor("test", intensity=patient, runtime=Runtime(faults=plan, observer=Quiet()))
-    store = GroupCommit(root.add(storage(engine)), engine)
+    store = GroupCommit(root.add(storage_spec(engine)), engine)
 
     async def client() -> None:
         nonlocal unknown

@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from octavo.actors.notice_hub import TURN, NoticeHub
+from octavo.actors.notice_hub import NOTIFIED_PER_TURN, NoticeHub
 from octavo.model.identity import AccountId, Position, WorkspaceId
 
 VAULT, OTHER = WorkspaceId("vault"), WorkspaceId("other")
@@ -31,7 +31,7 @@ class Ear:
     def gone(self, workspace_id: WorkspaceId) -> None:
         self.told.append(f"{workspace_id} gone")
 
-    def look_again(self) -> None:
+    def recheck_access(self) -> None:
         self.told.append("look again")
 
 
@@ -79,7 +79,7 @@ async def test_listeners_are_told_of_their_workspaces_alone() -> None:
 
 async def test_position_is_encoded_once_for_all_and_not_at_all_for_nobody() -> None:
     async with running() as hub:
-        ears = [hub.ear(VAULT) for _ in range(3 * TURN)]
+        ears = [hub.ear(VAULT) for _ in range(3 * NOTIFIED_PER_TURN)]
         hub.tell(VAULT, 1)
         hub.tell(OTHER, 1)
         await wait_all_tasks_blocked()
@@ -100,7 +100,7 @@ async def test_positions_announced_before_anybody_was_told_are_told_as_the_newes
 
 async def test_positions_announced_while_others_are_told_are_told_behind_them() -> None:
     async with running() as hub:
-        ears = [hub.ear(VAULT) for _ in range(2 * TURN)]
+        ears = [hub.ear(VAULT) for _ in range(2 * NOTIFIED_PER_TURN)]
         other = hub.ear(OTHER)
         ears[0].react = lambda: hub.tell(VAULT, 2, 3) if len(ears[0].told) == 1 else None
         order: list[str] = []
@@ -115,20 +115,20 @@ async def test_positions_announced_while_others_are_told_are_told_behind_them() 
 
 async def test_others_have_their_turn_while_many_are_told() -> None:
     async with running() as hub:
-        ears = [hub.ear(VAULT) for _ in range(10 * TURN)]
+        ears = [hub.ear(VAULT) for _ in range(10 * NOTIFIED_PER_TURN)]
         hub.tell(VAULT, 1)
         told: list[int] = []
         while not told or told[-1] < len(ears):
             await trio.lowlevel.checkpoint()
             told.append(sum(len(ear.told) for ear in ears))
         steps = [after - before for before, after in zip([0, *told], told, strict=False)]
-        assert max(steps) <= 2 * TURN
+        assert max(steps) <= 2 * NOTIFIED_PER_TURN
 
 
 @pytest.mark.parametrize("goes", ["unsubscribes", "leaves"])
 async def test_listener_that_goes_while_others_are_told_is_told_nothing_more(goes: str) -> None:
     async with running() as hub:
-        first, *between, last = [hub.ear(VAULT) for _ in range(TURN + 2)]
+        first, *between, last = [hub.ear(VAULT) for _ in range(NOTIFIED_PER_TURN + 2)]
 
         def go() -> None:
             hub.unsubscribe(VAULT, last)
@@ -171,13 +171,13 @@ async def test_workspace_that_is_gone_is_told_once_and_nothing_of_it_behind() ->
 def test_account_is_told_to_look_again_on_each_of_its_devices() -> None:
     hub = Hub()
     one, two, other = hub.ear(VAULT), hub.ear(), hub.ear(account_id=BOB)
-    hub.look_again(ANN)
+    hub.recheck_access(ANN)
     assert (one.told, two.told, other.told) == (["look again"], ["look again"], [])
     hub.leave(one)
-    hub.look_again(ANN)
+    hub.recheck_access(ANN)
     assert (len(one.told), len(two.told)) == (1, 2)
     hub.leave(two)
-    hub.look_again(ANN)
+    hub.recheck_access(ANN)
     assert len(two.told) == 2
 
 

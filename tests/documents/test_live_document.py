@@ -34,10 +34,10 @@ def test_document_follows_every_text_and_is_the_same_when_loaded(texts: list[str
         before = document.vector_bytes()
         document.edit(edits_between(document.text, text))
         assert document.text == text
-        other = LiveDocument(document.kept(), 8)
+        other = LiveDocument(document.stored(), 8)
         assert other.text == text
-        assert other.lacking(before) == document.lacking(before)
-    assert document.lacking(document.vector_bytes())[:1] == NOTHING[:1]
+        assert other.update_since(before) == document.update_since(before)
+    assert document.update_since(document.vector_bytes())[:1] == NOTHING[:1]
 
 
 @pytest.mark.parametrize("identifiers", [("a", "b"), ("", "0"), ("01900000", "01900001")])

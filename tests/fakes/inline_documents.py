@@ -18,8 +18,8 @@ def inline_documents(
     *,
     limits: DocumentLimits = LIMITS,
     client: int = CLIENT,
-    most_bytes: int = 1 << 24,
+    max_bytes: int = 1 << 24,
     check_text: Callable[[str], None] = accept,
 ) -> DocumentServices:
     """Documents in a shelf of their own."""
-    return DocumentServices(DocumentCache(client, most_bytes), check_text, limits)
+    return DocumentServices(DocumentCache(client, max_bytes), check_text, limits)

@@ -180,7 +180,7 @@ async def listening(
         chance, store = home.chance, home.store
         hub: NoticeHub[Frame] = NoticeHub(changed_frame)
         credentials = Credentials(
-            store, home.activity, now=chance.now, life=LIFE, forgotten=hub.look_again
+            store, home.activity, now=chance.now, life=LIFE, forgotten=hub.recheck_access
         )
         access = Access(store)
         root = Supervisor("test")

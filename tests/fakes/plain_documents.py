@@ -26,7 +26,7 @@ class PlainDocuments:
             self.texts = before
             raise
 
-    def made(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
+    def created(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
         self.texts[file_id] = content.text
 
     def merge(

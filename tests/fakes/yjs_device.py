@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from pycrdt import Doc, Text
 
-from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.document import StoredDocument
 
 Json = dict[str, Any]
 
@@ -31,7 +31,7 @@ class Device:
         return cls(file["document"], client)
 
     @classmethod
-    def kept(cls, document: KeptDocument, client: int) -> Self:
+    def kept(cls, document: StoredDocument, client: int) -> Self:
         """A device that has a document as the store has it."""
         state = b64encode(document.state).decode()
         return cls({"epoch": document.epoch, "state": state}, client)

@@ -1,4 +1,4 @@
-"""Where texts differ: stretches that hold all that differs, at cuts of the finest unit."""
+"""Where texts differ: diff_ranges that hold all that differs, at cuts of the finest unit."""
 
 from itertools import pairwise
 
@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from octavo.model import difference
 from octavo.model.difference import (
-    Stretch,
+    DiffRange,
     Unit,
     common_prefix,
     common_suffix,
+    diff_ranges,
     lines_of,
-    stretches,
     words_of,
 )
 
@@ -23,8 +23,8 @@ UNITS = st.sampled_from(
 )
 
 
-def whole(old: str, new: str) -> Stretch:
-    return Stretch(0, len(old), 0, len(new))
+def whole(old: str, new: str) -> DiffRange:
+    return DiffRange(0, len(old), 0, len(new))
 
 
 def cuts(text: str, unit: Unit) -> set[int]:
@@ -44,7 +44,7 @@ def test_what_stands_between_stretches_is_the_same_in_both_texts(
     old: str, new: str, units: tuple[Unit, ...]
 ) -> None:
     old_done = new_done = 0
-    for each in stretches(old, new, whole(old, new), units):
+    for each in diff_ranges(old, new, whole(old, new), units):
         assert old[old_done : each.old_start] == new[new_done : each.new_start]
         old_done, new_done = each.old_end, each.new_end
     assert old[old_done:] == new[new_done:]
@@ -54,7 +54,7 @@ def test_what_stands_between_stretches_is_the_same_in_both_texts(
 def test_stretches_are_in_order_and_apart_and_not_empty(
     old: str, new: str, units: tuple[Unit, ...]
 ) -> None:
-    found = stretches(old, new, whole(old, new), units)
+    found = diff_ranges(old, new, whole(old, new), units)
     assert all(each.old_start < each.old_end or each.new_start < each.new_end for each in found)
     assert all(before.old_end < after.old_start for before, after in pairwise(found))
     assert all(before.new_end < after.new_start for before, after in pairwise(found))
@@ -62,7 +62,7 @@ def test_stretches_are_in_order_and_apart_and_not_empty(
 
 @given(TEXTS, TEXTS, UNITS)
 def test_stretches_begin_and_end_between_units(old: str, new: str, units: tuple[Unit, ...]) -> None:
-    for each in stretches(old, new, whole(old, new), units):
+    for each in diff_ranges(old, new, whole(old, new), units):
         assert {each.old_start, each.old_end} <= cuts(old, units[-1])
         assert {each.new_start, each.new_end} <= cuts(new, units[-1])
 
@@ -89,6 +89,6 @@ def test_lines_that_stand_once_are_anchors_where_all_lines_are_too_many_to_compa
     monkeypatch.setattr(difference, "MOST_AT_ONCE", 0)
     old = [f"{number}\n" if number % 2 else "\n" for number in range(4000)]
     new = [*old[:1000], "more\n", *old[1000:3000], *old[3010:]]
-    found = stretches("".join(old), "".join(new), whole("".join(old), "".join(new)), ("line",))
+    found = diff_ranges("".join(old), "".join(new), whole("".join(old), "".join(new)), ("line",))
     assert ["".join(new)[each.new_start : each.new_end] for each in found] == ["more\n", ""]
     assert "".join(old)[found[1].old_start : found[1].old_end] == "".join(old[3000:3010])

@@ -70,7 +70,7 @@ def test_weak_tag_matches_by_weak_comparison_alone(
     ],
 )
 def test_what_is_no_list_of_tags_is_refused(value: str) -> None:
-    with pytest.raises(ValueError, match=r"takes|names"):
+    with pytest.raises(ValueError, match=r"must be|contains"):
         parse_entity_tags(value)
 
 

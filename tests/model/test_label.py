@@ -41,7 +41,7 @@ def test_label_is_written_composed_and_without_space_round_it(given: str, label:
     ],
 )
 def test_label_that_cannot_be_shown_on_one_line_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^This "):
+    with pytest.raises(ValueError, match=r"^(The maximum is|At least one|Only one line) "):
         parse_label(text, 100)
 
 

@@ -83,7 +83,7 @@ def forget_announcements(patch: pytest.MonkeyPatch) -> None:
         while True:
             await self._wake.wait()
             for workspace_id, position in list(self._due.items()):
-                await self._tell(workspace_id, position)
+                await self._notify(workspace_id, position)
             self._due.clear()
             self._wake = trio.Event()
 
@@ -111,7 +111,7 @@ def refuse_without_receipts(patch: pytest.MonkeyPatch) -> None:
     async def answer_nobody(self: WorkspaceActor, waiting: Sequence[Any], _: object) -> list[Any]:
         return list(waiting)
 
-    patch.setattr(WorkspaceActor, "_answer_again", answer_nobody)
+    patch.setattr(WorkspaceActor, "_reply_repeated", answer_nobody)
 
 
 def ignore_the_fence(patch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def ignore_the_fence(patch: pytest.MonkeyPatch) -> None:
 
 def lose_the_take_back(patch: pytest.MonkeyPatch) -> None:
     """Heads of plans that were not kept stay in the tree."""
-    patch.setattr(Batch, "take_back", lambda self: self.plans.clear())
+    patch.setattr(Batch, "roll_back", lambda self: self.plans.clear())
 
 
 def trust_what_was_known_before_a_failure(patch: pytest.MonkeyPatch) -> None:
@@ -138,9 +138,9 @@ def trust_what_was_known_before_a_failure(patch: pytest.MonkeyPatch) -> None:
 
     async def trusting(self: WorkspaceActor, batch: Sequence[Envelope[Any]]) -> None:
         await handle_batch(self, batch)
-        self._known = self._known or remembered.get(self)
-        if self._known is not None:
-            remembered[self] = self._known
+        self._state = self._state or remembered.get(self)
+        if self._state is not None:
+            remembered[self] = self._state
 
     remembered: dict[WorkspaceActor, Any] = {}
     patch.setattr(WorkspaceActor, "handle_batch", trusting)

@@ -34,11 +34,11 @@ def take_back_too_much(patch: pytest.MonkeyPatch) -> None:
 
     def undo(self: BatchDocuments, file_id: FileId, before: Any) -> None:  # noqa: ANN401
         if before is None:
-            self._drafts.pop(file_id, None)
+            self._documents.pop(file_id, None)
             self._made.pop(file_id, None)
         else:
-            live = LiveDocument(before.base, self._shelf.client)
-            self._drafts[file_id] = replace(before, live=live)
+            live = LiveDocument(before.base, self._cache.client)
+            self._documents[file_id] = replace(before, live=live)
 
     patch.setattr(BatchDocuments, "_undo", undo)
 
@@ -48,11 +48,11 @@ def keep_documents_that_others_changed(patch: pytest.MonkeyPatch) -> None:
     refresh = WorkspaceActor._refresh
 
     async def careless(self: WorkspaceActor) -> object:
-        shelf, self._shelf = self._shelf, DocumentCache(0)
+        cache, self._cache = self._cache, DocumentCache(0)
         try:
             return await refresh(self)
         finally:
-            self._shelf = shelf
+            self._cache = cache
 
     patch.setattr(WorkspaceActor, "_refresh", careless)
 

@@ -226,7 +226,7 @@ class _Ear:
     def gone(self, workspace_id: WorkspaceId) -> None:
         self.heard.set()
 
-    def look_again(self) -> None:
+    def recheck_access(self) -> None:
         pass
 
 

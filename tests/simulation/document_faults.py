@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pycrdt import Doc, Text
 
-from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.identity import FileId
@@ -32,7 +32,7 @@ async def faults_of_documents(
     return [*found, *_faults_of_marks(kept, ledger, texts)]
 
 
-def _faults_of_document(kept: Kept, whole: WholeFile, document: KeptDocument) -> Iterator[str]:
+def _faults_of_document(kept: Kept, whole: WholeFile, document: StoredDocument) -> Iterator[str]:
     head, text = whole.stored.revision, whole.stored.text
     if head != kept.heads[head.file_id] or text != kept.texts[head.content_id]:
         yield f"{head.file_id}: is read as {whole.stored}"
@@ -51,7 +51,7 @@ def _faults_of_replica(
     device: Device,
     file_id: FileId,
     whole: WholeFile,
-    document: KeptDocument,
+    document: StoredDocument,
     limits: DocumentLimits,
 ) -> Iterator[str]:
     name = f"{file_id}, {device.name}"

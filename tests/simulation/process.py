@@ -18,7 +18,7 @@ from octavo.actors.core import (
     WorkerContext,
     WorkerSpec,
 )
-from octavo.actors.group_commit import GroupCommit, storage
+from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.model.documents.initial_document import client_of
@@ -83,7 +83,7 @@ class Watcher:
     def gone(self, workspace_id: WorkspaceId) -> None:
         self._violated(f"{workspace_id} was told to be gone")
 
-    def look_again(self) -> None:
+    def recheck_access(self) -> None:
         self._violated("rights were told to have changed")
 
 
@@ -119,7 +119,7 @@ class Process:
         )
         actor = self._root.add(
             replace(
-                storage(engine),
+                storage_spec(engine),
                 backoff=AT_ONCE,
                 mailbox_capacity=random.choice([1, 100]),
                 drain_timeout=math.inf,
@@ -137,7 +137,7 @@ class Process:
             documents=inline_documents(
                 limits=limits,
                 client=client_of(new_id()),
-                most_bytes=random.choice([0, 1 << 24]),
+                max_bytes=random.choice([0, 1 << 24]),
                 check_text=refuse_poison,
             ),
         )

@@ -4,7 +4,7 @@ from random import Random
 
 from pycrdt import Doc, Text
 
-from octavo.model.documents.document import DocumentUpdate, KeptDocument
+from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.identity import Epoch
 
 
@@ -22,7 +22,7 @@ class Replica:
         epochs: the generations that it has had, this one last.
     """
 
-    def __init__(self, document: KeptDocument, client: int) -> None:
+    def __init__(self, document: StoredDocument, client: int) -> None:
         self._client = client
         self.epochs: list[Epoch] = []
         self.added: dict[str, None] = {}

@@ -136,7 +136,7 @@ async def talking() -> AsyncIterator[Talk]:
         yield talk
         nursery.cancel_scope.cancel()
     assert hub.listened_to() == []
-    hub.look_again(ANN)
+    hub.recheck_access(ANN)
 
 
 async def test_change_between_subscription_and_look_up_is_told_with_the_subscription() -> None:
@@ -203,7 +203,7 @@ async def test_workspace_hidden_while_it_is_looked_at_is_not_gone_for_who_unsubs
 
         talk.hidden.add(VAULT)
         talk.before_answer = unsubscribe
-        talk.hub.look_again(ANN)
+        talk.hub.recheck_access(ANN)
         assert await talk.read() == []
         assert talk.closed == []
 
@@ -213,7 +213,7 @@ async def test_membership_that_ended_closes_the_stream() -> None:
         await talk.say(SUBSCRIBE)
         await talk.read()
         talk.hidden.add(VAULT)
-        talk.hub.look_again(ANN)
+        talk.hub.recheck_access(ANN)
         assert await talk.read() == [GONE | {"reason": "not_found"}]
         assert [code for code, _ in talk.closed] == [1008]
 
@@ -223,7 +223,7 @@ async def test_deletion_that_nobody_announced_is_told_at_the_next_look() -> None
         await talk.say(SUBSCRIBE, SUBSCRIBE_OTHER)
         await talk.read()
         del talk.positions[VAULT]
-        talk.hub.look_again(ANN)
+        talk.hub.recheck_access(ANN)
         assert await talk.read() == [GONE | {"reason": "deleted"}]
         talk.announce(1)
         talk.announce(1, workspace_id=OTHER)
@@ -240,7 +240,7 @@ async def test_subscription_during_a_look_is_no_deletion() -> None:
             await talk.say(SUBSCRIBE_OTHER)
 
         talk.before_answer = subscribe
-        talk.hub.look_again(ANN)
+        talk.hub.recheck_access(ANN)
         assert [each["type"] for each in await talk.read()] == ["subscribed"]
 
 
@@ -300,7 +300,7 @@ async def test_position_that_nobody_announced_is_told_at_the_next_look() -> None
         await talk.read()
         # Kept by a process that died before it could say so.
         talk.positions[VAULT] = Position(3)
-        talk.hub.look_again(ANN)
+        talk.hub.recheck_access(ANN)
         assert await talk.read() == [changed(3)]
-        talk.hub.look_again(ANN)
+        talk.hub.recheck_access(ANN)
         assert await talk.read() == []

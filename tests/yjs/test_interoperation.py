@@ -93,7 +93,7 @@ async def test_devices_that_edit_offline_and_sync_in_any_order_are_all_equal(
     peer: Peer, seed: int
 ) -> None:
     chance = random.Random(seed)
-    documents = inline_documents(most_bytes=chance.choice((0, 1 << 24)))
+    documents = inline_documents(max_bytes=chance.choice((0, 1 << 24)))
     async with serving(documents=documents) as rig:
         await rig.push(note("a", "a.md", START))
         devices = [Offline(rig, peer, client, chance) for client in (11, 22, 33)]

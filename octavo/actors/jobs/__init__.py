@@ -1,1 +1,1 @@
-"""Background jobs: retention, indexing, sweeping."""
+"""Background jobs: pruning of expired data, indexing, and removal of deleted data."""

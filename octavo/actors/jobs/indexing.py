@@ -1,6 +1,7 @@
-"""Have the index of links know every file of a workspace, for whoever needs all links there are.
+"""Update the full-text and link indexes in the background, or on demand.
 
-Take the words of changed notes into the index, so that a search need not wait for it.
+`IndexingJob` indexes changed notes shortly after each change, so that a search finds few unindexed
+notes. `catch_up_links` completes the link index of one workspace for callers that need every link.
 """
 
 import logging
@@ -17,41 +18,41 @@ from octavo.store.scripts.index_backlog import (
 )
 
 CATCH_UP_SECONDS = 5.0
-"""For which somebody waits at most; thousands of notes are taken in each second."""
+"""The longest time that a caller waits; thousands of notes are indexed per second."""
 
 
 async def catch_up_links(store: Store, workspace_id: WorkspaceId) -> bool:
-    """Have the links taken in of files that the index lacks; return whether it has all of them.
+    """Index the links of files that the link index lacks; return whether it is complete.
 
-    It lacks those from before there was one, until somebody asks, or the indexer has come to them.
-    This gives up in time, and what was taken in stays for the next call. Raises
+    The index lacks notes written before it existed, until this function or the indexer reaches
+    them. It stops after `CATCH_UP_SECONDS`; the progress remains for the next call. Raises
     `octavo.store.StoreUnavailable`.
     """
     with trio.move_on_after(CATCH_UP_SECONDS):
-        # Where no words wait, no links do; so nothing is looked through as a rule.
+        # A workspace without a full-text backlog has no link backlog, so most calls end here.
         if not await store.read(workspaces_to_index([workspace_id])):
             return True
-        behind = await store.read_much(first_unlinked(workspace_id))
-        while behind is not None:
-            behind = await store.write(index_unlinked(workspace_id, behind))
+        file_id = await store.read_much(first_unlinked(workspace_id))
+        while file_id is not None:
+            file_id = await store.write(index_unlinked(workspace_id, file_id))
         return True
     return False
 
 
 QUIET = 5.0
-"""Seconds between a change and the taking in: what is saved often meanwhile is taken in once."""
-LOOK_EVERY = 600.0
-"""Seconds between two looks for what another process left."""
+"""Seconds between a change and its indexing; several saves in this time are indexed once."""
+POLL_SECONDS = 600.0
+"""Seconds between two searches for the backlog that another process left."""
 SHORTEST_PAUSE = 0.01
 
 _log = logging.getLogger(__name__)
 
 
 class IndexingJob:
-    """Takes words in, some at a time, at most half of the time.
+    """Indexes changed notes in small steps, and idles at least half of the time.
 
     Args:
-        store: where notes and words are.
+        store: the store of the notes and the index.
     """
 
     def __init__(self, store: Store) -> None:
@@ -60,27 +61,27 @@ class IndexingJob:
         self._wake = trio.Event()
 
     def wake(self, workspace_id: WorkspaceId) -> None:
-        """Something was changed in the workspace."""
+        """Schedule the indexing of a workspace that changed."""
         self._changed.add(workspace_id)
         self._wake.set()
 
     async def run(self) -> None:
-        """Take in what there is, until cancelled; a step that is under way then is kept or not."""
+        """Index until cancelled; a step that is cancelled is committed entirely or not at all."""
         next_look = trio.current_time()
         while True:
             try:
                 if trio.current_time() >= next_look:
                     self._changed.update(await self._store.read_much(workspaces_to_index()))
-                    next_look = trio.current_time() + LOOK_EVERY
-                await self._take_in_all()
+                    next_look = trio.current_time() + POLL_SECONDS
+                await self._index_all()
             except StoreError as error:
-                _log.info("words are taken into the index later: %s", error)
+                _log.info("indexing is postponed: %s", error)
                 await trio.sleep(QUIET)
             with trio.move_on_at(next_look):
                 await self._wake.wait()
             await trio.sleep(QUIET)
 
-    async def _take_in_all(self) -> None:
+    async def _index_all(self) -> None:
         self._wake = trio.Event()
         left, self._changed = sorted(self._changed), set()
         try:

@@ -1,4 +1,4 @@
-"""Keep the house: thin out histories, and remove what has had its time, beside all other work."""
+"""Prune histories and remove expired data periodically, in small transactions."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -11,27 +11,27 @@ from octavo.model.identity import Position
 from octavo.store import Script, Store, StoreError
 from octavo.store.scripts.history_pruning import FIRST, FileKey, files_to_prune, prune_file
 
-EVERY = 3600.0
-"""Seconds between the ends and the beginnings of two rounds."""
+PERIOD_SECONDS = 3600.0
+"""Seconds between the end of one round and the start of the next."""
 PAUSE = 0.01
-"""Seconds of pause behind each step, in which others have the database for themselves."""
+"""Seconds between two steps, which leave the database to other work."""
 
 _log = logging.getLogger(__name__)
 
 Step = Callable[[int], Script[bool]]
-"""Makes a step of work for a time, in milliseconds; it answers whether there may be more."""
+"""Returns a script for a time in Unix milliseconds; the script returns whether more is left."""
 
 
 class RetentionJob:
-    """Goes its rounds, one small transaction behind the other.
+    """Prunes histories and runs the given steps, one small transaction at a time.
 
-    Several at once, as in an installation of several processes, do no harm.
+    Several processes may run it on the same database concurrently.
 
     Args:
-        store: what is kept in order.
-        now: the time, in seconds of Unix time.
+        store: the store to prune.
+        now: returns Unix time in seconds.
         retention: which revisions of a file are kept.
-        steps: what else there is to do, each until it is done.
+        steps: further steps, each repeated until nothing is left for it.
     """
 
     def __init__(
@@ -48,31 +48,31 @@ class RetentionJob:
         self._steps = steps
 
     async def run(self) -> None:
-        """Go round after round, until cancelled; a step that is under way then is kept or not."""
+        """Run rounds until cancelled; a cancelled step is committed entirely or not at all."""
         while True:
             try:
                 await self.round()
             except StoreError as error:
-                _log.info("the house is kept later: %s", error)
-            await trio.sleep(EVERY)
+                _log.info("retention is postponed: %s", error)
+            await trio.sleep(PERIOD_SECONDS)
 
     async def round(self) -> None:
-        """Do all that there is to do now; raises `StoreError`."""
+        """Run every step and prune every file once; raises `StoreError`."""
         now = int(self._now() * 1000)
         for step in self._steps:
             await self._finish(partial(step, now))
         after: FileKey | None = FIRST
         while after is not None:
             found = await self._store.read_much(files_to_prune(after, self._retention, now))
-            for place in found.files:
-                await self._thin_out(place, now)
+            for key in found.files:
+                await self._prune(key, now)
             after = found.following
             await trio.sleep(PAUSE)
 
-    async def _thin_out(self, place: FileKey, now: int) -> None:
+    async def _prune(self, key: FileKey, now: int) -> None:
         after: Position | None = Position(0)
         while after is not None:
-            after = await self._store.write(prune_file(place, after, self._retention, now))
+            after = await self._store.write(prune_file(key, after, self._retention, now))
             await trio.sleep(PAUSE)
 
     async def _finish(self, step: Callable[[], Script[bool]]) -> None:

@@ -1,4 +1,4 @@
-"""Remove what deleted workspaces and purged files held, beside all other work."""
+"""Remove the data of deleted workspaces and purged files in the background."""
 
 import logging
 
@@ -8,22 +8,22 @@ from octavo.store import Store, StoreError
 from octavo.store.scripts.fulltext_index import erase_removed_words
 from octavo.store.scripts.sweeping import sweep
 
-LOOK_EVERY = 600.0
-"""Seconds between two looks for what another process left."""
+POLL_SECONDS = 600.0
+"""Seconds between two searches for data that another process left."""
 PAUSE = 0.01
-"""Seconds of pause behind each step, in which others have the database for themselves."""
+"""Seconds between two steps, which leave the database to other work."""
 
 FIRST_PAUSE = 1.0
-"""Seconds of pause behind a failure; twice as long behind the next."""
+"""Seconds to wait after a failure, doubled after each further one."""
 
 _log = logging.getLogger(__name__)
 
 
 class SweepingJob:
-    """Sweeps when there is something to sweep, and from time to time.
+    """Removes deleted data when woken, and every `POLL_SECONDS`.
 
     Args:
-        store: what is swept.
+        store: the store to sweep.
     """
 
     def __init__(self, store: Store) -> None:
@@ -31,11 +31,11 @@ class SweepingJob:
         self._wake = trio.Event()
 
     def wake(self) -> None:
-        """Sweep now."""
+        """Start a sweep immediately."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Sweep, until cancelled; a step that is under way then is kept or was never made."""
+        """Sweep until cancelled; a cancelled step is committed entirely or not at all."""
         pause = FIRST_PAUSE
         while True:
             self._wake = trio.Event()
@@ -43,13 +43,13 @@ class SweepingJob:
                 more = await self._store.write(sweep())
                 more = more or await self._store.write(erase_removed_words())
             except StoreError as error:
-                _log.info("what was deleted is removed later: %s", error)
+                _log.info("removal of deleted data is postponed: %s", error)
                 await trio.sleep(pause)
-                pause = min(pause * 2, LOOK_EVERY)
+                pause = min(pause * 2, POLL_SECONDS)
                 continue
             pause = FIRST_PAUSE
             if more:
                 await trio.sleep(PAUSE)
                 continue
-            with trio.move_on_after(LOOK_EVERY):
+            with trio.move_on_after(POLL_SECONDS):
                 await self._wake.wait()

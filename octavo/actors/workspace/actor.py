@@ -1,11 +1,11 @@
-"""The actor of one workspace: puts its changesets in order, and knows the heads of its files.
+"""The actor of one workspace: it orders the workspace's changesets and caches the file heads.
 
-It takes all changesets that wait, plans them one after the other, and has them kept together.
-Only then is anybody answered, and everybody told of the new position. What it knows is a copy: the
-position in the store is a fence, and when somebody else moved it, the plans are made anew. So
-nothing rests on there being one such actor in the world.
-
-The actors of all workspaces, each awake while somebody uses it.
+The actor takes all pending changesets, plans them in order, and commits them in one transaction.
+Only then it replies to the senders and announces the new position. Its state is a cache: the
+Only then it replies to the senders and announces the new position. Its state is a cache: the
+position in the store is a fence, and when another writer has moved it, the actor refreshes its
+state and plans again. Correctness does not depend on a workspace having a single actor.
+`workspaces` is the directory of these actors; each is awake while it is in use.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,34 +32,34 @@ from octavo.store.scripts.changesets import (
 )
 from octavo.store.scripts.feed import heads_after
 
-TURN = 100
-"""So many heads are taken in before others on the loop have their turn."""
-FEW = 10
-"""So many receipts are read without a thread of their own."""
-MOST_ATTEMPTS = 20
-"""How often a batch is planned anew while others change the workspace, before it is given up."""
+HEADS_PER_TURN = 100
+"""Heads that are read into the tree before the loop yields to other tasks."""
+FEW_RECEIPTS = 10
+"""Receipts that are read without a separate thread."""
+MAX_ATTEMPTS = 20
+"""How often a batch is planned while other writers change the workspace, before it fails."""
 
 
-_Asked = Envelope[Push | HeadOf | MissingUpdate]
+_Request = Envelope[Push | HeadOf | MissingUpdate]
 
 
 Announce = Callable[[WorkspaceId, Position], None]
 
 
 class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
-    """Serves one workspace.
+    """Accepts the changesets of one workspace and answers queries about its files.
 
     Args:
-        workspace_id: which.
-        store: where it is kept.
-        now: the time, in seconds of Unix time.
-        new_id: makes the ids of revisions.
-        announce: told of each new position, once it is durable, and of the newest one when the
-            store was read; must not wait.
-        shared: True when other processes change the store, so that it is looked up whether
-            they did before anything is answered.
-        documents: works on the documents of notes.
-        purged: told when texts of purged files are left to be removed; must not wait.
+        workspace_id: the workspace.
+        store: the store of the workspace.
+        now: returns Unix time in seconds.
+        new_id: returns an id for a revision.
+        announce: receives each new position after its commit, and the newest position after the
+            store was read; must not block.
+        shared: True when other processes change the store; the state is then refreshed before
+            each batch.
+        documents: the documents of notes and the work on them.
+        purged: called when contents of purged files are left to remove; must not block.
     """
 
     def __init__(
@@ -81,153 +81,156 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
         self._announce = announce
         self._shared = shared
         self._purged = purged
-        self._shelf = documents.shelf
+        self._cache = documents.cache
         self._planner = Planner(workspace_id, store, documents, new_id)
-        # None as long as nothing is known for certain.
-        self._known: WorkspaceState | None = None
+        # None until the store was read, and after a write of unknown outcome.
+        self._state: WorkspaceState | None = None
 
-    async def handle_batch(self, batch: Sequence[_Asked]) -> None:
-        """Return the questions as of before the changesets, then accept these."""
+    async def handle_batch(self, batch: Sequence[_Request]) -> None:
+        """Reply to the queries from the state before the changesets, then accept these."""
         try:
-            known = await self._refresh() if self._shared else self._known or await self._refresh()
+            state = await self._refresh() if self._shared else self._state or await self._refresh()
             pushes: list[PendingPush] = []
-            lacking: list[tuple[_Asked, MissingUpdate]] = []
+            queries: list[tuple[_Request, MissingUpdate]] = []
             for envelope in batch:
                 message = envelope.message
                 if isinstance(message, HeadOf):
-                    envelope.reply(message.reply(known.tree.heads.get(message.file_id)))
+                    envelope.reply(message.reply(state.tree.heads.get(message.file_id)))
                 elif isinstance(message, MissingUpdate):
-                    lacking.append((envelope, message))
+                    queries.append((envelope, message))
                 else:
                     pushes.append(PendingPush(envelope, message))
-            if lacking:
-                known = await self._tell_lacking(known, lacking)
-            for portion in portions(pushes, lambda sender: sender.weight, MOST_OPERATIONS):
-                known = await self._accept(known, portion)
+            if queries:
+                state = await self._reply_missing(state, queries)
+            for portion in portions(pushes, lambda pending: pending.weight, MOST_OPERATIONS):
+                state = await self._accept(state, portion)
         except WorkspaceGone:
             for envelope in batch:
                 envelope.refuse(NoWorkspace())
             self.context.stop()
         except StoreUnavailable as error:
-            # Whether the write was kept is not known now: read before anything else is said.
-            self._known = None
-            # Files may have been purged all the same.
+            # The write may have been committed: the next batch reads the store first.
+            self._state = None
+            # Files may have been purged as well.
             self._purged()
             for envelope in batch:
                 envelope.refuse(NotKept(error))
 
     async def _refresh(self) -> WorkspaceState:
-        """Bring what is known up to the store; raises `WorkspaceGone` and `StoreUnavailable`.
+        """Update the state from the store; raises `WorkspaceGone` and `StoreUnavailable`.
 
-        What was kept without an answer, by this actor or the one before it, is announced now.
+        A commit whose reply was lost, of this actor or its predecessor, is announced here.
         """
-        known = self._known or WorkspaceState(Tree(), Position(0))
-        found = await self._store.read_much(heads_after(self._id, known.position))
+        state = self._state or WorkspaceState(Tree(), Position(0))
+        state = self._state or WorkspaceState(Tree(), Position(0))
+        found = await self._store.read_much(heads_after(self._id, state.position))
         if found is None:
             raise WorkspaceGone
         for count, head in enumerate(found.heads, start=1):
-            known.tree.put(head)
-            # The document that is in memory may be an older one.
-            self._shelf.take(self._id, head.file_id)
-            if count % TURN == 0:
+            state.tree.put(head)
+            # The cached document may be outdated.
+            self._cache.take(self._id, head.file_id)
+            if count % HEADS_PER_TURN == 0:
                 await trio.lowlevel.checkpoint()
-        moved = known.position != found.position
-        known.position = found.position
-        self._known = known
+        moved = state.position != found.position
+        state.position = found.position
+        self._state = state
         if moved:
-            self._announce(self._id, known.position)
-        return known
+            self._announce(self._id, state.position)
+        return state
 
-    async def _accept(self, known: WorkspaceState, waiting: list[PendingPush]) -> WorkspaceState:
-        for _ in range(MOST_ATTEMPTS):
+    async def _accept(self, state: WorkspaceState, waiting: list[PendingPush]) -> WorkspaceState:
+        for _ in range(MAX_ATTEMPTS):
             now = int(self._now() * 1000)
             batch: Batch | None = None
             try:
-                batch, found, documents, drafts = await self._planner.plan(known, waiting, now)
+                batch, found, documents, changed = await self._planner.plan(state, waiting, now)
                 await self.context.fault_point("workspace.planned")
                 if batch.plans:
                     script = commit_changesets(
-                        self._id, known.position, batch.plans, now, documents
+                        self._id, state.position, batch.plans, now, documents
                     )
                     await self._store.write(script)
             except PositionMoved:
                 if batch is not None:
-                    batch.take_back()
-                known = await self._refresh()
+                    batch.roll_back()
+                state = await self._refresh()
                 continue
             except Repeated as repeated:
                 if batch is not None:
-                    batch.take_back()
-                waiting = await self._answer_again(waiting, repeated.mutation_ids)
+                    batch.roll_back()
+                waiting = await self._reply_repeated(waiting, repeated.mutation_ids)
                 continue
             except DomainError as refusal:
-                await self._refuse([(sender, refusal) for sender in waiting])
-                return known
+                await self._refuse([(pending, refusal) for pending in waiting])
+                return state
             await self.context.fault_point("workspace.committed")
-            drafts.settle()
-            await self._publish(known, batch, found)
-            return known
-        raise StoreUnavailable("The workspace changes too fast for this change to be accepted.")
+            changed.settle()
+            await self._publish(state, batch, found)
+            return state
+        raise StoreUnavailable("The workspace changes too often to accept this change; try again.")
 
-    async def _tell_lacking(
-        self, known: WorkspaceState, asked: Sequence[tuple[_Asked, MissingUpdate]]
+    async def _reply_missing(
+        self, state: WorkspaceState, queries: Sequence[tuple[_Request, MissingUpdate]]
     ) -> WorkspaceState:
-        for _ in range(MOST_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             try:
-                found = await self._planner.lacking(known, [message for _, message in asked])
+                found = await self._planner.missing_updates(
+                    state, [message for _, message in queries]
+                )
             except PositionMoved:
-                known = await self._refresh()
+                state = await self._refresh()
                 continue
-            for (envelope, message), lacks in zip(asked, found, strict=True):
-                envelope.reply(message.reply(lacks))
-            return known
-        raise StoreUnavailable("The workspace changes too fast for its documents to be read.")
+            for (envelope, message), update in zip(queries, found, strict=True):
+                envelope.reply(message.reply(update))
+            return state
+        raise StoreUnavailable("The workspace changes too often to read its documents; try again.")
 
-    async def _publish(self, known: WorkspaceState, batch: Batch, found: PlanResult) -> None:
-        moved = known.position != batch.position
-        known.position = batch.position
-        for plan, senders in found.accepted.values():
+    async def _publish(self, state: WorkspaceState, batch: Batch, found: PlanResult) -> None:
+        moved = state.position != batch.position
+        state.position = batch.position
+        for plan, waiting in found.accepted.values():
             receipt = receipt_of(plan)
-            for sender in senders:
-                sender.accepted(receipt)
+            for pending in waiting:
+                pending.reply_receipt(receipt)
         if moved:
-            self._announce(self._id, known.position)
+            self._announce(self._id, state.position)
             if any(each.outcome == "purged" for plan in batch.plans for each in plan.changes):
                 self._purged()
         await self._refuse(found.refused)
 
     async def _refuse(self, refused: Sequence[tuple[PendingPush, DomainError]]) -> None:
-        # A change that was accepted before looks like a wrong one when it is sent again.
-        repeatable: dict[_Asked, tuple[PendingPush, DomainError]] = {}
-        for sender, refusal in refused:
-            if sender.push.changeset.repeatable:
-                repeatable[sender.envelope] = (sender, refusal)
+        # A changeset that was accepted before is usually invalid when it is sent again.
+        repeatable: dict[_Request, tuple[PendingPush, DomainError]] = {}
+        for pending, refusal in refused:
+            if pending.push.changeset.repeatable:
+                repeatable[pending.envelope] = (pending, refusal)
             else:
-                sender.refused(refusal)
+                pending.refuse(refusal)
         if repeatable:
-            senders = [sender for sender, _ in repeatable.values()]
-            mutation_ids = [sender.push.changeset.mutation_id for sender in senders]
-            for sender in await self._answer_again(senders, mutation_ids):
-                sender.refused(repeatable[sender.envelope][1])
+            waiting = [pending for pending, _ in repeatable.values()]
+            mutation_ids = [pending.push.changeset.mutation_id for pending in waiting]
+            for pending in await self._reply_repeated(waiting, mutation_ids):
+                pending.refuse(repeatable[pending.envelope][1])
 
-    async def _answer_again(
+    async def _reply_repeated(
         self, waiting: Sequence[PendingPush], mutation_ids: Sequence[MutationId]
     ) -> list[PendingPush]:
-        """Return what was accepted before; give back the others."""
-        read = self._store.read if len(mutation_ids) <= FEW else self._store.read_much
-        known = await read(receipts(self._id, mutation_ids))
+        """Reply to the pushes that were accepted before; return the others."""
+        read = self._store.read if len(mutation_ids) <= FEW_RECEIPTS else self._store.read_much
+        stored = await read(receipts(self._id, mutation_ids))
         rest: list[PendingPush] = []
-        for sender in waiting:
-            receipt = known.get(sender.push.changeset.mutation_id)
+        for pending in waiting:
+            receipt = stored.get(pending.push.changeset.mutation_id)
             if receipt is None:
-                rest.append(sender)
+                rest.append(pending)
             else:
-                sender.accepted(receipt)
+                pending.reply_receipt(receipt)
         return rest
 
 
 IDLE_SECONDS = 300.0
-MOST_AWAKE = 1000
+MAX_AWAKE = 1000
 
 
 def workspaces(
@@ -240,7 +243,7 @@ def workspaces(
     documents: DocumentServices,
     purged: Callable[[], None] = lambda: None,
 ) -> DirectorySpec[WorkspaceId, WorkspaceActor]:
-    """Return what to put under supervision; the arguments are those of `WorkspaceActor`."""
+    """Return the directory of workspace actors; the arguments are those of `WorkspaceActor`."""
 
     def workspace(workspace_id: WorkspaceId) -> WorkspaceActor:
         return WorkspaceActor(
@@ -254,4 +257,4 @@ def workspaces(
             purged=purged,
         )
 
-    return DirectorySpec("workspaces", workspace, idle_timeout=IDLE_SECONDS, max_awake=MOST_AWAKE)
+    return DirectorySpec("workspaces", workspace, idle_timeout=IDLE_SECONDS, max_awake=MAX_AWAKE)

@@ -1,4 +1,4 @@
-"""What the actors of workspaces need for the documents of notes."""
+"""What workspace actors need to work on the documents of notes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,52 +11,52 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
 
 T = TypeVar("T")
-
+MAX_THREADS = 2
 MOST_THREADS = 2
 
 
 class Offload(Protocol):
-    """Does work that may take long for whoever waits; what the work raises comes out."""
+    """Runs work that may take long; exceptions of the work propagate."""
 
     async def __call__(self, work: Callable[[], T]) -> T:
-        """Return what ``work`` returns. Cancellation waits until it has ended."""
+        """Return what ``work`` returns. Cancellation is deferred until the work has ended."""
 
 
 class Threads:
-    """Does it in a thread, some at once.
+    """Runs work in a thread, a limited number at a time.
 
-    The native code of the documents keeps Python's lock, so that one of its steps still holds up
-    everybody; between the steps the others have their turn.
+    The native code of the documents holds the interpreter lock, so a single step of it still
+    blocks other tasks; they run between the steps.
     """
 
     def __init__(self) -> None:
-        self._limiter = trio.CapacityLimiter(MOST_THREADS)
+        self._limiter = trio.CapacityLimiter(MAX_THREADS)
 
     async def __call__(self, work: Callable[[], T]) -> T:
-        """As of `Offload`."""
+        """Run ``work`` in a thread; see `Offload`."""
         return await trio.to_thread.run_sync(work, limiter=self._limiter)
 
 
 async def inline_offload(work: Callable[[], T]) -> T:
-    """Do it here and now, for runs that must repeat exactly; as of `Offload`."""
+    """Run ``work`` inline, for reproducible runs; see `Offload`."""
     return work()
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentServices:
-    """Works on documents.
+    """The cache and the limits of documents, and where expensive work on them runs.
 
     Attributes:
-        shelf: where those of all workspaces stay between saves.
+        cache: the documents of all workspaces between saves.
         check_text: raises a `octavo.model.refusal.Refusal` for a text that no note may have.
-        offload: where work that may take long is done.
+        offload: runs work that may take long.
     """
 
-    shelf: DocumentCache
+    cache: DocumentCache
     check_text: Callable[[str], None]
     limits: DocumentLimits = field(default_factory=DocumentLimits)
     offload: Offload = inline_offload
 
-    def drafts(self, workspace_id: WorkspaceId) -> BatchDocuments:
-        """Return new drafts for a batch of the workspace."""
-        return BatchDocuments(workspace_id, self.shelf, self.limits, self.check_text)
+    def batch_documents(self, workspace_id: WorkspaceId) -> BatchDocuments:
+        """Return the documents for a new batch of the workspace."""
+        return BatchDocuments(workspace_id, self.cache, self.limits, self.check_text)

@@ -1,4 +1,4 @@
-"""What the actor of a workspace is asked, and how it refuses."""
+"""The messages that a workspace actor accepts, and its refusals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo.actors.core import Message
-from octavo.actors.core import Refusal as Answer
+from octavo.actors.core import Refusal as ActorRefusal
 from octavo.model.documents.document import DocumentUpdate
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
@@ -16,7 +16,7 @@ from octavo.model.refusal import DomainError
 from octavo.store import StoreUnavailable
 
 if TYPE_CHECKING:
-    from octavo.actors.workspace.actor import WorkspaceActor  # noqa: F401  # named as text below
+    from octavo.actors.workspace.actor import WorkspaceActor  # noqa: F401  # used in annotations
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +28,17 @@ class Push(Message["WorkspaceActor", Receipt]):
 
 @dataclass(frozen=True, slots=True)
 class HeadOf(Message["WorkspaceActor", Revision | None]):
-    """Return the head of a file, whatever its state; None for an unknown one."""
+    """Return the head of a file in any state, or None for an unknown file."""
 
     file_id: FileId
 
 
 @dataclass(frozen=True, slots=True)
 class MissingUpdate(Message["WorkspaceActor", DocumentUpdate | None]):
-    """Return the generation of a note's document, and what somebody lacks of it.
+    """Return the update that a client's copy of a note's document lacks.
 
-    That is the whole of it for whoever has another generation than ``epoch``. ``vector`` is the
-    state vector of what they have, checked before. None: there is no document, or no more.
+    A client with another generation than ``epoch`` gets the whole document. ``vector`` is the
+    client's state vector, which must be validated. None means that the note has no document.
     """
 
     file_id: FileId
@@ -46,21 +46,21 @@ class MissingUpdate(Message["WorkspaceActor", DocumentUpdate | None]):
     vector: bytes
 
 
-class NotAccepted(Answer):
-    """The changeset can't be accepted; ``refusal`` says why. Nothing of it was done."""
+class NotAccepted(ActorRefusal):
+    """The changeset was rejected and not applied; ``refusal`` gives the reason."""
 
     def __init__(self, refusal: DomainError) -> None:
         super().__init__(refusal.detail)
         self.refusal = refusal
 
 
-class NotKept(Answer):
-    """The store failed; ``error`` says whether the changeset may have been kept all the same."""
+class NotKept(ActorRefusal):
+    """The store failed; ``error`` says whether the changeset may have been committed."""
 
     def __init__(self, error: StoreUnavailable) -> None:
         super().__init__(str(error))
         self.error = error
 
 
-class NoWorkspace(Answer):
-    """There is no such workspace."""
+class NoWorkspace(ActorRefusal):
+    """The workspace does not exist."""

@@ -1,9 +1,8 @@
-"""Plan the changesets that wait over what is known, with the documents and links they need.
+"""Plan pending changesets against the state of a workspace.
 
-What is read for it must be of the position that is known; where the store is ahead, that is told
-by `PositionMoved`, and what is known has to be refreshed first.
-
-Changesets whose senders wait, planned one after the other and sorted by what came of it.
+Planning reads the documents and links that the changesets need. These must
+belong to the position of the state; if the store is ahead, `PositionMoved` is raised, and the
+state must be refreshed first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,7 @@ from octavo.actors.jobs.indexing import catch_up_links
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import MissingUpdate, NotAccepted, Push
 from octavo.documents import BatchDocuments
-from octavo.model.documents.document import DocumentUpdate, KeptDocument
+from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import (
     MOST_OPERATIONS,
@@ -39,14 +38,14 @@ BYTES_OF_AN_OPERATION = 16_384
 
 
 class PendingPush(NamedTuple):
-    """A changeset whose sender waits for the answer."""
+    """A changeset whose sender waits for the reply."""
 
     envelope: Envelope[Any]
     push: Push
 
     @property
     def weight(self) -> int:
-        """In operations: so much text as takes as long as one more counts for one.
+        """The cost of planning, in operations; `BYTES_OF_AN_OPERATION` of text count as one.
 
         One that rewrites links is planned alone, as it has to know every text as it is.
         """
@@ -55,25 +54,25 @@ class PendingPush(NamedTuple):
             return MOST_OPERATIONS + 1
         return len(operations) + sum(map(size_of, operations)) // BYTES_OF_AN_OPERATION
 
-    def accepted(self, receipt: Receipt) -> None:
-        """Return with the receipt for the same mutation, if it was for the same content."""
+    def reply_receipt(self, receipt: Receipt) -> None:
+        """Reply with the receipt of the mutation, or refuse if that had other content."""
         if receipt.fingerprint == self.push.changeset.fingerprint:
             self.envelope.reply(self.push.reply(receipt))
         else:
-            self.refused(
+            self.refuse(
                 MutationReused(
-                    "This mutationId was used for another change: take a new one for each."
+                    "This mutationId was used for another change: use a new one for each change."
                 )
             )
 
-    def refused(self, refusal: DomainError) -> None:
-        """Return with why the changeset can't be accepted."""
+    def refuse(self, refusal: DomainError) -> None:
+        """Refuse the changeset for ``refusal``."""
         self.envelope.refuse(NotAccepted(refusal))
 
 
 @dataclass(slots=True)
 class PlanResult:
-    """What became of changesets in planning: accepted by their mutation, and refused."""
+    """The result of planning: the accepted changesets by mutation, and the refused ones."""
 
     accepted: dict[MutationId, tuple[Plan, list[PendingPush]]] = field(default_factory=dict)
     refused: list[tuple[PendingPush, DomainError]] = field(default_factory=list)
@@ -82,53 +81,53 @@ class PlanResult:
 def plan_all(
     batch: Batch, waiting: Sequence[PendingPush], completed: Callable[[Changeset], Changeset]
 ) -> PlanResult:
-    """Plan every changeset that waits, as it is ``completed``; nobody is answered yet."""
+    """Plan every pending changeset after ``completed`` transformed it; reply to none of them."""
     found = PlanResult()
-    for sender in waiting:
-        changeset = sender.push.changeset
+    for pending in waiting:
+        changeset = pending.push.changeset
         same = found.accepted.get(changeset.mutation_id)
         if same is not None:
-            same[1].append(sender)
+            same[1].append(pending)
             continue
         try:
-            found.accepted[changeset.mutation_id] = (batch.add(completed(changeset)), [sender])
+            found.accepted[changeset.mutation_id] = (batch.add(completed(changeset)), [pending])
         except DomainError as refusal:
-            found.refused.append((sender, refusal))
+            found.refused.append((pending, refusal))
     return found
 
 
-LITTLE = 65_536
-"""Bytes of documents and updates that are worked on, or read, without a thread of their own."""
+INLINE_BYTES = 65_536
+"""Bytes of documents and updates that are processed or read without a separate thread."""
 
 
 @dataclass(slots=True)
 class WorkspaceState:
-    """The files as they stand in the store, at a position."""
+    """The files of a workspace as stored at a position."""
 
     tree: Tree
     position: Position
 
 
 class PlannedChangesets(NamedTuple):
-    """A batch that is planned, the documents that it makes, and where they are kept afterwards."""
+    """A planned batch, the documents to store with it, and the documents to cache afterwards."""
 
     batch: Batch
     found: PlanResult
-    documents: list[tuple[FileId, KeptDocument]]
-    drafts: BatchDocuments
+    to_store: list[tuple[FileId, StoredDocument]]
+    documents: BatchDocuments
 
 
 class Planner:
-    """Plans for one workspace.
+    """Plans the changesets of one workspace.
 
-    Every method raises `PositionMoved`, `WorkspaceGone` and `octavo.store.StoreUnavailable`, and
-    then nothing changed.
+    Every method may raise `PositionMoved`, `WorkspaceGone` and `octavo.store.StoreUnavailable`; the
+    state is unchanged then.
 
     Args:
-        workspace_id: which.
-        store: where it is kept.
-        documents: works on the documents of notes.
-        new_id: makes the ids of revisions.
+        workspace_id: the workspace.
+        store: the store of the workspace.
+        documents: the documents of notes and the work on them.
+        new_id: returns an id for a revision.
     """
 
     def __init__(
@@ -144,91 +143,93 @@ class Planner:
         self._new_id = new_id
 
     async def plan(
-        self, known: WorkspaceState, waiting: Sequence[PendingPush], now: int
+        self, state: WorkspaceState, waiting: Sequence[PendingPush], now: int
     ) -> PlannedChangesets:
-        """Plan ``waiting``, whose heads are in the tree of ``known`` then.
+        """Plan ``waiting``; the tree of ``state`` then has the new heads.
 
-        Raises a `octavo.model.refusal.DomainError` when it is for the one changeset that waits, and
-        can't even be planned.
+        Raises a `octavo.model.refusal.DomainError` if ``waiting`` is a single changeset that can't
+        be planned.
         """
-        texts = await self._texts_to_relink(known, waiting)
-        operations = [each for sender in waiting for each in sender.push.changeset.operations]
+        texts = await self._texts_to_relink(state, waiting)
+        operations = [each for pending in waiting for each in pending.push.changeset.operations]
         written = [each for each in operations if writes_document(each)]
-        drafts, stored = await self._drafts(known, [*(o.file_id for o in written), *texts])
+        documents, stored = await self._load(state, [*(o.file_id for o in written), *texts])
 
         def relink(changeset: Changeset) -> Changeset:
-            return self._relinked(changeset, known, texts) if texts else changeset
+            return self._relinked(changeset, state, texts) if texts else changeset
 
         def work() -> PlannedChangesets:
-            _bring(drafts, stored)
-            batch = Batch(known.tree, known.position, now, self._new_id, drafts)
+            _load_stored(documents, stored)
+            batch = Batch(state.tree, state.position, now, self._new_id, documents)
             found = plan_all(batch, waiting, relink)
-            return PlannedChangesets(batch, found, drafts.changed(), drafts)
+            return PlannedChangesets(batch, found, documents.changed(), documents)
 
-        much = _size_of(drafts, stored) + sum(map(size_of, written)) > LITTLE
+        much = _size_of(documents, stored) + sum(map(size_of, written)) > INLINE_BYTES
         return await self._documents.offload(work) if much or texts else work()
 
-    async def lacking(
-        self, known: WorkspaceState, asked: Sequence[MissingUpdate]
+    async def missing_updates(
+        self, state: WorkspaceState, queries: Sequence[MissingUpdate]
     ) -> list[DocumentUpdate | None]:
-        """Return what each asks for, as of what is known."""
-        drafts, stored = await self._drafts(known, [each.file_id for each in asked])
+        """Return the reply to each query at the position of ``state``."""
+        documents, stored = await self._load(state, [each.file_id for each in queries])
 
         def work() -> list[DocumentUpdate | None]:
-            _bring(drafts, stored)
-            return [drafts.lacking(each.file_id, each.epoch, each.vector) for each in asked]
+            _load_stored(documents, stored)
+            return [
+                documents.missing_update(each.file_id, each.epoch, each.vector) for each in queries
+            ]
 
-        much = _size_of(drafts, stored) > LITTLE
+        much = _size_of(documents, stored) > INLINE_BYTES
         found = await self._documents.offload(work) if much else work()
-        drafts.settle()
+        documents.settle()
         return found
 
-    async def _drafts(
-        self, known: WorkspaceState, file_ids: Sequence[FileId]
-    ) -> tuple[BatchDocuments, Mapping[FileId, KeptDocument]]:
-        """Return drafts for notes, and the stored documents that are still to be brought there."""
-        drafts = self._documents.drafts(self._id)
-        heads = known.tree.heads
-        lacking = drafts.take(
+    async def _load(
+        self, state: WorkspaceState, file_ids: Sequence[FileId]
+    ) -> tuple[BatchDocuments, Mapping[FileId, StoredDocument]]:
+        """Return the documents of notes, and the stored states to load into them."""
+        documents = self._documents.batch_documents(self._id)
+        heads = state.tree.heads
+        missing = documents.take(
             file_id
             for file_id in dict.fromkeys(file_ids)
             if file_id in heads and heads[file_id].kind == "note" and heads[file_id].path
         )
-        if not lacking:
-            return drafts, {}
-        little = sum(heads[file_id].size for file_id in lacking) <= LITTLE
+        if not missing:
+            return documents, {}
+        little = sum(heads[file_id].size for file_id in missing) <= INLINE_BYTES
         read = self._store.read if little else self._store.read_much
-        found = await read(documents_of(self._id, lacking))
+        found = await read(documents_of(self._id, missing))
         if found is None:
             raise WorkspaceGone
-        if found.position != known.position:
+        if found.position != state.position:
             raise PositionMoved
-        return drafts, found.documents
+        return documents, found.documents
 
     async def _texts_to_relink(
-        self, known: WorkspaceState, waiting: Sequence[PendingPush]
+        self, state: WorkspaceState, waiting: Sequence[PendingPush]
     ) -> Mapping[FileId, str]:
-        """Return the notes that links may be rewritten in, for the one changeset that asks so."""
+        """Return the texts of notes whose links a move of ``waiting`` may change."""
         moving = file_moves(
-            [each for sender in waiting for each in sender.push.changeset.operations]
+            [each for pending in waiting for each in pending.push.changeset.operations]
         )
         if not moving:
             return {}
         if not await catch_up_links(self._store, self._id):
             raise StoreUnavailable(
-                "The links of the workspace are still being taken into their index: try again soon."
+                "The links of the workspace are still being indexed; try again soon."
             )
         found = await self._store.read_much(notes_to_rewrite(self._id, moving))
         if found is None:
             raise WorkspaceGone
-        if found.position != known.position:
+        if found.position != state.position:
             raise PositionMoved
         return found.texts
 
     def _relinked(
-        self, changeset: Changeset, known: WorkspaceState, texts: Mapping[FileId, str]
+        self, changeset: Changeset, state: WorkspaceState, texts: Mapping[FileId, str]
     ) -> Changeset:
-        found = relinked(changeset, known.tree.heads, texts)
+        found = relinked(changeset, state.tree.heads, texts)
         for operation in found.operations:
             content = content_of(operation)
             if content is not None:
@@ -239,7 +240,7 @@ class Planner:
         try:
             self._documents.check_text(text)
         except DomainError as refusal:
-            # A note from before there were limits must not keep others where they are.
+            # A note that predates the limits must not prevent the move of other files.
             if before is not None and self._is_refused(before):
                 return
             refusal.file_id = file_id
@@ -253,10 +254,10 @@ class Planner:
         return False
 
 
-def _bring(drafts: BatchDocuments, stored: Mapping[FileId, KeptDocument]) -> None:
-    for file_id, kept in stored.items():
-        drafts.bring(file_id, kept)
+def _load_stored(documents: BatchDocuments, stored: Mapping[FileId, StoredDocument]) -> None:
+    for file_id, document in stored.items():
+        documents.load(file_id, document)
 
 
-def _size_of(drafts: BatchDocuments, stored: Mapping[FileId, KeptDocument]) -> int:
-    return drafts.weight + sum(len(kept.state) for kept in stored.values())
+def _size_of(documents: BatchDocuments, stored: Mapping[FileId, StoredDocument]) -> int:
+    return documents.weight + sum(len(document.state) for document in stored.values())

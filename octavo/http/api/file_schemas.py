@@ -12,7 +12,7 @@ from octavo.http.contract.contract_model import (
     base64_of,
     timestamp,
 )
-from octavo.model.documents.document import DocumentUpdate, KeptDocument
+from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.path import Kind
 from octavo.model.files.receipt import FileOutcome, Receipt
@@ -181,8 +181,8 @@ def note_save(outcome: FileOutcome, lacking: DocumentUpdate) -> NoteSaveSchema:
     )
 
 
-def note_document(kept: KeptDocument) -> NoteDocumentSchema:
-    """Return the document of a note in its API form."""
+def note_document(kept: StoredDocument) -> NoteDocumentSchema:
+    """Return the document of a note."""
     return NoteDocumentSchema.model_construct(
         epoch=kept.epoch, state=base64_of(kept.state), state_vector=base64_of(kept.vector)
     )

@@ -8,7 +8,7 @@ from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
-from octavo.http.contract.application import tell_refused
+from octavo.http.contract.application import report_refusal
 from octavo.http.contract.problems import (
     BodyTimeout,
     BodyTooLarge,
@@ -68,7 +68,7 @@ async def refusal(problem: Problem, public_url: str) -> Response:
     The line of the request in the log gets its code.
     """
     # Quart has types of its own for ASGI.
-    tell_refused(cast("Scope", request.scope), problem.code)
+    report_refusal(cast("Scope", request.scope), problem.code)
     request_id = request.headers.get("x-request-id", "")
     if wants_document(request.accept_mimetypes):
         body: bytes | str = problem_document(

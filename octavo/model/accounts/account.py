@@ -1,4 +1,4 @@
-"""An account: who it is, what it may do, and whether it may do anything."""
+"""Accounts: their roles and states."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -7,11 +7,11 @@ from octavo.model.accounts.address import Address
 from octavo.model.identity import AccountId
 
 Role = Literal["member", "administrator"]
-"""What an account may do in the installation."""
+"""The role of an account in the installation."""
 
 State = Literal["enabled", "locked", "disabled"]
-"""Locked accounts keep a few operations; disabled ones can't sign in, and nothing of theirs
-opens anything."""
+"""A locked account can use a few operations only; a disabled one can't sign in, and its
+credentials are refused."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -21,7 +21,7 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account as it is kept, without its password; times are in milliseconds of Unix time."""
+    """An account as stored, without its password; times are in milliseconds of Unix time."""
 
     account_id: AccountId
     address: Address
@@ -33,5 +33,5 @@ class Account:
 
     @property
     def open(self) -> bool:
-        """True when somebody may sign in to it."""
+        """Whether the account can be signed in to."""
         return self.state != "disabled"

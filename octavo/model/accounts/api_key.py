@@ -1,4 +1,4 @@
-"""An API key: what a program shows in place of a session."""
+"""API keys: credentials of programs."""
 
 from dataclasses import dataclass
 from typing import NewType
@@ -8,7 +8,7 @@ from octavo.model.identity import AccountId
 KeyId = NewType("KeyId", str)
 
 MOST_KEYS = 25
-"""Keys that one account may have, expired ones included (specification, "Limits")."""
+"""Keys of one account, including expired ones (specification, "Limits")."""
 
 LONGEST_NAME = 100
 """Characters of a key's name."""
@@ -16,11 +16,11 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it is kept, without its secret; times are in milliseconds of Unix time.
+    """A key as stored, without its secret; times are in milliseconds of Unix time.
 
     Attributes:
-        expires_at: None for never.
-        used_at: of its last use, to the minute; None when it was never used.
+        expires_at: None if it never expires.
+        used_at: the time of its last use, to the minute; None if it was never used.
     """
 
     key_id: KeyId

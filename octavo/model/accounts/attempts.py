@@ -1,8 +1,8 @@
-"""How often something may be tried: the generic cell rate algorithm, and whose tries count as one.
+"""Rate limiting of attempts by the generic cell rate algorithm.
 
-The algorithm (ITU-T I.371, annex A) keeps one number for each who tries: the time at which all
-tries so far are paid for, each costing a share of the period. It lets a burst pass and then one
-try a share, and remembers no more than that number.
+The algorithm (ITU-T I.371, annex A) stores one number per key: the time until which its attempts
+are paid for, each costing an equal share of the period. It admits a burst, and then one attempt per
+share.
 """
 
 from dataclasses import dataclass
@@ -11,27 +11,27 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """``count`` tries at once, and as many more in each ``period`` of seconds."""
+    """A burst of ``count`` attempts, and as many again in each ``period`` of seconds."""
 
     count: int
     period: float
 
     def __post_init__(self) -> None:
         if self.count < 1 or not self.period > 0:
-            raise ValueError(f"{self.count} tries in {self.period} seconds are no rate")
+            raise ValueError(f"{self.count} attempts in {self.period} seconds is not a rate")
 
     @property
     def interval(self) -> float:
-        """Seconds that one try costs."""
+        """The seconds that one attempt costs."""
         return self.period / self.count
 
 
 class AttemptVerdict(NamedTuple):
-    """Whether one more try passes.
+    """Whether an attempt is admitted.
 
     Attributes:
-        paid_at: when all tries that passed are paid for, in seconds of the caller's clock.
-        retry_after: seconds until one passes again; 0 when this one did.
+        paid_at: when all admitted attempts are paid for, in seconds of the caller's clock.
+        retry_after: seconds until the next attempt can be admitted; 0 if this one was.
     """
 
     paid_at: float
@@ -39,12 +39,12 @@ class AttemptVerdict(NamedTuple):
 
 
 def admit(paid_at: float | None, now: float, rate: Rate) -> AttemptVerdict:
-    """Judge a try at ``now``; ``paid_at`` is of the admission before, None at the first.
+    """Return whether to admit an attempt at ``now``; ``paid_at`` is None for the first.
 
-    A try that does not pass costs nothing.
+    A refused attempt costs nothing.
     """
     starts = now if paid_at is None else max(paid_at, now)
-    # A thousandth of a share is below what anybody waits for, and above what floats lose.
+    # A thousandth of a share is negligible for callers, and more than the rounding errors.
     wait = starts - now - (rate.period - rate.interval)
     if wait > rate.interval / 1000:
         return AttemptVerdict(starts, wait)

@@ -1,4 +1,4 @@
-"""An invitation: the right to make one account."""
+"""Invitations, each for the registration of one account."""
 
 from dataclasses import dataclass
 from typing import NewType
@@ -11,14 +11,14 @@ InvitationId = NewType("InvitationId", str)
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """An invitation as it is kept; times are in milliseconds of Unix time.
+    """An invitation as stored; times are in milliseconds of Unix time.
 
     Attributes:
-        address: for which alone it is; None for any.
-        role: of the account made from it.
-        used_at: None as long as it was not used.
-        revoked_at: None as long as it was not revoked.
-        of_start: whether a start without accounts made it; the first account revokes it.
+        address: the only address that may use it; None for any.
+        role: the role of the account.
+        used_at: None if it is unused.
+        revoked_at: None if it is not revoked.
+        of_start: whether a start without accounts created it; the first account revokes it.
     """
 
     invitation_id: InvitationId
@@ -31,9 +31,9 @@ class Invitation:
     of_start: bool = False
 
     def open_at(self, now: int) -> bool:
-        """Return whether an account may be made from it at ``now``."""
+        """Return whether it is valid at ``now``."""
         return self.used_at is None and self.revoked_at is None and now < self.expires_at
 
     def admits(self, address: Address, now: int) -> bool:
-        """Return whether an account with ``address`` may be made from it at ``now``."""
+        """Return whether an account with ``address`` can be registered with it at ``now``."""
         return self.open_at(now) and self.address in (None, address)

@@ -1,22 +1,22 @@
-"""Which passwords are taken, and the one form in which they are hashed."""
+"""Rules for new passwords, and the normalized form in which passwords are hashed."""
 
 import unicodedata
 
 from octavo.model.accounts.address import Address, local_part
-from octavo.model.accounts.guessable import guessable
+from octavo.model.accounts.password_strength import is_guessable
 
 SHORTEST, LONGEST = 10, 256
-"""Characters of a password, in the form that is hashed."""
+"""Characters of a password in its normalized form."""
 
-# Of one character NFKC makes 18 at most, and of several composed ones less than so many fewer.
+# NFKC expands a character to at most 18, and composition reduces their number by less than this.
 _MOST_GIVEN = 8 * LONGEST
 
 
 def hashed_form(password: str) -> str | None:
-    """Return the form of ``password`` that is hashed; None when it is too long for one.
+    """Return the form of ``password`` that is hashed; None if it is too long.
 
-    It is NFKC (NIST SP 800-63B section 3.1.1.2), so that keyboards that write one character in
-    two ways write one password.
+    It is NFKC (NIST SP 800-63B section 3.1.1.2), so that different keyboard inputs of the same
+    character give the same password.
     """
     if len(password) > _MOST_GIVEN:
         return None
@@ -25,9 +25,9 @@ def hashed_form(password: str) -> str | None:
 
 
 def password_fault(password: str, address: Address) -> str | None:
-    """Return what is wrong with a new ``password`` of the account with ``address``.
+    """Return what is wrong with a new ``password`` of the account with ``address``, or None.
 
-    None when it is good. The text is for people, and never quotes the password.
+    The text is for people, and never quotes the password.
     """
     form = hashed_form(password)
     if form is None:
@@ -36,7 +36,7 @@ def password_fault(password: str, address: Address) -> str | None:
         return f"A password has at least {SHORTEST} characters."
     folded = form.casefold()
     if folded in (address, local_part(address)):
-        return "This is the address: a password is something that others don't know."
-    if guessable(form):
-        return "This is one of the passwords that are guessed first: choose another."
+        return "The password is the address: choose one that others don't know."
+    if is_guessable(form):
+        return "The password is too easy to guess: choose another."
     return None

@@ -1,16 +1,16 @@
-"""Why somebody is not let in, or an account can't have what it asks for.
+"""Refusals of sign-in, registration and credentials. A refused request changes nothing.
 
-Each is an answer: nothing was changed. The tree::
+::
 
-    Refusal
-     ├ CredentialRefused     address and password open no account
-     ├ InvitationUnusable    no account can be made from the invitation
+    DomainError
+     ├ InvalidCredentials    wrong address or password
+     ├ InvitationUnusable    the invitation can't be used
      ├ AddressTaken          another account has the address
      ├ AccountGone           the account was removed or disabled meanwhile
-     ├ TooManyKeys           the account has as many keys as it may
-     ├ NoSuchSession         no session of the account
-     ├ NoSuchKey             no key of the account
-     └ TooManyAttempts       one more try has to wait
+     ├ TooManyKeys           the account has the maximum number of keys
+     ├ NoSuchSession         the account has no such session
+     ├ NoSuchKey             the account has no such key
+     └ TooManyAttempts       the rate limit is exceeded
 """
 
 from octavo.model.accounts.api_key import MOST_KEYS
@@ -18,7 +18,7 @@ from octavo.model.refusal import DomainError
 
 
 class InvalidCredentials(DomainError):
-    """Address and password open no account: which of them is wrong is told to nobody."""
+    """The address or the password is wrong; the refusal does not reveal which."""
 
     code = "credential_refused"
 
@@ -27,12 +27,12 @@ class InvalidCredentials(DomainError):
 
 
 class InvitationUnusable(DomainError):
-    """The invitation is unknown, used, expired, revoked, or somebody else's: all read alike."""
+    """The invitation is unknown, used, expired, revoked, or for another address."""
 
     code = "not_found"
 
     def __init__(self) -> None:
-        super().__init__("This invitation opens nothing. Ask whoever invited you for another.")
+        super().__init__("The invitation is not valid. Ask the person who invited you for another.")
 
 
 class AddressTaken(DomainError):
@@ -45,7 +45,7 @@ class AddressTaken(DomainError):
 
 
 class AccountGone(DomainError):
-    """The account was removed or disabled while its request was under way."""
+    """The account was removed or disabled during the request."""
 
     code = "not_signed_in"
 
@@ -54,7 +54,7 @@ class AccountGone(DomainError):
 
 
 class TooManyKeys(DomainError):
-    """The account has as many keys as it may."""
+    """The account has the maximum number of keys."""
 
     code = "too_many_keys"
 
@@ -63,7 +63,7 @@ class TooManyKeys(DomainError):
 
 
 class NoSuchSession(DomainError):
-    """The account has no such session; another one's is told apart by nobody."""
+    """The account has no such session; sessions of other accounts are not distinguished."""
 
     code = "not_found"
 
@@ -72,7 +72,7 @@ class NoSuchSession(DomainError):
 
 
 class NoSuchKey(DomainError):
-    """The account has no such key; another one's is told apart by nobody."""
+    """The account has no such key; keys of other accounts are not distinguished."""
 
     code = "not_found"
 
@@ -81,10 +81,10 @@ class NoSuchKey(DomainError):
 
 
 class TooManyAttempts(DomainError):
-    """One more try has to wait.
+    """The rate limit is exceeded.
 
     Attributes:
-        retry_after: whole seconds until it passes, at least 1.
+        retry_after: whole seconds until the next attempt is admitted, at least 1.
     """
 
     code = "rate_limited"

@@ -1,4 +1,4 @@
-"""A session: one browser that signed in, and how long that lasts."""
+"""Sessions of browsers, and their lifetimes."""
 
 from dataclasses import dataclass
 from typing import NewType
@@ -12,12 +12,12 @@ DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session as it is kept; times are in milliseconds of Unix time.
+    """A session as stored; times are in milliseconds of Unix time.
 
     Attributes:
-        device: what the browser called itself when it signed in; may be empty.
-        client: the address that it signed in from; empty when there was none.
-        active_at: of its last activity, to the minute.
+        device: the user agent at sign-in; may be empty.
+        client: the client address at sign-in; empty if unknown.
+        active_at: the time of its last activity, to the minute.
     """
 
     session_id: SessionId
@@ -30,11 +30,11 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SessionLife:
-    """How long a session opens its account, in seconds.
+    """The lifetime of sessions, in seconds.
 
     Attributes:
-        idle: from its last activity on.
-        absolute: from its start on, whatever its activity.
+        idle: the time from the last activity.
+        absolute: the time from the start.
     """
 
     idle: float = 30 * DAY
@@ -46,9 +46,8 @@ class SessionLife:
         return min(session.active_at + idle, session.created_at + absolute)
 
     def alive_since(self, now: int) -> tuple[int, int]:
-        """Return which sessions live at ``now``: those active and those begun after two times.
+        """Return the earliest activity and the earliest start of sessions alive at ``now``.
 
-        All three are in milliseconds of Unix time. It is `expires_at` turned round, for a
-        statement that looks for the sessions.
+        All times are in milliseconds of Unix time. This inverts `expires_at`, for queries.
         """
         return now - int(self.idle * 1000), now - int(self.absolute * 1000)

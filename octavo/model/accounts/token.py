@@ -1,8 +1,7 @@
-"""Secrets that open something to whoever shows them: how they are written, and what is kept.
+"""Secret tokens: how they are written, and the digests that are stored of them.
 
-All are made of 256 random bits. Kept is the SHA-256 digest alone: of so much randomness nobody
-finds the text again, so it takes no slow hash, and a look-up by digest compares nothing that a
-clock could tell.
+Tokens are made of 256 random bits. Only the SHA-256 digest is stored. With that much entropy a slow
+hash is unnecessary, and a look-up by digest reveals nothing through timing.
 """
 
 import re
@@ -11,10 +10,10 @@ from hashlib import sha256
 from zlib import crc32
 
 ENTROPY = 32
-"""Random bytes that a secret is made of."""
+"""Random bytes of a token."""
 
 KEY_PREFIX = "octk_"
-"""What every API key starts with, so that people and scanners know it for one."""
+"""The prefix of API keys, which lets people and secret scanners recognize them."""
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _KEY_LENGTH, _CHECKSUM_LENGTH = 30, 6
@@ -30,14 +29,14 @@ def opaque_token(entropy: bytes) -> str:
 
 
 def is_opaque_token(token: bytes) -> bool:
-    """Return whether `opaque_token` may have written ``token``."""
+    """Return whether ``token`` has the form of an `opaque_token`."""
     return _OPAQUE.fullmatch(token) is not None
 
 
 def api_key(entropy: bytes) -> str:
     """Return the API key of ``entropy``: prefix, 30 characters, and a checksum of both.
 
-    Of 256 random bits the 178 that fit are kept, and nearly evenly: to 2 to the power of -77.
+    About 178 of the 256 random bits are used; the distribution is uniform up to 2 to the -77.
     """
     if len(entropy) != ENTROPY:
         raise ValueError(f"a key takes {ENTROPY} random bytes, not {len(entropy)}")
@@ -47,9 +46,9 @@ def api_key(entropy: bytes) -> str:
 
 
 def is_api_key(token: bytes) -> bool:
-    """Return whether ``token`` has the form of a key and its checksum is right.
+    """Return whether ``token`` has the form of a key and a correct checksum.
 
-    One with a slip in it is known for none without a look-up.
+    The checksum detects typing errors without a look-up.
     """
     if _KEY.fullmatch(token) is None:
         return False
@@ -57,7 +56,7 @@ def is_api_key(token: bytes) -> bool:
 
 
 def digest_of(token: bytes) -> bytes:
-    """Return what is kept of ``token``: its SHA-256 digest, 32 bytes."""
+    """Return the stored form of ``token``: its SHA-256 digest, 32 bytes."""
     return sha256(token).digest()
 
 

@@ -1,4 +1,4 @@
-"""The documents of notes, as planning needs them: each is the text of a note, made to be merged."""
+"""Documents of notes, as planning uses them: the text of a note in a form that can be merged."""
 
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
@@ -7,13 +7,13 @@ from octavo.model.files.content import NoteText
 from octavo.model.identity import ContentId, Epoch, FileId
 
 
-class KeptDocument(NamedTuple):
-    """A document as it is stored.
+class StoredDocument(NamedTuple):
+    """A document in the form in which it is stored.
 
     Attributes:
-        epoch: its generation.
-        state: a Yjs update (version 1) that makes all of it.
-        vector: the state vector behind that.
+        epoch: the epoch of its generation.
+        state: the whole document as one Yjs update (version 1).
+        vector: the state vector of the document.
     """
 
     epoch: Epoch
@@ -22,9 +22,9 @@ class KeptDocument(NamedTuple):
 
 
 class DocumentUpdate(NamedTuple):
-    """An update (version 1) to a document of the generation ``epoch``.
+    """A Yjs update (version 1) for a document with the epoch ``epoch``.
 
-    ``vector`` is the state vector of the document that it brings somebody to.
+    ``vector`` is the state vector of the document after the update.
     """
 
     epoch: Epoch
@@ -33,29 +33,29 @@ class DocumentUpdate(NamedTuple):
 
 
 class Documents(Protocol):
-    """The documents of the notes that changesets name, as those before left them."""
+    """The documents of the notes that a batch changes, with the changes planned so far."""
 
     def attempt(self) -> AbstractContextManager[None]:
-        """Take back what was done within the block when a `Refusal` leaves it."""
+        """Roll back the changes made within the block if a `Refusal` leaves it."""
 
-    def made(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
-        """A note was made: its document is the insertion of its text."""
+    def created(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
+        """Record a new note, whose document is the insertion of its text."""
 
     def merge(
         self, file_id: FileId, epoch: Epoch, update: bytes, epoch_next: Epoch
     ) -> NoteText | None:
-        """Apply an update to the document of a note, and answer its text; raises a `Refusal`.
+        """Apply an update to the document of a note and return its text; raises a `Refusal`.
 
-        None: the document had all of it. One may change under the same text, too: what was
-        inserted and deleted again is still named by later updates. When the history has grown too
-        large, a new generation begins: ``epoch_next``.
+        Returns None if the update contained nothing new. The text may be the same after a change:
+        text that was inserted and deleted again is still referred to by later updates. If the
+        history has grown too large, the document starts a new generation, ``epoch_next``.
         """
 
     def write(self, file_id: FileId, content: NoteText, epoch_next: Epoch) -> None:
-        """Turn the text of the document into ``content``, by the smallest edits.
+        """Change the text of the document to ``content`` by minimal edits.
 
-        ``epoch_next`` is that of `merge`.
+        ``epoch_next`` is as in `merge`.
         """
 
     def purged(self, file_id: FileId) -> None:
-        """The file was purged, and its document with it."""
+        """Record that the file was purged, and its document with it."""

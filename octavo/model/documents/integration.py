@@ -1,10 +1,10 @@
-"""How much work it is to put the structs of a Yjs document in their places.
+"""Count the work of integrating the structs of a Yjs document.
 
-Each struct goes between the two that it names, which are cut apart for it, and steps over what
-stands there already (`Item.integrate` of Yjs). In the end neighbours that continue each other
-become one. An edit of a person takes a step or two. But what several clients wrote at one place
-takes the product of their numbers, and cuts and neighbours copy text: minutes for a megabyte. The
-libraries do that without letting anything else run, so the steps are counted before.
+Each struct is placed between its two origins, which are split if needed, and steps over conflicting
+structs there (`Item.integrate` of Yjs). Finally, consecutive neighbours are merged. An edit by a
+person takes a step or two. Text written by several clients at one position takes the product of
+their numbers, and splits and merges copy text: minutes for a megabyte. The libraries block the
+process meanwhile, so the steps are counted before.
 """
 
 from array import array
@@ -15,54 +15,54 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from octavo.model.documents.facts import Range
-from octavo.model.documents.structs import Id, Struct, brought_by
+from octavo.model.documents.structs import Id, Struct, update_contents
 
 STEPS_MOST = 2_000_000
-"""Steps that one update may take, and loading a document: each is about 0.1 µs of pycrdt."""
+"""Steps allowed for one update, and for loading a document; each takes about 0.1 µs of pycrdt."""
 
 _UNITS_A_STEP = 40
-"""Code units that are stepped over, to where a text is cut, in the time of a step."""
+"""Code units that are scanned up to a split point, in the time of a step."""
 
 _COPIED_A_STEP = 3_000
-"""Code units behind a cut, to the end of the uncut text, that are copied in the time of a step."""
+"""Code units that a split copies, to the end of the unsplit text, in the time of a step."""
 
 _JOINED_A_STEP = 60
-"""Structs of a run times its code units, for each step that making one of them takes."""
+"""Structs of a run times its code units, per step of merging them."""
 
 _WORK_OF_A_STEP = _UNITS_A_STEP * _COPIED_A_STEP
 
-# The fewest bytes that a struct takes which others have to step over.
+# The fewest bytes of a struct that others have to step over.
 _BYTES_OF_A_STRUCT = 6
 
 _NONE = -1
 
 
 class Loading(NamedTuple):
-    """What it takes to load a document: ``steps``, for ``pieces`` of uncut text or deletion."""
+    """The cost of loading a document: ``steps``, for ``pieces`` of unsplit text or deletion."""
 
     steps: int
     pieces: int
 
 
 def steps_bound(structs: int, ranges: int, size: int) -> int:
-    """Return how many steps it takes at most, and mostly far fewer, to bring in an update.
+    """Return an upper bound of the steps of applying an update; the actual cost is mostly far less.
 
-    It has so many new ``structs``, and so many ``ranges`` that were not deleted before. The
-    document has ``size`` bytes with them.
+    The update has ``structs`` new structs, and ``ranges`` newly deleted ranges. ``size`` is the
+    size of the document including them, in bytes.
     """
-    # Each struct steps over what stands there, and cuts two texts.
+    # Each struct steps over those at its position, and splits two texts.
     steps = structs * size // _BYTES_OF_A_STRUCT + 2 * structs * size // _UNITS_A_STEP
-    # The ranges come in order, so that what stands before their cuts is stepped over once.
+    # The ranges are in order, so the text before their splits is scanned once.
     return steps + (size // _UNITS_A_STEP if ranges else 0) + 2 * ranges * size // _COPIED_A_STEP
 
 
 def integration_steps(state: bytes, update: bytes, most: int = STEPS_MOST) -> int:
-    """Return how many steps ``update`` takes in the document that ``state`` makes.
+    """Return the steps of applying ``update`` to the document whose state is ``state``.
 
-    Both must have been accepted. A number past ``most`` is answered as soon as it is reached, also
-    when ``state`` alone takes so many. Takes time for each struct of both and for each step.
+    Both must have been accepted. Counting stops when it exceeds ``most``, also for ``state`` alone.
+    Takes time for each struct of both and for each step.
     """
-    before, new = brought_by((state, update))
+    before, new = update_contents((state, update))
     integration = _Integration([*before.structs, *new.structs], new.ranges, most)
     integration.put(before.structs)
     if integration.steps <= most:
@@ -73,8 +73,8 @@ def integration_steps(state: bytes, update: bytes, most: int = STEPS_MOST) -> in
 
 
 def loading(*updates: bytes, most: int = STEPS_MOST) -> Loading:
-    """Return what it takes to load the document that ``updates`` make, as `integration_steps`."""
-    brought = brought_by(updates)
+    """Return the cost of loading the document that ``updates`` make; see `integration_steps`."""
+    brought = update_contents(updates)
     structs = [*chain.from_iterable(each.structs for each in brought)]
     structs.sort(key=lambda struct: (-struct.client, struct.clock))
     ranges = [*chain.from_iterable(each.ranges for each in brought)]
@@ -85,11 +85,11 @@ def loading(*updates: bytes, most: int = STEPS_MOST) -> Loading:
 
 
 class _Integration:
-    """A document as a list of pieces: structs, cut wherever one or a deletion names a place."""
+    """A document as a list of pieces: structs, split at every position that is referred to."""
 
     def __init__(self, structs: Sequence[Struct], ranges: Sequence[Range], most: int) -> None:
         cuts: defaultdict[int, set[int]] = defaultdict(set)
-        # Where the texts begin as they are cut now, and those that are none any more.
+        # The starts of the texts as they are split at present, and the deleted pieces.
         self._cut: defaultdict[int, list[int]] = defaultdict(list)
         self._deleted: set[Id] = set()
         for struct in structs:
@@ -111,7 +111,7 @@ class _Integration:
         self._starts: dict[Id, int] = {}
         self._ends: dict[Id, int] = {}
         self._structs: list[Struct] = []
-        # By the number of the piece; a neighbour or origin that is not there is -1.
+        # By the number of the piece; -1 means no neighbour or origin.
         self._following, self._preceding = array("l"), array("l")
         self._origins, self._rights = array("l"), array("l")
         self._clients: list[int] = []
@@ -122,7 +122,7 @@ class _Integration:
         return len(self._structs)
 
     def put(self, structs: Sequence[Struct]) -> None:
-        """Put in ``structs``, each after what it names, as the libraries do."""
+        """Integrate ``structs``, each after those it refers to, as the libraries do."""
         waiting: dict[int, list[Struct]] = {}
         for struct in structs:
             waiting.setdefault(struct.client, []).append(struct)
@@ -148,7 +148,7 @@ class _Integration:
                     return
 
     def delete(self, ranges: Sequence[Range]) -> None:
-        """Take away what is there of ``ranges``."""
+        """Delete ``ranges``, and count the splits."""
         for client, start, end in ranges:
             self._cut_at(client, start)
             self._cut_at(client, end)
@@ -157,14 +157,14 @@ class _Integration:
         self.mark(ranges)
 
     def mark(self, ranges: Sequence[Range]) -> None:
-        """Take note that ``ranges`` are deleted, and that no text is to be cut for it."""
+        """Mark ``ranges`` as deleted, without counting splits."""
         for client, start, end in ranges:
             cuts = self._cuts[client]
             for clock in cuts[bisect_left(cuts, start) : bisect_left(cuts, end)]:
                 self._deleted.add((client, clock))
 
     def joining(self) -> int:
-        """Return the steps for making one of neighbours that continue each other."""
+        """Return the steps of merging consecutive neighbours."""
         steps = count = units = 0
         order = sorted(range(len(self._structs)), key=self._structs.__getitem__)
         for before, at in pairwise((_NONE, *order)):
@@ -246,11 +246,11 @@ class _Integration:
             following[left] = number
 
     def _place(self, client: int, origin: int, right: int, at: int) -> int:
-        """Return what a piece follows: of all from ``at`` to before ``right``, or its origin."""
+        """Return the left neighbour of a piece: one from ``at`` to ``right``, or its origin."""
         left, most = origin, self._most
         clients, origins, following = self._clients, self._origins, self._following
         seen: set[int] = set()
-        # Of what was seen, what the piece may still go before.
+        # Seen pieces that the piece may still precede.
         conflicting: set[int] = set()
         while at not in (_NONE, right):
             self.steps += 1

@@ -1,7 +1,4 @@
-"""What documents may grow to.
-
-How dear a document has become to load, counted when it may have become so.
-"""
+"""Limits of documents: their size, and the cost of loading them, which is counted when in doubt."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,16 +7,16 @@ from octavo.model.documents.integration import STEPS_MOST, loading
 
 
 class DocumentLimits(NamedTuple):
-    """The bounds of documents.
+    """The size limits of documents.
 
     Attributes:
         update: bytes of one update.
         state: bytes of a whole document, as it is stored.
-        history: how many times the bytes of its text a document may have before a new generation
-            begins without its history.
-        history_free: bytes that a document may have in any case.
-        history_most: bytes that a document may have beside its text, however long that is. A
-            document is loaded behind each batch of updates, and that holds up everybody.
+        history: maximum size of a document as a multiple of its text size; past it, a new
+            generation starts without history.
+        history_free: bytes below which a document keeps its history in any case.
+        history_most: maximum bytes of a document in addition to its text. A document is loaded
+            after each batch of updates, which blocks the process.
     """
 
     update: int = 2 * 1024 * 1024
@@ -29,37 +26,37 @@ class DocumentLimits(NamedTuple):
     history_most: int = 524_288
 
     def outgrown(self, state: int, text: int) -> bool:
-        """Return whether a document of ``state`` bytes sheds its history, with ``text`` bytes."""
+        """Return whether a document of ``state`` bytes, ``text`` of them text, drops history."""
         if state <= self.history_free:
             return False
         return state > self.history * text or state - text > self.history_most
 
 
 _BYTES_OF_A_PIECE = 6
-"""The fewest that a piece of history takes in a state."""
+"""The minimum size of a piece of history in a state."""
 
 
 class Growth(NamedTuple):
-    """The pieces that a document had when it was counted, and those that came since, at most."""
+    """The pieces of a document at the last count, and an upper bound of those added since."""
 
     counted: int
     since: int
 
     @classmethod
     def unknown(cls, state: int, text: int) -> "Growth":
-        """Return that of a document of which only its bytes are known, and those of its text."""
+        """Return the estimate for a document of which only the sizes in bytes are known."""
         return cls(0, max(0, state - text) // _BYTES_OF_A_PIECE)
 
     def grown(self, pieces: int) -> "Growth":
-        """Return that behind an update with so many."""
+        """Return the estimate after an update that adds ``pieces``."""
         return Growth(self.counted, self.since + pieces)
 
     @property
     def doubtful(self) -> bool:
-        """Whether it may be too dear by now; to count is dear itself."""
+        """Whether loading may be too expensive by now; counting is expensive, too."""
         return self.since * (self.counted + self.since) > 3 * STEPS_MOST
 
-    def counted_anew(self, state: Callable[[], bytes]) -> "tuple[Growth, bool]":
-        """Count; answer with it whether the document is too dear to be loaded again and again."""
+    def recounted(self, state: Callable[[], bytes]) -> "tuple[Growth, bool]":
+        """Count the pieces; also return whether the document is too expensive to load."""
         found = loading(state())
         return Growth(found.pieces, 0), found.steps > STEPS_MOST

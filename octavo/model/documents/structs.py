@@ -1,10 +1,8 @@
-"""The structs of a Yjs update that was accepted: what each writes, and between what.
+"""The structs of a Yjs update, their dependencies, and the order of their integration.
 
-Whether what an update writes can be put in one after the other, each after what it stands on.
-
-Every client's structs come in the order of their clocks. One that names a struct of another client
-waits for it. Where two wait for each other, neither is ever put in: Yjs keeps both aside and says
-nothing.
+The structs of a client are integrated in the order of their clocks, and a struct that refers to
+another client's waits for it. If two wait for each other, neither is ever integrated: Yjs keeps
+both aside silently. `check_order` rejects such updates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,11 +23,11 @@ class Wait(NamedTuple):
 
 
 def check_order(waits: Mapping[int, Sequence[Wait]], end: StateVector) -> None:
-    """Check that nothing waits for what never comes.
+    """Check that every dependency of an update can be satisfied.
 
-    ``waits`` has the waits of each client in the order of its clocks, ``end`` is what there is
-    when all is put in. Takes time linear in the number of waits. Raises
-    `DocumentDependencyMissing` for a wait past the end and for a circle of waits.
+    ``waits`` has the dependencies of each client in the order of its clocks, ``end`` is the
+    state vector after the update. Takes time linear in the number of dependencies. Raises
+    `DocumentDependencyMissing` for a dependency past the end and for a cycle.
     """
     passed = dict.fromkeys(waits, 0)
 
@@ -58,10 +56,10 @@ def check_order(waits: Mapping[int, Sequence[Wait]], end: StateVector) -> None:
 
 
 def dependency_missing(what: str, client: int, clock: int) -> DocumentDependencyMissing:
-    """Return the refusal of an update for ``what`` it names and nobody holds."""
+    """Return the refusal of an update that refers to ``what``, which is missing."""
     return DocumentDependencyMissing(
-        f"The update names {what} by client {client} at clock {clock} that neither the document "
-        "nor the update holds: send all that the document's state vector lacks."
+        f"The update refers to {what} by client {client} at clock {clock}, which neither the "
+        "document nor the update has: send all that the document's state vector lacks."
     )
 
 
@@ -83,21 +81,21 @@ class Struct(NamedTuple):
     text: bool
 
 
-class Brought(NamedTuple):
-    """What an update brings: its structs, and the ranges that it deletes, in their order."""
+class UpdateContent(NamedTuple):
+    """The structs of an update and the ranges that it deletes, in their order."""
 
     structs: list[Struct]
     ranges: list[Range]
 
 
-def brought_by(updates: Sequence[bytes]) -> list[Brought]:
-    """Return what each of ``updates`` brings that those before it did not, in their order.
+def update_contents(updates: Sequence[bytes]) -> list[UpdateContent]:
+    """Return what each of ``updates`` adds to those before it.
 
-    Each must have been accepted, with the ones before it. The highest client comes first, as it
-    does where the libraries put structs in. All ranges of an update are answered.
+    Each must have been accepted after the ones before it. The highest client comes first, as in
+    the libraries. The ranges of an update are complete.
     """
     held: dict[int, int] = {}
-    found: list[Brought] = []
+    found: list[UpdateContent] = []
     for update in updates:
         fresh: list[Struct] = []
         structs, at = _structs(update)
@@ -105,7 +103,7 @@ def brought_by(updates: Sequence[bytes]) -> list[Brought]:
             client, clock = struct.client, held.get(struct.client, 0)
             if struct.end <= clock:
                 continue
-            # What is new of it follows what is known of it.
+            # A partly known struct is cut; the new part follows the known one.
             fresh.append(
                 struct
                 if struct.clock >= clock
@@ -113,7 +111,7 @@ def brought_by(updates: Sequence[bytes]) -> list[Brought]:
             )
             held[client] = struct.end
         fresh.sort(key=lambda struct: -struct.client)
-        found.append(Brought(fresh, _ranges(update, at)))
+        found.append(UpdateContent(fresh, _ranges(update, at)))
     return found
 
 

@@ -1,9 +1,9 @@
-"""What may be applied to the document of a note.
+"""Decide whether an update may be applied to the document of a note.
 
-pycrdt takes in whatever it can read: it puts aside, without a word, what depends on things that are
-not there, and takes other types than text in. So an update is decided about first. One that passes
-brings pycrdt and Yjs to the same text and the same state vector, with nothing put aside, in a
-document that both have taken in by the same updates.
+pycrdt applies whatever it can parse: it silently sets aside changes whose dependencies are missing,
+and accepts other types than text. Updates are therefore checked first. Applying a checked update
+gives pycrdt and Yjs the same text and state vector, with nothing set aside, if both have applied
+the same updates before.
 """
 
 from bisect import bisect_right
@@ -23,20 +23,20 @@ STRUCTS_MOST = 50_000
 RANGES_MOST = 20_000
 """Deleted ranges in one update."""
 
-# So few never take long, whatever the document; so it need not be looked at.
+# So few are cheap in any document, so the document need not be read.
 _FEW = 5
 _FEWER = "Send fewer edits at once, or copy the text into a new note."
 
 
 class CheckedUpdate(NamedTuple):
-    """What an update does that may be applied.
+    """The effects of an acceptable update.
 
     Attributes:
-        structs: how many structs stand in it, new or known.
-        state_vector: what the document must have afterwards.
-        changes: False when it surely brings nothing new: no new struct and no deletion.
-        pieces: by how many structs the document grows at most, with those that are cut apart.
-        facts: what is known of the document with the update.
+        structs: the number of its structs, new or known.
+        state_vector: the state vector of the document after the update.
+        changes: False if it certainly adds nothing: no new struct and no deletion.
+        pieces: an upper bound of the structs it adds, including those from splits.
+        facts: what is known of the document after the update.
     """
 
     structs: int
@@ -49,29 +49,29 @@ class CheckedUpdate(NamedTuple):
 def check_update(
     update: bytes, have: StateVector, state: Callable[[], bytes], facts: DocumentFacts
 ) -> CheckedUpdate:
-    """Decide whether ``update`` may be applied to the document whose state vector is ``have``.
+    """Check ``update`` for the document whose state vector is ``have``.
 
-    ``state`` answers the whole document as one accepted update, ``facts`` are what is known of it
-    already. Time and memory are linear in the update; the state is asked for only where these do
-    not decide: for an update that names a place in a document whose pairs are not known, for one
-    that inserts between a client's later and earlier text, and for one of many structs or
-    deletions. That one may take time for each of `STEPS_MOST` steps.
+    ``state`` returns the whole document as one accepted update; ``facts`` are what is already
+    known of it. Time and memory are linear in the update. The state is read only for an update
+    that refers into a document with unknown surrogate pairs, one that inserts between a
+    client's later and earlier text, and one with many structs or deletions. The last may take
+    time for `STEPS_MOST` steps.
 
-    One thing is left to whoever applies it. A forged update can name a place that no device could
-    mean, though both ends are there; then the text depends on how the document was taken in, at
-    once or update by update, then or with a later update. So it is to be compared with that of the
-    stored document, and where they differ, a new generation has to begin.
+    One check is left to the caller. A forged update can refer to a position that no device
+    would, although both of its ends exist; the text then depends on whether the document was
+    loaded at once or update by update. The caller must compare the text with that of the stored
+    document, and start a new generation if they differ.
 
-    Raises `DocumentMalformed` for bytes that are no update, `DocumentUnsupported` for one that
-    writes more than text, `InvalidContent` for text that a note can't hold,
-    `DocumentDependencyMissing` where it names what neither the document nor the update holds, and
-    `DocumentTooLarge` for more structs, ranges or steps than are taken at once.
+    Raises `DocumentMalformed` for bytes that are not an update, `DocumentUnsupported` for one
+    that writes more than text, `InvalidContent` for text that a note can't have,
+    `DocumentDependencyMissing` for one that refers to what neither the document nor the update
+    has, and `DocumentTooLarge` for too many structs, ranges or steps.
     """
     reading = UpdateReading(update, have)
     if reading.structs > STRUCTS_MOST or len(reading.ranges) > RANGES_MOST:
         raise DocumentTooLarge(
-            f"The update has {reading.structs} structs and {len(reading.ranges)} deleted ranges: "
-            f"{STRUCTS_MOST} and {RANGES_MOST} are taken at most. {_FEWER}"
+            f"The update has {reading.structs} structs and {len(reading.ranges)} deleted ranges; "
+            f"the maximum is {STRUCTS_MOST} and {RANGES_MOST}. {_FEWER}"
         )
     if reading.waits:
         check_order(reading.waits, reading.end)
@@ -80,20 +80,20 @@ def check_update(
         _check_inverted(reading, document.breaks())
     brought = {client: frozenset(halves) for client, halves in reading.pairs.items()}
     _check_pairs(reading.cuts, brought)
-    # What the document has of a client may end within a pair that the update holds whole.
+    # The document may have the first half only of a pair that the update has.
     _check_pairs({client: [have.get(client, 0)] for client in brought}, brought)
     if reading.cuts:
         _check_pairs(reading.cuts, document.pairs())
     ranges = document.lacking(reading.ranges)
     _check_work(reading, ranges, update, document)
-    # Each names two places at most, and each place cuts one struct in two.
+    # Each struct refers to at most two positions, and each position splits one struct.
     pieces = 3 * reading.new + 2 * ranges
     facts = document.facts.joined(brought, reading.ranges, reading.breaks)
     return CheckedUpdate(reading.structs, reading.end, reading.changes, pieces, facts)
 
 
 class _Document:
-    """The document that an update is for, read when that is needed, and once."""
+    """The document that an update is for; read once, and only if needed."""
 
     def __init__(self, state: Callable[[], bytes], facts: DocumentFacts) -> None:
         self.state = state
@@ -118,14 +118,14 @@ class _Document:
         return self.facts.breaks or {}
 
     def lacking(self, ranges: Set[Range]) -> int:
-        """Return how many of ``ranges`` are not known to be deleted; an update repeats the rest."""
+        """Return how many of ``ranges`` are new; updates repeat the deletions before them."""
         if self.facts.ranges is None and len(ranges) > _FEW:
             self.reading()
         return len(ranges - (self.facts.ranges or frozenset()))
 
 
 def _check_work(reading: UpdateReading, ranges: int, update: bytes, document: _Document) -> None:
-    """Refuse what takes too long to be put in, or to be loaded once it is in."""
+    """Refuse an update that is too expensive to apply, or to load afterwards."""
     if reading.new + ranges <= _FEW:
         return
     state = document.state()
@@ -133,26 +133,26 @@ def _check_work(reading: UpdateReading, ranges: int, update: bytes, document: _D
         return
     if integration_steps(state, update) > STEPS_MOST or loading(state, update).steps > STEPS_MOST:
         raise DocumentTooLarge(
-            "The edits of the update stand with too many others at one place, or cut the text too "
-            f"often: it takes more than {STEPS_MOST} steps to bring them in. {_FEWER}"
+            "The edits of the update conflict with too many others at one position, or split the "
+            f"text too often: applying them takes more than {STEPS_MOST} steps. {_FEWER}"
         )
 
 
 def _check_pairs(cuts: Mapping[int, Sequence[int]], pairs: Pairs) -> None:
-    """Refuse a cut through a surrogate pair: Yjs makes two U+FFFD of it, pycrdt miscounts."""
+    """Refuse to split a surrogate pair: Yjs makes two U+FFFD of it, pycrdt miscounts."""
     for client, halves in pairs.items():
         if client in cuts and not halves.isdisjoint(cuts[client]):
             raise InvalidContent(
-                f"The update cuts a character of client {client} in half, one that UTF-16 codes "
-                "as a pair: insert and delete whole characters."
+                f"The update splits a character of client {client} that UTF-16 encodes as a "
+                "surrogate pair: insert and delete whole characters."
             )
 
 
 def _check_inverted(reading: UpdateReading, document: Breaks) -> None:
-    """Refuse an item whose right origin surely stands at or before its origin.
+    """Refuse an item whose right origin certainly precedes or equals its origin.
 
-    It does when each clock between the two follows its predecessor. No editor writes that; Yjs and
-    pycrdt put it in different places, by how they happen to have cut their items.
+    That is certain if each clock between the two follows its predecessor. No editor writes such
+    an item; Yjs and pycrdt place it differently, depending on how their items are split.
     """
     for client, origin, right in reading.inverted:
         for breaks in (document.get(client, ()), reading.breaks.get(client, ())):
@@ -162,5 +162,5 @@ def _check_inverted(reading: UpdateReading, document: Breaks) -> None:
         else:
             raise DocumentUnsupported(
                 f"The update inserts before clock {right} of client {client} and after clock "
-                f"{origin}, which stands behind it: encode the document anew."
+                f"{origin}, which follows it: encode the document again."
             )

@@ -1,9 +1,9 @@
-"""What a Yjs update (version 1) says, read from its bytes, as far as a note's document goes.
+"""Parse a Yjs update (version 1) as far as the document of a note uses the format.
 
-An update is sections of structs, one section a client, then a delete set
+An update has a section of structs for each client, and a delete set
 (https://github.com/yjs/yjs/blob/main/INTERNALS.md). A note's document consists of items with text,
-or with the length of text that was deleted, whose parent is the root ``text``. No item of the root
-ever becomes a GC struct: where Yjs meets one it drops what refers to it, and pycrdt does not.
+or with the length of deleted text, whose parent is the root ``text``. Items of the root never
+become GC structs: Yjs drops what refers to a GC struct, and pycrdt does not.
 """
 
 import re
@@ -36,14 +36,14 @@ _OTHERS = {
     8: "a value",
     9: "a document",
 }
-_ALONE = 'a note\'s document has the text "text" and nothing else.'
+_ALONE = 'a note\'s document has only the text "text".'
 _RESEND = "send what the Yjs library encoded, unchanged."
 _MOST_SHOWN = 50
 _PAIR = re.compile("[\U00010000-\U0010ffff]")
 
 
 class Inverted(NamedTuple):
-    """An item between clock ``origin`` of a client and the same or an earlier one, ``right``."""
+    """An item whose right origin, clock ``right``, is at or before its origin, clock ``origin``."""
 
     client: int
     origin: int
@@ -51,23 +51,23 @@ class Inverted(NamedTuple):
 
 
 class UpdateReading:
-    """An update, read for a document that has ``have``; the attributes are what it says.
+    """The contents of an update for a document whose state vector is ``have``.
 
     Attributes:
-        structs: how many structs there are.
-        new: how many of them bring something new.
-        ranges: what it deletes.
-        end: the state vector of the document with the update.
+        structs: the number of structs.
+        new: the number of structs with something new.
+        ranges: the deleted ranges.
+        end: the state vector of the document after the update.
         changes: whether there is a new struct or a deletion.
-        cuts: the clocks before which an item is cut apart, by client.
-        waits: what new and known structs wait for in the update, by client, in order.
-        breaks: the clocks at which a new item stands elsewhere than after its predecessor, by
-            client, in order.
+        cuts: the clocks before which items are split, by client.
+        waits: the dependencies of structs within the update, by client, in order.
+        breaks: the clocks at which a new item does not follow its predecessor, by client, in
+            order.
         pairs: the clocks of the second halves of surrogate pairs in new text, by client.
-        inverted: the items that only the order of the document shows to be possible.
+        inverted: items that are valid only if the order of the document permits them.
 
-    Raises `DocumentMalformed`, `DocumentUnsupported` or `InvalidContent` for what is no update of
-    a note's text, and `DocumentDependencyMissing` for a gap in the clocks of a client.
+    Raises `DocumentMalformed`, `DocumentUnsupported` or `InvalidContent` for bytes that are not
+    an update of a note's text, and `DocumentDependencyMissing` for a gap in a client's clocks.
     """
 
     def __init__(self, update: bytes, have: StateVector) -> None:
@@ -89,7 +89,7 @@ class UpdateReading:
             raise _cut_off() from None
         if at != len(update):
             raise DocumentMalformed(
-                f"Bytes follow the update: {_RESEND} Version 1 is taken (encodeStateAsUpdate)."
+                f"Bytes follow the update: {_RESEND} Use version 1 (encodeStateAsUpdate)."
             )
 
     def _sections(self, at: int) -> int:
@@ -108,7 +108,7 @@ class UpdateReading:
         return at
 
     def _section(self, client: int, own: bytes, count: int, at: int) -> int:
-        """Read ``count`` structs of ``client``; ``own`` is how its id is written."""
+        """Read ``count`` structs of ``client``, whose encoded id is ``own``."""
         update, have, cuts = self._update, self._have, self.cuts
         known = end = have.get(client, 0)
         waits: list[Wait] = []
@@ -168,7 +168,7 @@ class UpdateReading:
                 length = self._text(text, client, clock, known)
             after = _after(clock, length)
             if clock < known < after and right is not None and right_client == client:
-                # What is new of it follows what is known of it.
+                # The new part of a struct follows the known part.
                 self.inverted.append(Inverted(client, known - 1, right))
             clock = after
             if clock > end:
@@ -190,7 +190,7 @@ class UpdateReading:
         if named == _BY_ID:
             raise DocumentUnsupported(f"The update writes into a type within another: {_ALONE}")
         if named != _BY_NAME:
-            raise DocumentMalformed(f"A parent is named in no known way: {_RESEND}")
+            raise DocumentMalformed(f"A parent reference is unknown: {_RESEND}")
         length, at = read_varint(update, at)
         if at + length > len(update):
             raise _cut_off()
@@ -198,16 +198,16 @@ class UpdateReading:
         raise DocumentUnsupported(f"The update writes into another root, {name!r}: {_ALONE}")
 
     def _text(self, data: bytes, client: int, clock: int, known: int) -> int:
-        """Return the length of a text in code units of UTF-16."""
+        """Return the length of a text in UTF-16 code units."""
         if b"\0" in data:
-            raise InvalidContent("The text holds the character NUL (U+0000): leave it out.")
+            raise InvalidContent("The text contains the character NUL (U+0000): remove it.")
         if data.isascii():
             return len(data)
         try:
             text = data.decode()
         except UnicodeDecodeError:
             raise DocumentMalformed(f"A text is not in UTF-8: {_RESEND}") from None
-        # Each pair before it makes a place in UTF-16 one more than the place in the text.
+        # Each preceding pair shifts a UTF-16 offset by one from the offset in the text.
         pairs = [clock + found.start() + nth for nth, found in enumerate(_PAIR.finditer(text), 1)]
         if pairs and pairs[-1] >= known:
             self.pairs.setdefault(client, []).extend(half for half in pairs if half >= known)
@@ -221,14 +221,14 @@ class UpdateReading:
             client, at = read_varint(update, at)
             count, at = read_varint(update, at)
             if client in seen:
-                raise DocumentMalformed(f"A client has two lists of deletions: {_RESEND}")
+                raise DocumentMalformed(f"A client has two delete sets: {_RESEND}")
             seen.add(client)
             held, cuts = end.get(client, 0), self.cuts[client]
             before = 0
             for _ in range(count):
                 clock, at = read_varint(update, at)
                 if clock < before:
-                    # The libraries sort them. In another order each costs pycrdt all the text.
+                    # The libraries sort them. Unsorted, each makes pycrdt scan the whole text.
                     raise DocumentMalformed(
                         f"The deletions of a client are not in order, or overlap: {_RESEND}"
                     )
@@ -244,7 +244,7 @@ class UpdateReading:
 
 def _after(clock: int, length: int) -> int:
     if not length or clock + length >= CLOCK_BOUND:
-        raise DocumentMalformed(f"A run is empty or takes a clock past 31 bits: {_RESEND}")
+        raise DocumentMalformed(f"A run is empty or exceeds a clock of 31 bits: {_RESEND}")
     return clock + length
 
 
@@ -255,11 +255,11 @@ def _gap(client: int, end: int) -> DocumentDependencyMissing:
 def _not_text(info: int) -> DocumentMalformed | DocumentUnsupported:
     kind = info & _KIND
     if kind in (_STRING, _DELETED):
-        return DocumentUnsupported(f"The update writes the entry of a map: {_ALONE}")
+        return DocumentUnsupported(f"The update writes a map entry: {_ALONE}")
     if kind not in _OTHERS or (kind == _GC and info):
-        return DocumentMalformed(f"A struct is of no known kind ({info}): {_RESEND}")
+        return DocumentMalformed(f"A struct has an unknown kind ({info}): {_RESEND}")
     return DocumentUnsupported(f"The update writes {_OTHERS[kind]}: {_ALONE}")
 
 
 def _cut_off() -> DocumentMalformed:
-    return DocumentMalformed("The update ends too early: send all of its bytes.")
+    return DocumentMalformed("The update is truncated: send all of its bytes.")

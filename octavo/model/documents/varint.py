@@ -1,22 +1,22 @@
-"""Numbers of varying length, as Yjs writes them: seven bits a byte, the lowest first."""
+"""Variable-length integers as Yjs encodes them: seven bits a byte, the lowest first."""
 
 from octavo.model.refusal import DocumentMalformed
 
 CLIENT_BOUND = 1 << 53
-"""Ids of clients lie below it: JavaScript holds every whole number up to there."""
+"""Client ids are below it: JavaScript represents every integer up to there exactly."""
 
 CLOCK_BOUND = 1 << 31
-"""Clocks lie below it, and no run reaches past it: pycrdt subtracts them as signed 32 bits."""
+"""Clocks and ends of runs are below it: pycrdt subtracts clocks as signed 32-bit integers."""
 
-# 53 bits are eight bytes of seven.
+# 53 bits take eight bytes of seven.
 _LAST_SHIFT = 49
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number that stands at ``at``, below 2^53, and where the next thing stands.
+    """Return the integer at ``at``, which is below 2^53, and the offset after it.
 
-    Raises `DocumentMalformed` for a larger number and for one that was not written in the fewest
-    bytes, so that what is accepted has one reading; IndexError where ``data`` ends within it.
+    Raises `DocumentMalformed` for a larger integer and for one not in its shortest form, so that
+    every accepted value has one encoding; IndexError if ``data`` ends within it.
     """
     byte = data[at]
     if byte < 128:
@@ -42,7 +42,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def write_varint(value: int) -> bytes:
-    """Return ``value``, zero or more, in the fewest bytes."""
+    """Return the shortest encoding of ``value``, which is zero or more."""
     written = bytearray()
     while value > 127:
         written.append(value & 127 | 128)

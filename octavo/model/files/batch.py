@@ -1,4 +1,4 @@
-"""Plan changesets one after the other, each as if those before it were kept already."""
+"""Plan a batch of changesets in order, each on top of the planned ones before it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -14,10 +14,9 @@ T = TypeVar("T")
 
 
 def portions(items: Sequence[T], size_of: Callable[[T], int], most: int) -> Iterator[list[T]]:
-    """Cut ``items`` into portions of at most ``most`` together, or of one item that has more.
+    """Split ``items`` into portions of total size ``most``, or of a single larger item.
 
-    They come in their order, and none is empty: whatever waits behind a portion waits no longer
-    than for so much.
+    Portions are in order and not empty. They bound how long later items wait for one portion.
     """
     portion: list[T] = []
     total = 0
@@ -33,19 +32,19 @@ def portions(items: Sequence[T], size_of: Callable[[T], int], most: int) -> Iter
 
 
 class Batch:
-    """Plans over a tree, which shows them all at once until they are kept or taken back.
+    """Plans changesets over a tree, which shows their effects until they are rolled back.
 
     Args:
-        tree: changed by every plan.
-        position: of the newest changeset in it.
-        now: milliseconds of Unix time.
-        new_revision_id: makes the id of a revision.
-        documents: of the notes that the changesets name; changed by every plan, and taken back by
-            whoever keeps them.
+        tree: the tree; every plan changes it.
+        position: the position of the newest changeset in it.
+        now: Unix time in milliseconds.
+        new_revision_id: returns an id for a revision.
+        documents: the documents of the notes that the changesets change; every plan changes them.
+            `roll_back` does not restore them.
 
     Attributes:
-        plans: what was planned, in order.
-        position: behind the plans.
+        plans: the plans, in order.
+        position: the position after the plans.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class Batch:
         self.position = position
 
     def add(self, changeset: Changeset) -> Plan:
-        """Plan ``changeset`` behind the others; raises a `Refusal`, and then nothing changed."""
+        """Plan ``changeset`` after the others; raises a `Refusal` and changes nothing then."""
         planned = plan(
             self._tree,
             self.position,
@@ -82,9 +81,9 @@ class Batch:
         self.position = planned.position
         return planned
 
-    def take_back(self) -> None:
-        """Leave the tree as it was before the first plan."""
-        # The last first: whoever stood at a path before is back there in the end.
+    def roll_back(self) -> None:
+        """Restore the tree as it was before the first plan."""
+        # In reverse order, so that the first holder of a path gets it back.
         while self._before:
             file_id, old = self._before.pop()
             if old is None:

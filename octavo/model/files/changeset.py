@@ -1,4 +1,4 @@
-"""Changesets: what a client wants to change at once, all of it or nothing."""
+"""Changesets: operations on files that are accepted or refused together."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ MOST_OPERATIONS = 500
 
 @dataclass(frozen=True, slots=True)
 class CreateFile:
-    """Make a note at ``path``, whose id was not used before."""
+    """Create a note at ``path``, with an id that was not used before."""
 
     file_id: FileId
     path: str
@@ -24,9 +24,9 @@ class CreateFile:
 
 @dataclass(frozen=True, slots=True)
 class UpdateFile:
-    """Give a live file new text, a new path, or both; None keeps the head's.
+    """Change the text or the path of a live file, or both; None keeps the present one.
 
-    With ``rewrite_links`` the links to it follow where it moves, and its own stay what they are.
+    With ``rewrite_links``, links to the file and links in it keep their targets after a move.
     """
 
     file_id: FileId
@@ -38,7 +38,7 @@ class UpdateFile:
 
 @dataclass(frozen=True, slots=True)
 class SaveNote:
-    """Merge an update into the document of a live note, whatever its head is by now."""
+    """Merge an update into the document of a live note, regardless of its present head."""
 
     file_id: FileId
     epoch: Epoch
@@ -47,7 +47,7 @@ class SaveNote:
 
 @dataclass(frozen=True, slots=True)
 class DeleteFile:
-    """Delete a live file; its revisions stay."""
+    """Delete a live file; its revisions are kept."""
 
     file_id: FileId
     if_match: frozenset[str]
@@ -55,9 +55,9 @@ class DeleteFile:
 
 @dataclass(frozen=True, slots=True)
 class RestoreFile:
-    """Bring a deleted file back, at ``path`` or where it stood.
+    """Restore a deleted file, at ``path`` or at its previous path.
 
-    ``content`` is the text of the earlier ``revision_id``, which a live note can be given, too.
+    ``content`` is the text of the earlier ``revision_id``, which a live note can get as well.
     """
 
     file_id: FileId
@@ -69,12 +69,12 @@ class RestoreFile:
 
 @dataclass(frozen=True, slots=True)
 class PurgeFile:
-    """Destroy what a deleted file held, for ever."""
+    """Remove the contents of a deleted file permanently."""
 
     file_id: FileId
 
 
-# Made once: json.dumps makes an encoder at each call that is not of its own form.
+# Created once: json.dumps creates an encoder on each call with other than default options.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 Operation = CreateFile | UpdateFile | SaveNote | DeleteFile | RestoreFile | PurgeFile
@@ -83,11 +83,11 @@ Outcome = Literal["created", "updated", "merged", "unchanged", "deleted", "resto
 
 @dataclass(frozen=True, slots=True)
 class Changeset:
-    """Operations on different files, to be accepted together.
+    """Operations on different files, accepted or refused together.
 
-    ``mutation_id`` names the changeset for good; ``fingerprint`` is that of what the client sent,
-    which tells a repetition from another change under the same name. Only a client that chose the
-    name itself can repeat the changeset: ``repeatable``.
+    ``mutation_id`` identifies the changeset permanently; ``fingerprint`` is the digest of the
+    client's request, which tells a repetition from another change with the same id. Only a
+    client that chose the id can repeat the changeset: ``repeatable``.
     """
 
     mutation_id: MutationId
@@ -99,25 +99,25 @@ class Changeset:
 
 
 def fingerprint(operations: Sequence[Operation]) -> Digest:
-    """Return the fingerprint of what a client asks for, which is equal for equal operations."""
-    told = _encode([_told(operation) for operation in operations])
-    return Digest(hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest())
+    """Return the fingerprint of a request; equal operations have equal fingerprints."""
+    encoded = _encode([_members(operation) for operation in operations])
+    return Digest(hashlib.sha256(encoded.encode("utf-8", "surrogatepass")).hexdigest())
 
 
-def _told(operation: Operation) -> list[object]:
+def _members(operation: Operation) -> list[object]:
     match operation:
         case CreateFile(file_id, path, content):
             return ["create", file_id, path, content.digest]
         case UpdateFile(file_id, if_match, content, path, rewrite_links):
             digest = None if content is None else content.digest
-            told: list[object] = ["update", file_id, sorted(if_match), path, digest]
-            return [*told, "rewrite"] if rewrite_links else told
+            members: list[object] = ["update", file_id, sorted(if_match), path, digest]
+            return [*members, "rewrite"] if rewrite_links else members
         case SaveNote(file_id, epoch, update):
             return ["save", file_id, epoch, hashlib.sha256(update).hexdigest()]
         case DeleteFile(file_id, if_match):
             return ["delete", file_id, sorted(if_match)]
         case RestoreFile(file_id, if_match, path, _, revision_id):
-            # The text may be gone when it is sent again.
+            # The text may no longer exist when the request is repeated.
             return ["restore", file_id, sorted(if_match), path, revision_id]
         case PurgeFile(file_id):
             return ["purge", file_id]
@@ -126,7 +126,7 @@ def _told(operation: Operation) -> list[object]:
 
 
 def size_of(operation: Operation) -> int:
-    """Return the bytes of text, or of an update, that an operation brings."""
+    """Return the bytes of text, or of a document update, in an operation."""
     if isinstance(operation, SaveNote):
         return len(operation.update)
     content = content_of(operation)
@@ -134,14 +134,14 @@ def size_of(operation: Operation) -> int:
 
 
 def content_of(operation: Operation) -> NoteText | None:
-    """Return the text that an operation brings; None for an update of a document, too."""
+    """Return the text in an operation; None if it has none, or a document update."""
     return (
         operation.content if isinstance(operation, CreateFile | UpdateFile | RestoreFile) else None
     )
 
 
 def writes_document(operation: Operation) -> bool:
-    """Return whether an operation may change the document that a note has."""
+    """Return whether an operation may change an existing document."""
     match operation:
         case SaveNote():
             return True
@@ -152,7 +152,7 @@ def writes_document(operation: Operation) -> bool:
 
 
 def first_repeated(operations: Sequence[Operation]) -> int | None:
-    """Return the index of the first operation on a file that one before it has; None for none."""
+    """Return the index of the first operation on a file that an earlier one has; None for none."""
     seen: set[FileId] = set()
     for index, operation in enumerate(operations):
         if operation.file_id in seen:

@@ -1,4 +1,4 @@
-"""What stands in a note, and what a note can't hold."""
+"""The text of a note, and the characters that it can't contain."""
 
 import hashlib
 from typing import NamedTuple
@@ -10,7 +10,7 @@ MARKDOWN = "text/markdown; charset=utf-8"
 
 
 class NoteText(NamedTuple):
-    """The Markdown of a note. ``size`` is that of its UTF-8 in bytes, ``digest`` is of that."""
+    """The Markdown of a note; ``size`` and ``digest`` are those of its UTF-8 encoding."""
 
     text: str
     size: int
@@ -20,13 +20,13 @@ class NoteText(NamedTuple):
 def note_text(text: str) -> NoteText:
     """Return ``text`` as the content of a note.
 
-    Raises `InvalidContent` for what is no text of Unicode, and for NUL, which neither Markdown
-    (CommonMark 2.3) nor every store keeps.
+    Raises `InvalidContent` for text that is not valid Unicode, and for NUL, which neither
+    Markdown (CommonMark 2.3) nor every store preserves.
     """
     if "\0" in text:
-        raise InvalidContent("The text holds the character NUL (U+0000): leave it out.")
+        raise InvalidContent("The text contains the character NUL (U+0000): remove it.")
     try:
         data = text.encode()
     except UnicodeEncodeError:
-        raise InvalidContent("The text holds half a character (a lone surrogate).") from None
+        raise InvalidContent("The text contains a lone surrogate, half a character.") from None
     return NoteText(text, len(data), Digest(hashlib.sha256(data).hexdigest()))

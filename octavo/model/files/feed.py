@@ -1,4 +1,4 @@
-"""Where a page of the feed ends."""
+"""The pagination of the feed of changes."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -8,13 +8,12 @@ from typing import TypeVar
 K = TypeVar("K")
 
 
-def page_end(sizes: Sequence[tuple[K, int]], limit: int, most_bytes: int) -> K | None:
-    """Return the last position (or other key) of a page, of which every entry stands on it.
+def page_end(sizes: Sequence[tuple[K, int]], limit: int, max_bytes: int) -> K | None:
+    """Return the last position (or other key) of a page, or None if all entries fit.
 
-    ``sizes`` are the positions and bytes of the entries that follow, in order, ``limit`` + 1 of
-    them if there are as many. A page has at most ``limit`` entries and ``most_bytes`` bytes; but
-    what happened at one position is never torn, and a page holds one position at least. None:
-    all of them fit.
+    ``sizes`` has the position and size in bytes of each entry, in order, and ``limit`` + 1
+    entries if there are as many. A page has at most ``limit`` entries and ``max_bytes`` bytes;
+    but the entries of one position are never split, and a page has at least one position.
     """
     count = total = 0
     end: K | None = None
@@ -22,7 +21,7 @@ def page_end(sizes: Sequence[tuple[K, int]], limit: int, most_bytes: int) -> K |
         for _, size in entries:
             count += 1
             total += size
-        if end is not None and (count > limit or total > most_bytes):
+        if end is not None and (count > limit or total > max_bytes):
             return end
         end = position
     return end if len(sizes) > limit else None

@@ -1,4 +1,4 @@
-"""Plan a changeset: what it would make of the files, or why it can't be accepted."""
+"""Plan a changeset: determine the new revisions, or why it can't be accepted."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -35,9 +35,9 @@ from octavo.model.refusal import (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one file: its head behind the changeset, and what came of the operation.
+    """The result of one operation: the new head of its file.
 
-    ``content`` is the text that the store does not have yet; None when the head's was kept.
+    ``content`` is the text that the store does not have yet; None if the text is unchanged.
     """
 
     outcome: Outcome
@@ -49,8 +49,8 @@ class Change:
 class Plan:
     """An acceptable changeset: its changes in the order of its operations.
 
-    ``position`` is the place it takes when any change is more than ``unchanged``, and otherwise
-    that of the newest changeset before it.
+    ``position`` is the position of the changeset if any change is more than ``unchanged``, and
+    otherwise that of the newest changeset before it.
     """
 
     changeset: Changeset
@@ -59,7 +59,7 @@ class Plan:
 
     @property
     def changed(self) -> tuple[Change, ...]:
-        """Those that are more than ``unchanged``; when there are none, no position is taken."""
+        """The changes that are more than ``unchanged``; without any, no position is used."""
         return tuple(change for change in self.changes if change.outcome != "unchanged")
 
 
@@ -73,10 +73,9 @@ def plan(
 ) -> Plan:
     """Plan ``changeset`` over ``tree``, whose newest changeset has ``position``.
 
-    ``now`` is in milliseconds of Unix time. The tree is left as it is, and ``documents`` become
-    what the plan makes of them. Raises a `Refusal`, and then they are as they were: purged files
-    are told before missing ones, those before moved heads, all of them before what is wrong with
-    paths, and what is wrong with updates of documents last.
+    ``now`` is Unix time in milliseconds. The tree is not changed; ``documents`` are. Raises a
+    `Refusal`, and ``documents`` are unchanged then. The order of precedence is: purged files,
+    missing files, moved heads, paths, and document updates.
     """
     operations = changeset.operations
     for check in (_check_purged, _check_state):
@@ -87,7 +86,7 @@ def plan(
     if moved:
         raise HeadMoved({file_id: tree.heads[file_id].revision_id for file_id in moved})
     following = Position(position + 1)
-    making = _Making(changeset, following, now, new_revision_id)
+    making = _ChangesetPlanner(changeset, following, now, new_revision_id)
     changes: list[Change] = []
     for operation in operations:
         with refused_for(operation.file_id):
@@ -105,7 +104,7 @@ def _check_purged(tree: Tree, operation: Operation) -> None:
     head = tree.heads.get(operation.file_id)
     if head is not None and head.state == "purged":
         raise FilePurged(
-            f"The file {head.file_id} was purged. Its id can't be used again: make a new file."
+            f"The file {head.file_id} was purged, and its id can't be used again: use a new id."
         )
 
 
@@ -114,7 +113,7 @@ def _check_state(tree: Tree, operation: Operation) -> None:
     match operation:
         case CreateFile():
             if head is not None:
-                raise FileExists(f"The id {head.file_id} belongs to a file: choose another.")
+                raise FileExists(f"The id {head.file_id} belongs to a file: use another id.")
         case RestoreFile() | PurgeFile():
             if head is None:
                 raise _missing(operation.file_id)
@@ -131,11 +130,11 @@ def _check_state(tree: Tree, operation: Operation) -> None:
 def _way(operation: RestoreFile | PurgeFile) -> str:
     if isinstance(operation, PurgeFile):
         return "delete it first"
-    return "to give it an earlier text, name the revisionId of that"
+    return "to restore an earlier text, give its revisionId"
 
 
 def _missing(file_id: FileId) -> FileMissing:
-    return FileMissing(f"There is no file {file_id}, or it is deleted.")
+    return FileMissing(f"The file {file_id} does not exist, or is deleted.")
 
 
 def _expected(tree: Tree, operation: Operation) -> bool:
@@ -145,8 +144,8 @@ def _expected(tree: Tree, operation: Operation) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Making:
-    """Makes the revisions of one changeset."""
+class _ChangesetPlanner:
+    """Plans the new revisions of one changeset."""
 
     changeset: Changeset
     position: Position
@@ -162,7 +161,7 @@ class _Making:
                 return self._update(old, operation)
             case SaveNote():
                 _check_note(old)
-                # What becomes of it, its document tells.
+                # The document determines the outcome.
                 return Change("unchanged", old)
             case DeleteFile():
                 return Change("deleted", replace(self._next(old), state="deleted"))
@@ -195,18 +194,18 @@ class _Making:
         return Change("created", head, content)
 
     def document(self, documents: Documents, operation: Operation, change: Change) -> Change:
-        """Have the document of a note follow; return the change, which an update makes."""
+        """Apply the operation to the note's document; return the change, updated by a merge."""
         file_id, head = operation.file_id, change.head
         match operation:
             case CreateFile(_, _, content):
-                documents.made(file_id, head.content_id, content)
+                documents.created(file_id, head.content_id, content)
             case SaveNote(_, epoch, update):
                 revision_id = RevisionId(self.new_revision_id())
                 merged = documents.merge(file_id, epoch, update, Epoch(revision_id))
                 if merged is None:
                     return change
-                brought = merged if merged.digest != head.digest else None
-                return Change("merged", self._next(head, brought, revision_id), brought)
+                text = merged if merged.digest != head.digest else None
+                return Change("merged", self._next(head, text, revision_id), text)
             case UpdateFile() | RestoreFile():
                 if change.content is not None:
                     documents.write(file_id, change.content, Epoch(head.revision_id))
@@ -247,7 +246,7 @@ class _Making:
         content: NoteText | None = None,
         revision_id: RevisionId | None = None,
     ) -> Revision:
-        """Return the revision behind ``old``, which keeps its content where there is none."""
+        """Return the revision after ``old``; it keeps the content if ``content`` is None."""
         if revision_id is None:
             revision_id = RevisionId(self.new_revision_id())
         return replace(
@@ -266,7 +265,7 @@ class _Making:
 
 def _check_note(head: Revision) -> None:
     if head.kind != "note":
-        raise InvalidContent(f"{head.path} is an image, and takes no text.")
+        raise InvalidContent(f"{head.path} is an image and can't have text.")
 
 
 def _at(head: Revision, path: str | None) -> Revision:
@@ -277,14 +276,14 @@ def _at(head: Revision, path: str | None) -> Revision:
     else:
         check_path(path)
         if kind_of(path) != head.kind:
-            raise InvalidPath("An image stands below attachments/, under a name of its own.")
+            raise InvalidPath("The path of an image must be below attachments/.")
     return replace(head, path=path)
 
 
 def _check_note_path(path: str) -> None:
     check_path(path)
     if kind_of(path) != "note":
-        raise InvalidPath("The path of a note ends with .md behind its name.")
+        raise InvalidPath("The path of a note must end with a name and .md.")
 
 
 def _purged(head: Revision) -> Revision:

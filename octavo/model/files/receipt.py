@@ -1,4 +1,4 @@
-"""What came of an accepted changeset, as its sender is told, now and whenever it asks again."""
+"""Receipts: the result of an accepted changeset, also returned when it is repeated."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from octavo.model.identity import Digest, MutationId, Position
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What came of one operation, and the head of its file behind it."""
+    """The outcome of one operation, and the head of its file after it."""
 
     outcome: Outcome
     head: Revision
@@ -18,12 +18,12 @@ class FileOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What came of one changeset.
+    """The result of one changeset.
 
     Attributes:
-        fingerprint: of what the client sent (`octavo.model.files.changeset.fingerprint`).
-        position: of the changeset; when it changed nothing, of the one before it.
-        outcomes: in the order of its operations.
+        fingerprint: the digest of the request (`octavo.model.files.changeset.fingerprint`).
+        position: the position of the changeset, or of the one before it if nothing changed.
+        outcomes: the outcomes in the order of the operations.
     """
 
     mutation_id: MutationId
@@ -33,7 +33,7 @@ class Receipt:
 
 
 def receipt_of(plan: Plan) -> Receipt:
-    """Return the receipt for an accepted plan."""
+    """Return the receipt of an accepted plan."""
     return Receipt(
         plan.changeset.mutation_id,
         plan.changeset.fingerprint,

@@ -1,4 +1,4 @@
-"""Which revisions of a file are kept as it grows old."""
+"""Which revisions of a file are kept as they age."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,13 @@ DAY = 24 * HOUR
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Keeps all that is young, then one revision an hour, then one a day.
+    """Keep all young revisions, then one per hour, then one per day.
 
     Attributes:
-        all_of: milliseconds of age below which every revision is kept.
-        hourly: milliseconds of age below which the last one of each hour is kept; of older ones
-            the last of each day. Hours and days are those of UTC.
-        least: so many of a file's newest revisions are kept whatever their age; at least one, as
-            the newest is the head.
+        all_of: age in milliseconds below which every revision is kept.
+        hourly: age in milliseconds below which the last revision of each hour is kept; of older
+            ones, the last of each day. Hours and days are in UTC.
+        least: number of newest revisions that are kept at any age; at least one, the head.
     """
 
     all_of: int
@@ -29,11 +28,11 @@ class Retention:
 
 
 class Aged(NamedTuple):
-    """A revision, as far as its keeping goes.
+    """The facts about a revision that decide whether it is kept.
 
     Attributes:
-        created_at: in milliseconds of Unix time.
-        held: whether it stays in any case.
+        created_at: Unix time in milliseconds.
+        held: whether it is kept in any case.
     """
 
     revision_id: RevisionId
@@ -42,19 +41,21 @@ class Aged(NamedTuple):
     held: bool = False
 
 
-def thinned(oldest: Sequence[Aged], newer: int, now: int, retention: Retention) -> list[RevisionId]:
-    """Return which revisions of a file need not be kept, the newest first.
+def prunable(
+    oldest: Sequence[Aged], newer: int, now: int, retention: Retention
+) -> list[RevisionId]:
+    """Return the revisions of a file that can be removed, the newest first.
 
-    ``oldest`` are revisions in their order, from the first that is there; ``newer`` more follow
-    them. A revision that a kept one has its content from stays, and so does the last of
-    ``oldest``, for which it is not known what follows. ``now`` is in milliseconds of Unix time.
+    ``oldest`` are its oldest revisions in order; ``newer`` more follow them. A revision whose
+    content a kept one uses is kept, and so is the last of ``oldest``, as its successor is
+    unknown. ``now`` is Unix time in milliseconds.
 
-    In this order none of them has its content from one that went before.
+    In this order, no revision uses the content of one removed before it.
     """
     most = len(oldest) + newer - max(retention.least, 1)
     found: list[RevisionId] = []
     needed = {oldest[-1].content_id} if oldest else set()
-    # From the newest on, so that it is known what the later ones need.
+    # From the newest, to know which contents the later ones use.
     for index in range(len(oldest) - 2, -1, -1):
         each, following = oldest[index], oldest[index + 1]
         bucket = _bucket(each.created_at, now, retention)
@@ -72,7 +73,7 @@ def thinned(oldest: Sequence[Aged], newer: int, now: int, retention: Retention) 
 
 
 def _bucket(created_at: int, now: int, retention: Retention) -> tuple[int, int] | None:
-    """Return the hour or the day of which one revision is kept; None when all are."""
+    """Return the hour or day of which one revision is kept; None if all are kept."""
     age = now - created_at
     if age < retention.all_of:
         return None

@@ -1,4 +1,4 @@
-"""Revisions: what each accepted change made of a file. The newest one is the file's head."""
+"""Revisions: the immutable states of a file. The newest one is its head."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -16,22 +16,22 @@ from octavo.model.identity import (
 
 State = Literal["live", "deleted", "purged"]
 Origin = Literal["device", "key", "import", "mcp", "restore"]
-"""By which way a revision came: a device that is signed in, a personal API key, an import, the MCP
-endpoint, or the restoring of an earlier revision."""
+"""The source of a revision: a signed-in device, a personal API key, an import, the MCP endpoint,
+or the restoration of an earlier revision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A file as one changeset left it; never changed afterwards.
+    """The immutable state of a file after one changeset.
 
-    Every accepted change of a file makes one, its deletion and its purge among them. A deleted
-    file keeps path and content for whoever restores it; a purged one has kept nothing but its
-    id: path and digest are empty, the size is 0.
+    Every accepted change of a file creates one, including its deletion and its purge. A deleted
+    file keeps path and content for a restore; a purged one keeps its id only: path and digest
+    are empty, the size is 0.
 
     Attributes:
-        content_id: names the content, which is that of the revision with this id.
-        size: of the content, in bytes.
-        created_at: milliseconds of Unix time.
+        content_id: the id of the revision that introduced the content.
+        size: the size of the content, in bytes.
+        created_at: Unix time in milliseconds.
     """
 
     file_id: FileId

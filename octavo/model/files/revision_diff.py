@@ -1,12 +1,12 @@
-"""What one revision changed, for people: by lines as a unified diff, or by words."""
+"""The changes of one revision, for people: a unified diff of lines, or a diff of words."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from octavo.model.difference import Stretch, common_prefix, common_suffix, lines_of, stretches
+from octavo.model.difference import DiffRange, common_prefix, common_suffix, diff_ranges, lines_of
 
 MOST_LINES = 1 << 16
-"""Lines of one removal or addition that are told one by one: each takes about 120 bytes."""
+"""Lines of one removal or addition that are listed separately; each takes about 120 bytes."""
 
 _MARKS = {"context": " ", "removed": "-", "added": "+"}
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
@@ -14,20 +14,20 @@ _ESCAPES = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\
 
 
 class ChangedLine(NamedTuple):
-    """A line as it stands in its text, its line feed with it where it has one."""
+    """A line of a text, including its line feed if it has one."""
 
     kind: Literal["context", "added", "removed"]
     text: str
 
 
 class ChangedHunk(NamedTuple):
-    """A stretch of lines that changed, with what surrounds it.
+    """A range of changed lines with their context.
 
     Attributes:
-        old_start: its first line in the old text, counted from 1; where it has no line there,
-            the line before it. ``new_start`` likewise.
-        old_lines: its lines in the old text; ``new_lines`` likewise.
-        lines: in order; what was removed stands before what came in its place.
+        old_start: its first line in the old text, counted from 1, or the line before it if it
+            has no line there. ``new_start`` likewise.
+        old_lines: the number of its lines in the old text; ``new_lines`` likewise.
+        lines: its lines in order, removals before the additions that replace them.
     """
 
     old_start: int
@@ -38,24 +38,24 @@ class ChangedHunk(NamedTuple):
 
 
 class ChangedPiece(NamedTuple):
-    """A stretch of text that both have, or only one."""
+    """A piece of text that both texts have, or only one."""
 
     kind: Literal["equal", "added", "removed"]
     text: str
 
 
 def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
-    """Return what changed from ``old`` to ``new``, by lines, in order.
+    """Return the changes from ``old`` to ``new`` by lines, in order.
 
-    A line ends with a line feed; a carriage return belongs to it like any other character.
-    ``context`` is how many lines that stayed stand around each change. Equal texts have no hunk.
+    A line ends with a line feed; a carriage return is an ordinary character of it. ``context``
+    is the number of unchanged lines around each change. Equal texts have no hunk.
 
-    Texts that differ in more than can be compared (`octavo.model.difference`) have one hunk over
-    all that differs. Where more than `MOST_LINES` lines were removed or added in one place, they
-    stand as one `ChangedLine` with line feeds in it.
+    Texts that exceed the comparison budget (`octavo.model.difference`) have one hunk for
+    everything that differs. A removal or addition of more than `MOST_LINES` lines is a single
+    `ChangedLine` that contains line feeds.
     """
-    groups: list[list[Stretch]] = []
-    for each in stretches(old, new, _lines_apart(old, new), ("line",)):
+    groups: list[list[DiffRange]] = []
+    for each in diff_ranges(old, new, _lines_apart(old, new), ("line",)):
         if groups and old.count("\n", groups[-1][-1].old_end, each.old_start) <= 2 * context:
             groups[-1].append(each)
         else:
@@ -75,9 +75,9 @@ def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
 
 
 def unified_text(hunks: list[ChangedHunk], old_name: str, new_name: str) -> str:
-    """Write the hunks as the unified diff that ``patch`` takes; nothing where there are none.
+    """Return the hunks as a unified diff for ``patch``; empty without hunks.
 
-    A name with characters that would end it is quoted as GNU diff does.
+    File names with special characters are quoted as in GNU diff.
     """
     if not hunks:
         return ""
@@ -94,17 +94,17 @@ def unified_text(hunks: list[ChangedHunk], old_name: str, new_name: str) -> str:
 
 
 def words(old: str, new: str) -> list[ChangedPiece]:
-    """Return both texts in one, cut into what they share and what only one has.
+    """Return both texts as one sequence of common, removed and added pieces.
 
-    The equal and the added pieces make ``new``, the equal and the removed ones ``old``. Cuts lie
+    The equal and added pieces make up ``new``, the equal and removed ones ``old``. Pieces end
     between words, runs of spaces, line ends and single signs; each letter of Chinese, Japanese
-    and Korean is a word. Neighbours differ in kind, and what was removed stands before what came
-    in its place. Texts that differ in more than can be compared (`octavo.model.difference`) are
-    cut between lines only, or where they begin and end to differ.
+    and Korean is a word. Neighbours differ in kind, and removals precede the additions that
+    replace them. Texts that exceed the comparison budget (`octavo.model.difference`) are split
+    between lines only, or at the first and last difference.
     """
     pieces: list[ChangedPiece] = []
     done = 0
-    for each in _readable(old, stretches(old, new, _lines_apart(old, new), ("line", "word"))):
+    for each in _readable(old, diff_ranges(old, new, _lines_apart(old, new), ("line", "word"))):
         pieces += (
             ChangedPiece("equal", old[done : each.old_start]),
             ChangedPiece("removed", old[each.old_start : each.old_end]),
@@ -115,16 +115,16 @@ def words(old: str, new: str) -> list[ChangedPiece]:
     return [piece for piece in pieces if piece.text]
 
 
-def _lines_apart(old: str, new: str) -> Stretch:
-    """Return the lines from the first to the last that differ, as one stretch."""
+def _lines_apart(old: str, new: str) -> DiffRange:
+    """Return the range from the first to the last line that differs."""
     start = common_prefix(old, new)
     start = old.rfind("\n", 0, start) + 1
     suffix = common_suffix(old, new, start)
-    # What both end with is cut behind a line feed; one right before it counts, too.
+    # The common suffix starts after a line feed; one right before it counts, too.
     if suffix > 0 and not _at_line(old, suffix) & _at_line(new, suffix):
         end = old.find("\n", len(old) - suffix)
         suffix = 0 if end < 0 else len(old) - end - 1
-    return Stretch(start, len(old) - suffix, start, len(new) - suffix)
+    return DiffRange(start, len(old) - suffix, start, len(new) - suffix)
 
 
 def _at_line(text: str, suffix: int) -> bool:
@@ -132,9 +132,9 @@ def _at_line(text: str, suffix: int) -> bool:
 
 
 def _shown(
-    old: str, new: str, group: list[Stretch], context: int
-) -> tuple[list[ChangedLine], Stretch]:
-    """Return the lines of a hunk, and where they stand in both texts."""
+    old: str, new: str, group: list[DiffRange], context: int
+) -> tuple[list[ChangedLine], DiffRange]:
+    """Return the lines of a hunk, and its range in both texts."""
     start, end = group[0].old_start, group[-1].old_end
     for _ in range(context):
         start = old.rfind("\n", 0, max(0, start - 1)) + 1
@@ -148,7 +148,7 @@ def _shown(
         done = each.old_end
     lines += (ChangedLine("context", text) for text in lines_of(old[done:end]))
     new_start = group[0].new_start - (group[0].old_start - start)
-    return lines, Stretch(start, end, new_start, group[-1].new_end + end - done)
+    return lines, DiffRange(start, end, new_start, group[-1].new_end + end - done)
 
 
 def _cut(text: str) -> list[str]:
@@ -166,7 +166,7 @@ def _range(start: int, lines: int) -> str:
 def _name(name: str) -> str:
     if any(character < " " or character in '"\\\x7f' for character in name):
         return '"' + "".join(map(_escaped, name)) + '"'
-    # A tab ends a name that holds spaces.
+    # A tab ends a name that contains spaces.
     return f"{name}\t" if " " in name else name
 
 
@@ -178,14 +178,14 @@ def _escaped(character: str) -> str:
     return f"\\{ord(character):03o}" if character < " " or character == "\x7f" else character
 
 
-def _readable(old: str, found: list[Stretch]) -> Iterator[Stretch]:
-    """Join what only spaces stand between, where words changed on both sides of them."""
-    joined: Stretch | None = None
+def _readable(old: str, found: list[DiffRange]) -> Iterator[DiffRange]:
+    """Merge changes with only spaces between them."""
+    joined: DiffRange | None = None
     for each in found:
         if joined is None:
             joined = each
         elif _is_gap(old[joined.old_end : each.old_start]):
-            joined = Stretch(joined.old_start, each.old_end, joined.new_start, each.new_end)
+            joined = DiffRange(joined.old_start, each.old_end, joined.new_start, each.new_end)
         else:
             yield joined
             joined = each

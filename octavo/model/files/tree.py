@@ -1,4 +1,4 @@
-"""The files of a workspace as they stand: heads by id, and the tree that the live ones make."""
+"""The files of a workspace: heads by id, and the paths of the live ones."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,10 +11,10 @@ from octavo.model.refusal import InvalidGraph, PathConflict
 
 
 class Tree:
-    """The heads of all files of a workspace, purged ones among them.
+    """The heads of all files of a workspace, including purged ones.
 
     Attributes:
-        heads: head of each file by its id.
+        heads: the head of each file by its id.
     """
 
     __slots__ = ("_below", "_places", "heads")
@@ -22,14 +22,14 @@ class Tree:
     def __init__(self, heads: Iterable[Revision] = ()) -> None:
         self.heads: dict[FileId, Revision] = {}
         self._places: dict[PathKey, FileId] = {}
-        # How many live files stand below each folder; by marks, as a deep tree has more text in
-        # its folders than in its files.
+        # The number of live files below each folder, by hash: folder paths have more text than
+        # file paths in a deep tree.
         self._below: Counter[bytes] = Counter()
         for head in heads:
             self.put(head)
 
     def put(self, head: Revision) -> None:
-        """Take ``head`` as that of its file; the tree was checked before."""
+        """Set ``head`` as the head of its file; the change must have been checked."""
         if _stays(self.heads.get(head.file_id), head):
             self.heads[head.file_id] = head
             return
@@ -41,7 +41,7 @@ class Tree:
             self._below.update(map(_mark, folders_of(key)))
 
     def forget(self, file_id: FileId) -> None:
-        """Undo the `put` that brought the file."""
+        """Remove a file, which undoes the `put` that added it."""
         self._leave(file_id)
         del self.heads[file_id]
 
@@ -50,7 +50,7 @@ class Tree:
         if old is None or old.state != "live":
             return
         key = path_key(old.path)
-        # In a changeset that swaps paths the place may have its new file already.
+        # In a changeset that swaps paths, the path may already belong to the new file.
         if self._places.get(key) == file_id:
             del self._places[key]
         for folder in map(_mark, folders_of(key)):
@@ -59,10 +59,10 @@ class Tree:
                 del self._below[folder]
 
     def check(self, changed: Mapping[FileId, Revision]) -> None:
-        """Check the tree that the heads ``changed`` would make; nothing is changed.
+        """Check the tree that would result from the heads ``changed``, without changing it.
 
-        Raises `PathConflict` when two live files would have one place, and `InvalidGraph` when
-        one would stand where the folder of another is.
+        Raises `PathConflict` if two live files would have the same path, and `InvalidGraph` if a
+        file would have the path of another's folder.
         """
         left: set[PathKey] = set()
         taken: dict[PathKey, Revision] = {}
@@ -79,8 +79,8 @@ class Tree:
                 key = path_key(head.path)
                 if key in taken:
                     raise PathConflict(
-                        f"Two files of the changeset would stand at {head.path}: choose another"
-                        " path for one of them."
+                        f"Two files of the changeset have the path {head.path}: choose"
+                        " another path for one of them."
                     )
                 taken[key] = head
                 moved.update(map(_mark, folders_of(key)))
@@ -88,7 +88,7 @@ class Tree:
             if key in self._places and key not in left:
                 there = self.heads[self._places[key]]
                 raise PathConflict(
-                    f"The file {there.file_id} stands at {there.path}: choose another path than"
+                    f"The file {there.file_id} has the path {there.path}: choose another path than"
                     f" {head.path}."
                 )
         for key, head in taken.items():
@@ -100,10 +100,10 @@ class Tree:
 
 
 def _mark(folder: PathKey) -> bytes:
-    """Return 16 bytes that no other folder has: a hash with 128 bits."""
+    """Return a key of 16 bytes for a folder: a hash of 128 bits."""
     return blake2b(folder.encode(), digest_size=16).digest()
 
 
 def _stays(old: Revision | None, new: Revision) -> bool:
-    """Whether a live file stays where it is, as it does in nearly every save."""
+    """Return whether a live file keeps its path, as in nearly every save."""
     return old is not None and old.state == new.state == "live" and old.path == new.path

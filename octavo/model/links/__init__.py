@@ -1,9 +1,15 @@
-"""Links between the files of a workspace: found in Markdown, resolved, and kept when files move."""
+"""Links between files of a workspace: found in Markdown, resolved, and rewritten after moves."""
 
 from octavo.model.links.extraction import Link, links_of
 from octavo.model.links.headings import Heading, has_heading, headings_of
 from octavo.model.links.link_rewrite import rewrite_links
-from octavo.model.links.resolution import keys_of_link, keys_of_path, place_rank, places_of, resolve
+from octavo.model.links.resolution import (
+    keys_of_link,
+    keys_of_path,
+    paths_by_key,
+    place_rank,
+    resolve,
+)
 
 __all__ = [
     "Heading",
@@ -13,8 +19,8 @@ __all__ = [
     "keys_of_link",
     "keys_of_path",
     "links_of",
+    "paths_by_key",
     "place_rank",
-    "places_of",
     "resolve",
     "rewrite_links",
 ]

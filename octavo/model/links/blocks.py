@@ -1,8 +1,8 @@
-"""The leaf blocks of a Markdown text that hold inline content: where they begin and end.
+"""Find the leaf blocks of a Markdown text that hold inline content.
 
-Follows the first phase of the parsing strategy in CommonMark (0.31, appendix): containers, then
-leaves. What code holds, fenced or indented, and what an HTML comment holds is left out. Other
-blocks of HTML are read as paragraphs.
+This follows the first phase of the parsing strategy in CommonMark (0.31, appendix): containers,
+then leaves. Fenced and indented code and HTML comments are excluded. Other HTML blocks are treated
+as paragraphs.
 """
 
 import re
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 MOST_CONTAINERS = 32
-"""Quotes and lists inside each other that are followed: a line never costs more than its length."""
+"""Nested quotes and lists that are tracked, which bounds the cost of a line by its length."""
 
 _TAB = 4
 _QUOTE = 0
-# Columns: three, a marker of ten, four.
+# Columns: three, a marker of ten, and four.
 _WIDEST = 20
 _BLANK = re.compile(r"[ \t\r]*+$")
 _BULLET = re.compile(r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t\r]|$)")
@@ -22,14 +22,14 @@ _FENCE = re.compile(r"`{3,}+(?=[^`]*+$)|~{3,}+")
 _HEADING = re.compile(r"(#{1,6})(?=[ \t\r]|$)")
 _UNDERLINE = re.compile(r"(?:=++|-++)[ \t\r]*+$")
 _RULE = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+)\r?+$")
-# A line that begins so, outside all containers, goes on with a paragraph or begins one.
+# Outside containers, a line with such a start continues a paragraph or starts one.
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz[(!")
 
 
 class Leaf(NamedTuple):
     """A block of inline content in ``text[start:end]``; ``level`` is 0 for a paragraph.
 
-    The lines of a paragraph in a quote or a list stand there with their markers.
+    The range of a paragraph in a quote or a list includes the markers of its further lines.
     """
 
     start: int
@@ -38,18 +38,18 @@ class Leaf(NamedTuple):
 
 
 class _Blocks:
-    """What is open at a line: containers, and at most one leaf."""
+    """The open blocks at a line: containers, and at most one leaf."""
 
     def __init__(self) -> None:
-        # A quote, or the column at which the content of a list item begins, from its container on.
+        # For each container from the outside: a quote, or the content column of a list item.
         self.containers: list[int] = []
         self.fence = ""
         self.comment = False
-        # Whether the line before opened an item and had nothing else.
+        # Whether the previous line opened a list item and had no other content.
         self.hollow = False
-        # Whether the line has left its container, and can only go on with the paragraph there.
+        # Whether the line is outside its container and can only continue the paragraph there.
         self.lazy = False
-        # Of the open paragraph; -1 for none.
+        # The open paragraph; -1 if there is none.
         self.start = self.end = -1
         self.found: list[Leaf] = []
 
@@ -76,7 +76,7 @@ class _Blocks:
                     at, column = _behind_marker(line, at_content + 1, column + width + 1)
                     continue
             elif _BLANK.match(line, at_content):
-                # Behind the marker of a quote; a line that is blank as a whole doesn't come here.
+                # After the marker of a quote; wholly blank lines are handled before.
                 continue
             elif width >= container:
                 at, column = _skip(line, at, column, container)
@@ -88,7 +88,7 @@ class _Blocks:
         self._leaf(line, at, column, offset)
 
     def _blank(self, offset: int) -> None:
-        # It ends a quote, and goes on with a list, but for an item that has nothing yet.
+        # A blank line ends a quote, and continues a list, unless the item is still empty.
         if self.hollow:
             self._leave(len(self.containers) - 1)
             self.hollow = False
@@ -97,7 +97,7 @@ class _Blocks:
         self._leaf("", 0, 0, offset)
 
     def _lazy(self, line: str, at: int, width: int) -> bool:
-        """Whether a line that has left its container still goes on with the paragraph there."""
+        """Return whether a line outside its container continues the paragraph in it."""
         if self.start < 0 or self.fence or self.comment or _BLANK.match(line, at):
             return False
         return width >= _TAB or not _opens(line, at)
@@ -136,7 +136,7 @@ class _Blocks:
                 at, column = _behind_marker(line, at, column)
             else:
                 content, space = _indent(line, at, column)
-                # Code, or nothing, begins one column behind the marker.
+                # Code or an empty item starts one column after the marker.
                 space = 1 if space > _TAB or _BLANK.match(line, content) else space
                 container = width + container + space
                 at, column = _skip(line, at, column, space)
@@ -145,7 +145,7 @@ class _Blocks:
         self._text(line, start, offset)
 
     def _container(self, line: str, start: int) -> tuple[int, int] | None:
-        """Return what begins a container at ``start``: a quote, or the width of a marker."""
+        """Return the container that starts at ``start``: a quote, or the width of a marker."""
         if len(self.containers) >= MOST_CONTAINERS:
             return None
         if line[start] == ">":
@@ -189,7 +189,7 @@ class _Blocks:
 
 
 def leaves_of(text: str) -> Iterator[Leaf]:
-    """Return the paragraphs and headings of ``text``, in order; takes linear time."""
+    """Return the paragraphs and headings of ``text`` in order; takes linear time."""
     blocks = _Blocks()
     offset = 0
     for line in text.split("\n"):
@@ -207,16 +207,16 @@ def leaves_of(text: str) -> Iterator[Leaf]:
 
 
 def _opens(line: str, at: int) -> bool:
-    """Whether a block that can interrupt a paragraph begins at ``at``."""
+    """Return whether a block that can interrupt a paragraph starts at ``at``."""
     if line[at] in "<>":
         return line[at] == ">" or line.startswith("<!--", at)
     return any(each.match(line, at) for each in (_BULLET, _FENCE, _HEADING, _RULE))
 
 
 def _indent(line: str, at: int, column: int) -> tuple[int, int]:
-    """Return where the white space from ``at`` on ends, and how many columns it has.
+    """Return the end of the white space at ``at`` and its width in columns.
 
-    It is not followed beyond what any container asks for.
+    The scan stops at the largest width that a container can require.
     """
     begin = column
     while at < len(line) and column < begin + _WIDEST:
@@ -231,7 +231,7 @@ def _indent(line: str, at: int, column: int) -> tuple[int, int]:
 
 
 def _skip(line: str, at: int, column: int, columns: int) -> tuple[int, int]:
-    """Return the place ``columns`` of white space on; a tab that is wider is taken whole."""
+    """Return the position after ``columns`` of white space; a wider tab is consumed whole."""
     end = column + columns
     while at < len(line) and column < end and line[at] in " \t":
         column += 1 if line[at] == " " else _TAB - column % _TAB

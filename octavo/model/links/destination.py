@@ -1,4 +1,4 @@
-"""Link destinations and titles (CommonMark 0.31 section 6.3), and what they say of a file."""
+"""Parse link destinations and titles (CommonMark 0.31 section 6.3)."""
 
 import re
 from html import unescape
@@ -8,32 +8,32 @@ from urllib.parse import unquote
 DESTINATION = re.compile(
     r"<((?:[^<>\\\n]|\\.)*+)>|((?!<)(?:[^\x00-\x20\x7f\\]|\\[^\x00-\x20\x7f]|\\)++)"
 )
-"""A destination where no parenthesis ends it: that of a definition."""
+"""A destination that no parenthesis ends, as in a reference definition."""
 
 MOST_PARENTHESES = 4
-"""Inside each other, in a destination without brackets: each may be looked through so often."""
+"""Nested parentheses in a destination without brackets; each may cause a scan."""
 _PLAIN = re.compile(r"(?:[^\x00-\x20\x7f\\()]|\\[!-/:-@\[-`{-~]|\\)++")
 _SPACE = re.compile(r"[ \t\r]*+(?:\n[ \t>]*+)?")
 _TITLE = re.compile(r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)""", re.DOTALL)
 _EMPTY_LINE = re.compile(r"\n[ \t]*+\n")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-# Where the path ends, which no entity or escape hides.
+# The end of the path, which an entity or escape does not hide.
 _PATH_END = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});|\\?[?#]")
 _PLAIN_PATH = re.compile(r"(?!//)[^&\\%?#:]*+")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:|//|\\\\")
 
 
 class Destination(NamedTuple):
-    """A destination in a text.
+    """A link destination in a text.
 
     Attributes:
         leads_here: whether it has neither scheme nor host.
-        path: decoded.
-        fragment: decoded; empty for none.
-        start: of the path in the text.
-        end_of_path: behind that.
-        end: behind the destination.
+        path: the decoded path.
+        fragment: the decoded fragment; empty if there is none.
+        start: the start of the path in the text.
+        end_of_path: the end of the path.
+        end: the end of the destination.
     """
 
     leads_here: bool
@@ -45,7 +45,7 @@ class Destination(NamedTuple):
 
 
 def find_destination(text: str, at: int, end: int) -> Destination | None:
-    """Return the destination behind the parenthesis of an inline link; None when it is none."""
+    """Return the destination after the parenthesis of an inline link; None if it is invalid."""
     space = _SPACE.match(text, at, end)
     at = at if space is None else space.end()
     if text.startswith("<", at):
@@ -67,7 +67,7 @@ def find_destination(text: str, at: int, end: int) -> Destination | None:
 
 
 def read_destination(text: str, found: re.Match[str]) -> Destination:
-    """Return what was matched by `DESTINATION`."""
+    """Return the destination that `DESTINATION` matched."""
     group = 1 if found[1] is not None else 2
     return _read(text, *found.span(group), found.end())
 
@@ -105,7 +105,7 @@ def _unescaped(raw: str) -> str:
 
 
 def end_of_title(text: str, at: int, end: int, closing: str = ")") -> int | None:
-    """Return the place behind an optional title and ``closing``; None when they don't follow."""
+    """Return the position after an optional title and ``closing``; None if they don't follow."""
     space = _SPACE.match(text, at, end)
     behind = at if space is None else space.end()
     if behind > at:

@@ -1,8 +1,8 @@
-"""Find the links of a Markdown text that lead to files.
+"""Find the links to files in a Markdown text.
 
-Inline links, images, reference definitions (CommonMark 0.31 sections 4.7, 6.3, 6.4), and wiki links
-``[[note#heading|label]]`` with their embeds ``![[image.png]]``. What has a scheme or a host leads
-elsewhere and is left out; so is what stands in code. Every pass over the text is linear.
+These are inline links, images, reference definitions (CommonMark 0.31 sections 4.7, 6.3, 6.4), and
+wiki links ``[[note#heading|label]]`` with their embeds ``![[image.png]]``. Links with a scheme or a
+host are external and excluded, and so is code. Every pass over the text is linear.
 """
 
 import re
@@ -19,11 +19,11 @@ from octavo.model.links.destination import (
 
 LinkKind = Literal["standard", "wiki"]
 
-# Each begins with a character of its own: so the search skips all others at once.
+# Each alternative starts with a distinct character, so the search skips other text quickly.
 _TOKEN = re.compile(
     r"\\[!-/:-@\[-`{-~]|``*+|<(?:!--|[A-Za-z/][^<>\n]*+>)|!\[(?:\[(?!\[))?|\[(?:\[(?!\[))?|\]"
 )
-# What most links look like: its label, path and fragment can be taken as they stand.
+# The common form of links, whose label, path and fragment need no decoding.
 _EASY = re.compile(
     r"[^\[\]`<\\\n]*+\]\((?!//)([^\x00-\x20\x7f()<\\&%?#:]*+)(?:#([^\x00-\x20\x7f()<\\&%]*+))?\)"
 )
@@ -39,13 +39,13 @@ class Link(NamedTuple):
     """A link to a file of the workspace, or to a heading of its own note.
 
     Attributes:
-        kind: how it is written.
-        embed: whether it shows what it leads to: an image, or an embed.
-        target: the path or name it gives, decoded; empty for one to its own note.
-        heading: the fragment, decoded; empty for none.
-        start: of what is decoded to ``target``, in the text.
-        end: behind that.
-        whole: of a wiki link begin and end with its brackets; of others the same as above.
+        kind: its syntax.
+        embed: whether it shows its target: an image, or an embed.
+        target: the decoded path or name; empty for a link to its own note.
+        heading: the decoded fragment; empty if there is none.
+        start: the start of the encoded ``target`` in the text.
+        end: the end of the encoded ``target``.
+        whole: the range of a wiki link with its brackets; the target's range for others.
     """
 
     kind: LinkKind
@@ -58,7 +58,7 @@ class Link(NamedTuple):
 
 
 def links_of(text: str) -> list[Link]:
-    """Return the links of ``text`` that lead to files, in the order of their targets there."""
+    """Return the links of ``text`` to files, in the order of their targets in the text."""
     if "](" not in text and "[[" not in text and "]:" not in text:
         return []
     found: list[Link] = []
@@ -69,16 +69,16 @@ def links_of(text: str) -> list[Link]:
 
 
 class _Inline:
-    """The links of one leaf."""
+    """Finds the links of one leaf block."""
 
     def __init__(self, text: str, leaf: Leaf, found: list[Link]) -> None:
         self._text = text
         self._leaf = leaf
         self._end = leaf.end
         self._found = found
-        # Of each open bracket, whether it begins an image.
+        # For each open bracket, whether it starts an image.
         self._open: list[bool] = []
-        # A link holds no links: brackets below this one begin none any more.
+        # Links can't be nested: brackets below this depth can't start a link any more.
         self._dead = 0
         self._fences: dict[int, list[int]] | None = None
         self._comment_ends = True
@@ -106,7 +106,7 @@ class _Inline:
             if wiki is not None:
                 self._wiki(token.start(), kind[0] == "!", wiki)
                 return wiki.end()
-            # Two brackets: the image, if it is one, is the outer.
+            # Two brackets; the image, if it is one, is the outer bracket.
             self._open += [kind[0] == "!", False]
         elif kind.endswith("["):
             easy = _EASY.match(text, behind, self._end)
@@ -144,7 +144,7 @@ class _Inline:
         return close
 
     def _definitions(self, at: int) -> int:
-        """Take the definitions that a paragraph begins with; answer where they end."""
+        """Parse the reference definitions at the start of a paragraph; return their end."""
         text, end = self._text, self._end
         while (label := _DEFINITION.match(text, at, end)) is not None:
             found = DESTINATION.match(text, label.end(), end)
@@ -166,7 +166,7 @@ class _Inline:
             )
 
     def _wiki(self, start: int, embed: bool, wiki: re.Match[str]) -> None:
-        # In a table the bar is escaped.
+        # In a table, the bar is escaped.
         given = wiki[1].partition("|")[0].removesuffix("\\")
         path, _, heading = given.partition("#")
         target = path.strip()
@@ -178,7 +178,7 @@ class _Inline:
             )
 
     def _behind_code(self, at: int, length: int) -> int:
-        """Return the end of the code span whose fence ends at ``at``; ``at`` when it is none."""
+        """Return the end of the code span whose fence ends at ``at``; ``at`` if it is unclosed."""
         if self._fences is None:
             self._fences = {}
             for run in re.finditer("`++", self._text[self._leaf.start : self._end]):
@@ -193,7 +193,7 @@ class _Inline:
 
 
 def _behind_definition(text: str, at: int, end: int) -> int | None:
-    """Return where the line ends on which a destination, or its title, is the last thing."""
+    """Return the end of the line if it has nothing after a destination and optional title."""
     ended = _END_OF_LINE.match(text, at, end)
     space = _BETWEEN.match(text, at, end)
     if space is not None and space.end() > at:

@@ -1,4 +1,4 @@
-"""The headings of a note, and the anchors that lead to them."""
+"""The headings of a note, and their anchors."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from octavo.model.links.blocks import leaves_of
 
 _CLOSING = re.compile(r"(?:^|[ \t])#++[ \t\r]*+$")
-# From the first space of some: looked for from each of them, it would be found in quadratic time.
+# The lookbehind prevents a match from each space of a run, which would take quadratic time.
 _LINE = re.compile(r"(?<![ \t\r])[ \t\r]*+\n[ \t>]*+")
 _LINK = re.compile(r"!?\[([^\[\]]*+)\](?:\([^()]*+\)|\[[^\[\]]*+\])")
 _WIKI = re.compile(r"!?\[\[([^\[\]|]++)(?:\|([^\[\]]++))?\]\]")
@@ -18,14 +18,14 @@ _EMPHASIS = re.compile(r"(?<![^\W_])_++(?=[^\W_])|(?<=[^\W_])_++(?![^\W_])")
 
 
 class Heading(NamedTuple):
-    """A heading: its text without marks, and its anchor, which no other of the note has."""
+    """A heading: its plain text, and its anchor, unique in the note."""
 
     text: str
     anchor: str
 
 
 def headings_of(text: str) -> list[Heading]:
-    """Return the headings of a Markdown text in order, their anchors as GitHub makes them."""
+    """Return the headings of a Markdown text in order, with anchors as GitHub makes them."""
     if "#" not in text and "\n=" not in text and "\n-" not in text:
         return []
     found: list[Heading] = []
@@ -44,7 +44,7 @@ def headings_of(text: str) -> list[Heading]:
 
 
 def anchor_of(title: str) -> str:
-    """Return the anchor of a heading that is the first with its title."""
+    """Return the anchor of the first heading with the title."""
     return "".join(
         "-" if letter == " " else letter for letter in title.strip().lower() if _stays(letter)
     )
@@ -61,10 +61,10 @@ def _plain(raw: str) -> str:
 
 
 def has_heading(anchors: Container[str], fragment: str) -> bool:
-    """Return whether a link with ``fragment`` finds its heading among those with ``anchors``.
+    """Return whether ``fragment`` refers to a heading with one of ``anchors``.
 
-    A standard link names the anchor; a wiki link the text, below other headings perhaps:
-    ``[[note#chapter#section]]``.
+    A standard link has the anchor; a wiki link has the heading text, possibly with the headings
+    above it: ``[[note#chapter#section]]``.
     """
     wanted = fragment.rpartition("#")[2].strip()
     return wanted in anchors or anchor_of(wanted) in anchors

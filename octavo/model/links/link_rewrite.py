@@ -1,6 +1,6 @@
-"""Keep the links of a note leading to what they led to, when files move.
+"""Rewrite links so that they keep their targets when files move.
 
-Moving files without breaking links: the notes that a changeset has to change beside.
+`rewrite_links` rewrites the links of one note; `relinked` adds the rewritten notes to a changeset.
 """
 
 import re
@@ -23,10 +23,10 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId
 from octavo.model.links.extraction import Link, links_of
 from octavo.model.links.headings import anchor_of
-from octavo.model.links.resolution import Find, places_of, resolve
+from octavo.model.links.resolution import Find, paths_by_key, resolve
 
 Moved = Callable[[str], str]
-# What no path can hold stands here, too, where it is cheaper than to tell.
+# Some of these can't occur in a path; including them is cheaper than excluding them.
 _ENCODED = re.compile(r"[%#?&<>()`\\\x00-\x20\x7f]")
 _ENCODED_IN_BRACKETS = re.compile(r"[%#?&<>`\\\x00-\x1f\x7f]")
 _NO_WIKI = re.compile(r"[\[\]#|`\\]|^\s|\s$")
@@ -35,20 +35,21 @@ _NO_WIKI = re.compile(r"[\[\]#|`\\]|^\s|\s$")
 def rewrite_links(
     text: str, *, was_at: str, now_at: str, moved: Moved, before: Find, after: Find
 ) -> str:
-    """Return ``text`` with its links leading to the files that they led to before a change.
+    """Return ``text`` with its links pointing to the same files as before a change.
 
-    A link that still does so stays as it is, and so does one that led nowhere, or whose file is
-    gone. Of any other one the path alone is written anew, in its style if that can say it: by
-    name, from the root or relative, with or without ``.md``, with spaces in ``<>`` or encoded.
-    A wiki link to a file whose name it can't hold, as ``a#b.md``, becomes a standard link.
+    A link that still resolves to its file is unchanged, and so is one that did not resolve, or
+    whose file is gone. Of other links, only the path is rewritten, in the style of the link if
+    possible: by name, from the root or relative, with or without ``.md``, with spaces in ``<>`` or
+    encoded. A wiki link to a file whose name it can't contain, such as ``a#b.md``, becomes a
+    standard link.
 
     Args:
-        text: of the note.
-        was_at: path of the note before the change.
+        text: the text of the note.
+        was_at: the path of the note before the change.
         now_at: its path afterwards.
-        moved: the path afterwards of the file that stood at a path.
-        before: looks keys up in the tree before the change (`keys_of_path`, `place_rank`).
-        after: the same in the tree afterwards.
+        moved: returns the path afterwards of the file that had a path.
+        before: looks up keys in the tree before the change (`keys_of_path`, `place_rank`).
+        after: looks up keys in the tree afterwards.
     """
     parts: list[str] = []
     at = 0
@@ -61,8 +62,8 @@ def rewrite_links(
             continue
         written = _written(text, link, wanted, was_at, now_at, before, after)
         if written is not None:
-            start, end, told = written
-            parts += [text[at:start], told]
+            start, end, replacement = written
+            parts += [text[at:start], replacement]
             at = end
     return "".join((*parts, text[at:])) if parts else text
 
@@ -83,7 +84,7 @@ def _written(
 
 
 def _targets(link: Link, path: str, was_at: str, now_at: str, before: Find) -> Iterator[str]:
-    """Return ways to name ``path``, the one most like that of the link first."""
+    """Yield ways to refer to ``path``, the one most similar to the link first."""
     short = not link.target.lower().endswith(NOTE_SUFFIX)
     paths = [path.removesuffix(NOTE_SUFFIX), path] if short else [path]
     relative = [_relative(each, now_at) for each in paths]
@@ -123,14 +124,14 @@ def _encoded(target: str, *, brackets: bool) -> str:
 def _as_standard(text: str, link: Link, path: str) -> str:
     inside = text[link.whole[0] : link.whole[1]].lstrip("![").removesuffix("]]")
     _, bar, label = inside.partition("|")
-    # A wiki link is taken whole: what began code, or a tag, in there would begin it now.
+    # Wiki links have no inline content: escape what would start code or a tag now.
     shown = re.sub("[`<]", r"\\\g<0>", label if bar else link.target)
     fragment = f"#{anchor_of(link.heading.rpartition('#')[2])}" if link.heading else ""
     return f"{'!' * link.embed}[{shown}](/{_encoded(path, brackets=False)}{fragment})"
 
 
 def file_moves(operations: Sequence[Operation]) -> dict[FileId, str]:
-    """Return the new paths of the files that are to move with the links to them."""
+    """Return the new paths of the files whose moves rewrite links."""
     return {
         each.file_id: each.path
         for each in operations
@@ -141,27 +142,27 @@ def file_moves(operations: Sequence[Operation]) -> dict[FileId, str]:
 def relinked(
     changeset: Changeset, heads: Mapping[FileId, Revision], texts: Mapping[FileId, str]
 ) -> Changeset:
-    """Return ``changeset`` with the notes changed whose links its moves would break.
+    """Return ``changeset`` with updates of the notes whose links its moves would break.
 
-    A note that it gives a new text to, or saves, stays as it is told. The others follow behind
-    its own operations, in the order of their ids, and are not guarded: ``texts`` are those of
-    the heads.
+    A note that the changeset gives a new text, or saves, is not rewritten. Updates of other notes
+    follow its operations in the order of their ids, and are unconditional: ``texts`` are those
+    of the heads.
 
     Args:
-        changeset: moves files with ``rewrite_links``.
-        heads: of all files, as they are before it.
-        texts: of the live notes whose links may have to change, moved ones among them.
+        changeset: a changeset that moves files with ``rewrite_links``.
+        heads: the heads of all files before it.
+        texts: the texts of the live notes whose links may change, including moved ones.
     """
     were_at = {each.file_id: each.path for each in heads.values() if each.state == "live"}
     come_to = _places_after(heads, were_at, changeset.operations)
     moving = file_moves(changeset.operations)
     moved = {were_at[each]: come_to[each] for each in moving if each in were_at}
-    before, after = places_of(were_at.values()), places_of(come_to.values())
+    before, after = paths_by_key(were_at.values()), paths_by_key(come_to.values())
     own = {each.file_id: index for index, each in enumerate(changeset.operations)}
     operations = list(changeset.operations)
     for file_id in sorted(texts):
         operation = operations[own[file_id]] if file_id in own else None
-        if file_id not in come_to or file_id not in were_at or _tells_text(operation):
+        if file_id not in come_to or file_id not in were_at or _sets_text(operation):
             continue
         text = rewrite_links(
             texts[file_id],
@@ -181,8 +182,8 @@ def relinked(
     return replace(changeset, operations=tuple(operations))
 
 
-def _tells_text(operation: Operation | None) -> bool:
-    """Whether an operation itself says what the text of its note becomes, or ends it."""
+def _sets_text(operation: Operation | None) -> bool:
+    """Return whether an operation sets the text of its note, or removes the note."""
     return operation is not None and not (
         isinstance(operation, UpdateFile) and operation.content is None
     )
@@ -206,7 +207,7 @@ def _places_after(
             case DeleteFile(file_id, _) | PurgeFile(file_id):
                 places.pop(file_id, None)
             case RestoreFile(file_id) if file_id in heads and heads[file_id].state == "deleted":
-                # No link led there, but one may now: by its name to this file before another.
+                # No link led to the file before, but by its name one may now.
                 places[file_id] = heads[file_id].path
             case UpdateFile() | RestoreFile() | SaveNote():
                 pass

@@ -1,11 +1,11 @@
-"""Which file a link leads to.
+"""Resolve links to files by keys.
 
-A file is found under its keys. Those of a link are tried in order, and the first under which there
-is a file decides; of several files under one key the one with the least `place_rank` is meant. So
-whether a link resolves, and to what, is a matter of looking keys up, in a mapping or in a table.
+A file has several keys. The keys of a link are looked up in order, and the first with a file
+decides; of several files with the key, the one with the least `place_rank` is the target.
+Resolution is thus a look-up of keys, in a mapping or in a table.
 
-A key that begins with a slash is a path from the root, any other one a name. Both are compared as
-`path_key` compares, and ``.md`` may be left out of them.
+A key that starts with a slash is a path from the root, any other a file name. Both are compared
+like `path_key`, and may omit ``.md``.
 """
 
 import unicodedata
@@ -16,21 +16,21 @@ from octavo.model.links.extraction import LinkKind
 from octavo.model.stream_safe import stream_safe
 
 Find = Callable[[str], str | None]
-"""Answers the path of the file that is meant by a key; None when there is none."""
+"""Returns the path of the file that a key refers to; None if there is none."""
 
 LONGEST_TARGET = 2 * LONGEST_PATH
-"""Characters of a link that may lead to a file: what is longer leads nowhere."""
+"""Characters of a link to a file; longer links don't resolve."""
 MOST_MARKS_OF_NAME = LONGEST_SEGMENT // 2 + 3
-"""On one letter: each takes two bytes at least, but for three that are composed with the letter.
+"""Marks on one letter: each takes at least two bytes, except three composed with the letter.
 
-A target with more leads nowhere, and is not normalized: that would take quadratic time.
+A target with more doesn't resolve and isn't normalized, which would take quadratic time.
 """
 RANK_DIGITS = 2
-"""With which a `place_rank` begins; the path stands behind them."""
+"""The digits at the start of a `place_rank`, before the path."""
 
 
 def keys_of_path(path: str) -> tuple[str, ...]:
-    """Return the keys that a file at the valid ``path`` is found under."""
+    """Return the keys of a file at the valid ``path``."""
     key = path_key(path)
     name = key.rpartition("/")[2]
     keys = (f"/{key}", name)
@@ -40,17 +40,17 @@ def keys_of_path(path: str) -> tuple[str, ...]:
 
 
 def place_rank(path: str) -> str:
-    """Return what files under one key are sorted by: fewest folders, then the order of paths."""
+    """Return the sort key of files with equal keys: fewest folders first, then by path."""
     return f"{path.count('/'):0{RANK_DIGITS}}{path}"
 
 
 def keys_of_link(kind: LinkKind, target: str, at: str) -> tuple[str, ...]:
-    """Return the keys to look a link up under, in order: none, one or two.
+    """Return the keys of a link in the order of look-up: none, one or two.
 
     Args:
-        kind: how the link is written.
-        target: what it gives; without one it has no keys, as it leads to its own note.
-        at: path of the note that it stands in.
+        kind: the syntax of the link.
+        target: its target; an empty one has no keys, as it refers to its own note.
+        at: the path of the note that contains the link.
     """
     if not target or len(target) > LONGEST_TARGET or target.endswith("/"):
         return ()
@@ -65,7 +65,7 @@ def keys_of_link(kind: LinkKind, target: str, at: str) -> tuple[str, ...]:
         return here
     if "/" in target:
         return tuple(dict.fromkeys(from_root + here))
-    # Its key as a path from the root is its name, behind the slash.
+    # The key from the root, without its slash, is the name.
     return here + tuple(key[1:] for key in from_root)
 
 
@@ -83,13 +83,13 @@ def _key(target: str, folder: str) -> tuple[str, ...]:
 
 
 def resolve(kind: LinkKind, target: str, at: str, find: Find) -> str | None:
-    """Return the path of the file that a link leads to; None when there is none.
+    """Return the path of the file that a link refers to; None if there is none.
 
     Args:
-        kind: how the link is written.
-        target: what it gives.
-        at: path of the note that it stands in.
-        find: looks a key up.
+        kind: the syntax of the link.
+        target: its target.
+        at: the path of the note that contains the link.
+        find: looks up a key.
     """
     if not target:
         return at
@@ -100,10 +100,10 @@ def resolve(kind: LinkKind, target: str, at: str, find: Find) -> str | None:
     return None
 
 
-def places_of(paths: Iterable[str]) -> dict[str, str]:
-    """Return which of ``paths`` is meant by each of their keys; its ``get`` is a `Find`."""
-    places: dict[str, str] = {}
+def paths_by_key(paths: Iterable[str]) -> dict[str, str]:
+    """Return the path that each key of ``paths`` refers to; its ``get`` is a `Find`."""
+    found: dict[str, str] = {}
     for path in sorted(paths, key=place_rank):
         for key in keys_of_path(path):
-            places.setdefault(key, path)
-    return places
+            found.setdefault(key, path)
+    return found

@@ -1,4 +1,4 @@
-"""Full text search: what words a text has, what a query asks for, and what answers it best."""
+"""Full-text search: tokens of texts, parsing of queries, and ranking of results."""
 
 from octavo.model.search.query import MOST_TOKENS, Clause, InvalidQuery, Query, parse_query
 from octavo.model.search.ranking import Candidate, Ranked, ranked, title_of

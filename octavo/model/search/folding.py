@@ -1,7 +1,7 @@
-"""Fold a text so that words compare equal however they are written: case, diacritics, width.
+"""Fold text so that words compare equal regardless of case, diacritics and width.
 
-What is left are letters, digits and spaces. Marks that are vowels or tones of a script, and the
-voicing of Japanese kana, are kept: without them it is another word.
+The result consists of letters, digits and spaces. Marks that are vowels or tones of a script, and
+the voicing marks of Japanese kana, are kept: they distinguish words.
 """
 
 import re
@@ -12,19 +12,19 @@ from itertools import accumulate
 from octavo.model.stream_safe import stream_safe
 
 MOST_CHARACTERS = 1 << 20
-"""Of a text, folded, are looked at; what stands behind them is not found."""
+"""Characters of a folded text that are indexed; the rest is not found."""
 
-# NFKC makes up to 18 characters of one, so a text is folded in pieces until there are enough. They
-# end before a character that composes with none before it, unless there is none for so long.
+# NFKC expands a character to up to 18, so texts are folded in pieces up to the limit. A piece ends
+# before a character that doesn't compose with the previous one, unless there is none for too long.
 _PIECE = re.compile(r".{1,65536}(?![^\x00-\x7f])|.{1,65536}", re.DOTALL)
 
-# Of the marks, those with a lower combining class (Unicode 3.11) spell: vowel signs have 0, nukta
-# 7, the voicing marks of kana 8, virama 9.
+# Marks with a lower combining class (Unicode 3.11) are part of the spelling: vowel signs have 0,
+# nukta 7, the voicing marks of kana 8, virama 9.
 _DIACRITIC = 10
 
 
 class _Folds(dict[int, str]):
-    """What each character is folded to, found out when it is first met."""
+    """The folded form of each character, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         result = self[code] = _fold(chr(code))
@@ -36,7 +36,7 @@ _FOLDS = _Folds()
 
 def _fold(character: str) -> str:
     if unicodedata.category(character) == "Cf":
-        # A soft hyphen, or a joiner: the word goes on.
+        # A soft hyphen or a joiner does not end the word.
         return ""
     decomposed = unicodedata.normalize("NFKD", character).casefold()
     kept = "".join(map(_kept, unicodedata.normalize("NFKD", decomposed)))
@@ -50,14 +50,14 @@ def _kept(character: str) -> str:
     return character if category[0] in "LN" else " "
 
 
-# The same for ASCII, some ten times as fast.
+# The same for ASCII, about ten times as fast.
 _ASCII = bytes(ord(_fold(chr(code)) or " ") if code < 128 else 0 for code in range(256))
 
 
 def folded(text: str) -> str:
-    """Return ``text`` folded, as far as `MOST_CHARACTERS`; takes linear time.
+    """Return ``text`` folded, up to `MOST_CHARACTERS`; takes linear time.
 
-    What is no part of a word is a space.
+    Characters outside words become spaces.
     """
     text = text[:MOST_CHARACTERS]
     if text.isascii():
@@ -74,9 +74,9 @@ def folded(text: str) -> str:
 
 
 def folded_in_place(text: str) -> tuple[str, list[int] | None]:
-    """Return ``text``, which is in NFC, folded, and where each character of that stands in it.
+    """Return ``text``, which must be in NFC, folded, and the source offset of each character.
 
-    None: each stands where it stood. What is behind `MOST_CHARACTERS` is left out.
+    The offsets are None if they are all unchanged. The result is cut at `MOST_CHARACTERS`.
     """
     text = text[:MOST_CHARACTERS]
     if text.isascii():

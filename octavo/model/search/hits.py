@@ -1,4 +1,4 @@
-"""Where the clauses of a query stand in a folded text."""
+"""Find the clauses of a query in folded texts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ class Finder:
     """Finds a clause in folded texts, in linear time.
 
     Args:
-        clause: what to find.
+        clause: the clause to find.
     """
 
     __slots__ = ("_pattern", "_whole")
@@ -30,11 +30,11 @@ class Finder:
             end = f"(?!{LETTER})"
         words = [*map(re.escape, others), re.escape(last[:LONGEST_TOKEN])]
         self._pattern = re.compile(" *+".join(words) + end)
-        # Looked at behind the match: a pattern that begins with a word is found much faster.
+        # Checked after the match: a pattern that starts with a literal is much faster.
         self._whole = _EAST_ASIAN.match(clause.runs[0]) is None
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Return begin and end of each hit in ``text``, in order, without overlaps."""
+        """Yield start and end of each hit in ``text``, in order, without overlaps."""
         at = 0
         while (found := self._pattern.search(text, at)) is not None:
             start, end = found.span()
@@ -44,8 +44,8 @@ class Finder:
                 yield start, end
                 at = end
 
-    def stands_in(self, text: str) -> bool:
-        """Return whether there is a hit in ``text``."""
+    def matches(self, text: str) -> bool:
+        """Return whether ``text`` has a hit."""
         return any(True for _ in islice(self.spans(text), 1))
 
 

@@ -1,4 +1,4 @@
-"""What somebody types to search for, and what it asks of the files."""
+"""Parse search queries."""
 
 import re
 from dataclasses import dataclass
@@ -6,27 +6,27 @@ from dataclasses import dataclass
 from octavo.model.search.tokens import LONGEST_TOKEN, pairs_of, runs_of
 
 LONGEST_QUERY = 500
-"""Characters."""
+"""Characters of a query."""
 MOST_CLAUSES = 16
 MOST_TOKENS = 32
-"""In one phrase: engines keep texts in pieces that overlap by so many."""
+"""Tokens of a phrase: engines store texts in pieces that overlap by this many."""
 
 _NOTE_NAME = re.compile(r"(.)\.md\Z", re.IGNORECASE)
 _PART = re.compile(r'"([^"]*+)(?:"|\Z)(\*)?|[^\s"]++')
 
 
 class InvalidQuery(ValueError):
-    """The query asks for nothing, or for too much; the text says what to do."""
+    """The query is empty or too large; the text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Tokens that stand one behind the other.
+    """A sequence of tokens that must occur consecutively.
 
     Attributes:
-        tokens: as `tokens_of` answers them for a text.
-        prefix: whether the last token may go on.
-        runs: the words as they are written, folded, to find them again in a text.
+        tokens: tokens as returned by `tokens_of` for a text.
+        prefix: whether the last token may be the start of a longer one.
+        runs: the folded words, for finding them in a text.
     """
 
     tokens: tuple[str, ...]
@@ -36,36 +36,35 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What each file has to hold: every clause, in its text or in its name."""
+    """The clauses that a file must contain, each in its text or in its name."""
 
     clauses: tuple[Clause, ...]
 
 
 def parse_query(given: str) -> Query:
-    """Return what ``given`` asks for.
+    """Parse a query; raises `InvalidQuery`.
 
-    Words must all be there; the last one, and each that ends with ``*``, may be the beginning of a
-    word. What stands in quotes is a phrase. Anything else, as the operators of an engine, is text.
-    Raises `InvalidQuery`.
+    All words are required. The last word, and each that ends with ``*``, matches as a prefix. A
+    quoted text is a phrase. Anything else is text, including operators of a search engine.
     """
     if len(given) > LONGEST_QUERY:
-        raise InvalidQuery(f"A query has at most {LONGEST_QUERY} characters: leave some words out.")
+        raise InvalidQuery(f"The maximum is {LONGEST_QUERY} characters: remove some words.")
     parts = [(part[1] is not None, part) for part in _PART.finditer(given)]
     clauses = []
     for at, (quoted, part) in enumerate(parts):
         text = part[1] if quoted else part[0]
         starred = part[2] is not None if quoted else text.endswith("*")
         if not quoted:
-            # The names of notes are known without it.
+            # The names of notes are indexed without the extension.
             text = _NOTE_NAME.sub(r"\1", text)
         clause = _clause(text, prefix=starred or (not quoted and at == len(parts) - 1))
         if clause is not None:
             clauses.append(clause)
     clauses = list(dict.fromkeys(clauses))
     if not clauses:
-        raise InvalidQuery("There is nothing to search for: give a word with a letter or a digit.")
+        raise InvalidQuery("The query is empty: give a word with a letter or a digit.")
     if len(clauses) > MOST_CLAUSES:
-        raise InvalidQuery(f"A query has at most {MOST_CLAUSES} words: leave some out.")
+        raise InvalidQuery(f"The maximum is {MOST_CLAUSES} words: remove some.")
     if any(len(clause.tokens) > MOST_TOKENS for clause in clauses):
         raise InvalidQuery(f"A phrase has at most {MOST_TOKENS} words or characters: shorten it.")
     return Query(tuple(clauses))
@@ -78,9 +77,9 @@ def _clause(text: str, *, prefix: bool) -> Clause | None:
         last = at == len(runs) - 1
         if east_asian:
             tokens += pairs_of(run, ended=not last)
-            # One character is the beginning of the pair that it stands in, or stands at an end.
+            # A single character is the start of its pair, or the last of its run.
             prefix = (len(run) == 1) if last else prefix
         else:
-            # A token that was cut in the index can't be told from a longer one.
+            # The index truncates tokens, so longer tokens can't be distinguished.
             tokens.append(run[:LONGEST_TOKEN])
     return Clause(tuple(tokens), prefix, tuple(run for run, _ in runs)) if tokens else None

@@ -1,8 +1,8 @@
-"""Which of the files that hold what was asked for answer it best.
+"""Rank the files that match a query.
 
-A score is made of one text alone: how often the words stand there for its length, how near to each
-other, and whether they stand in its title, its name or a heading. What other texts hold, of this
-workspace or another, changes nothing.
+A score depends on a single text: the frequency of the words relative to its length, their distance,
+and whether they occur in its title, its name or a heading. Other texts, in this workspace or
+another, have no influence.
 """
 
 import re
@@ -15,7 +15,7 @@ from octavo.model.search.folding import folded
 from octavo.model.search.hits import Finder, finders_of
 from octavo.model.search.query import Query
 
-# Of BM25 (Robertson and Zaragoza 2009, section 3.4), with a fixed length in place of the average.
+# BM25 (Robertson and Zaragoza 2009, section 3.4), with a fixed length instead of the average.
 _SATURATION = 1.2
 _LENGTH_WEIGHT = 0.5
 _USUAL_LENGTH = 4000.0
@@ -33,7 +33,7 @@ MOST_HEADINGS = 100
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that holds what was asked for; ``text`` is None when it was not read."""
+    """A file that matches a query; ``text`` is None if it was not read."""
 
     workspace_id: WorkspaceId
     file_id: FileId
@@ -45,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score, which is greater than 0, and its title, if it has one."""
+    """A candidate with its score, which is above 0, and its title, if it has one."""
 
     candidate: Candidate
     score: float
@@ -53,7 +53,7 @@ class Ranked:
 
 
 def ranked(candidates: Iterable[Candidate], query: Query) -> list[Ranked]:
-    """Return the candidates, the best first; of equal ones that which changed last."""
+    """Return the candidates by descending score, and by descending time of change if equal."""
     finders = finders_of(query.clauses)
     found = [_rank(candidate, finders) for candidate in candidates]
     return sorted(
@@ -63,12 +63,12 @@ def ranked(candidates: Iterable[Candidate], query: Query) -> list[Ranked]:
 
 
 def title_of(text: str) -> str | None:
-    """Return the first heading of a text, as it is written; None when it has none."""
+    """Return the first heading of a text as written; None if it has none."""
     return next(map(_title, _headings_of(text)), None)
 
 
 def _headings_of(text: str) -> Iterator[str]:
-    # The number sign first, and what stands before it afterwards: it is found much faster so.
+    # Search for the number sign first and check what precedes it afterwards, which is much faster.
     for found in _HEADING_LINE.finditer(text):
         before = text[max(0, found.start() - 4) : found.start()].rstrip(" ")
         if before.endswith("\n") or (not before and found.start() < 4):
@@ -98,7 +98,7 @@ def _rank(candidate: Candidate, finders: Sequence[Finder]) -> Ranked:
         hits = [start for start, _ in islice(finder.spans(body), _MOST_HITS)]
         firsts += hits[:1]
         score += len(hits) * (_SATURATION + 1) / (len(hits) + _SATURATION * usual)
-        score += sum(weight for weight, place in places if finder.stands_in(place))
+        score += sum(weight for weight, place in places if finder.matches(place))
     if len(firsts) > 1:
         gap = (max(firsts) - min(firsts)) / (len(firsts) - 1)
         score += _NEAR / (1 + gap / _NEAR_CHARACTERS)

@@ -1,4 +1,4 @@
-"""Short pieces of a text that show why it was found."""
+"""Snippets of a text that show why it matches a query."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -17,12 +17,11 @@ _MOST_HITS = 200
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A piece of a text on one line, and what to mark in it.
+    """A one-line excerpt of a text with its hits marked.
 
     Attributes:
-        text: the piece, in NFC, with single spaces and no more marks on a letter than any writing
-            has; as it was written otherwise.
-        marks: begin and end of each hit in ``text``, in characters (code points), in order.
+        text: the excerpt, in NFC, with single spaces and a limited number of marks per letter.
+        marks: start and end of each hit in ``text``, in code points, in order.
     """
 
     text: str
@@ -30,9 +29,9 @@ class Snippet:
 
 
 def snippets_of(text: str, query: Query) -> list[Snippet]:
-    """Return up to three pieces of ``text`` where most different clauses stand together.
+    """Return up to three excerpts of ``text``, chosen for the most distinct clauses.
 
-    They come in the order of the text, and none overlaps another. Without hits there are none.
+    They are in the order of the text and don't overlap. A text without hits has none.
     """
     text = unicodedata.normalize("NFC", stream_safe(text))
     hits = _hits(text, query)
@@ -49,7 +48,7 @@ def snippets_of(text: str, query: Query) -> list[Snippet]:
 
 
 def _hits(text: str, query: Query) -> list[tuple[int, int, int]]:
-    """Return begin, end and clause of hits in the text, in order, without overlaps."""
+    """Return start, end and clause of the hits in the text, in order, without overlaps."""
     body, places = folded_in_place(text)
     found = []
     for clause, finder in enumerate(finders_of(query.clauses)):
@@ -76,7 +75,7 @@ def _clauses_near(hits: list[tuple[int, int, int]], at: int) -> int:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Begin and end a piece between words, where there is a space soon."""
+    """Move the ends of an excerpt to nearby spaces, if there are any."""
     if start > 0:
         space = text.find(" ", start, start + 20)
         start = start if space < 0 else space + 1
@@ -92,14 +91,14 @@ def _snippet(text: str, start: int, end: int, hits: list[tuple[int, int, int]]) 
 
     def add(piece: str) -> int:
         nonlocal length
-        told = "".join(" " if character.isspace() else character for character in piece)
-        while "  " in told:
-            told = told.replace("  ", " ")
-        if told.startswith(" ") and (not parts or parts[-1].endswith(" ")):
-            told = told[1:]
-        if told:
-            parts.append(told)
-            length += len(told)
+        plain = "".join(" " if character.isspace() else character for character in piece)
+        while "  " in plain:
+            plain = plain.replace("  ", " ")
+        if plain.startswith(" ") and (not parts or parts[-1].endswith(" ")):
+            plain = plain[1:]
+        if plain:
+            parts.append(plain)
+            length += len(plain)
         return length
 
     marks = []

@@ -1,11 +1,10 @@
-"""The tokens of a text: what the index of an engine holds, one behind the other.
+"""Split texts into the tokens that the full-text index stores.
 
-A token is a run of letters and digits. Chinese, Japanese and Korean are written without spaces
-between words, or with endings that change: a run of them becomes its pairs of characters, each
-overlapping the next, and its last character. So any part of a run is found: by the pairs that it
-has itself, and a single character as the beginning of a pair.
+A token is a run of letters and digits. Chinese, Japanese and Korean have no spaces between words,
+or inflect them: a run is indexed as its overlapping pairs of characters, and its last character.
+Any part of a run can be found: by its own pairs, and a single character as the prefix of a pair.
 
-What tells the tokens of one workspace from those of another, in an index that holds both.
+`tag_of` distinguishes the tokens of different workspaces in a common index.
 """
 
 import hashlib
@@ -17,7 +16,7 @@ from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.search.folding import folded
 
 LONGEST_TOKEN = 64
-"""Characters of a token that count; words are shorter, so what is cut is data."""
+"""Characters of a token that are indexed; words are shorter, so only data is truncated."""
 
 _EAST_ASIAN = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3041-\u30ff\u3105-\u312f"
@@ -26,17 +25,17 @@ _EAST_ASIAN = (
 )
 EAST_ASIAN = f"[{_EAST_ASIAN}]"
 LETTER = f"[^ {_EAST_ASIAN}]"
-"""In a folded text, a character of any other word."""
+"""A character of a word in another script, in a folded text."""
 _RUN = re.compile(f"({EAST_ASIAN}++)|{LETTER}++")
 
 
 def runs_of(text: str) -> list[tuple[str, bool]]:
-    """Return the runs of a text, folded, and whether each is East Asian."""
+    """Return the folded runs of a text, and whether each is East Asian."""
     return [(run[0], run[1] is not None) for run in _RUN.finditer(folded(text))]
 
 
 def name_tokens(path: str, title: str) -> list[str]:
-    """Return the tokens of the name of a note: of its path and its title."""
+    """Return the tokens of a note's name: of its path and its title."""
     return tokens_of(f"{path.removesuffix(NOTE_SUFFIX)}\n{title}")
 
 
@@ -58,7 +57,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def pairs_of(run: str, *, ended: bool = True) -> list[str]:
-    """Return the tokens of an East Asian run; without the last when it may go on."""
+    """Return the tokens of an East Asian run; ``ended=False`` omits the last, for prefixes."""
     pairs = [run[at : at + 2] for at in range(len(run) - 1)]
     return [*pairs, run[-1]] if ended or not pairs else pairs
 
@@ -69,9 +68,9 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @lru_cache(maxsize=1024)
 def tag_of(workspace_id: str) -> str:
-    """Return what stands before each token of a workspace: five letters and digits.
+    """Return the prefix of each token of a workspace: five letters and digits.
 
-    Two workspaces may have one tag: whoever searches looks at the workspace of what it finds, too.
+    Workspaces may share a tag: a search must also check the workspace of its results.
     """
     number = int.from_bytes(hashlib.blake2b(workspace_id.encode(), digest_size=8).digest())
     tag = ""
@@ -82,5 +81,5 @@ def tag_of(workspace_id: str) -> str:
 
 
 def tagged(tag: str, tokens: Sequence[str]) -> str:
-    """Return ``tokens``, each behind the tag, with spaces between them."""
+    """Return ``tokens``, each prefixed with the tag, separated by spaces."""
     return tag + f" {tag}".join(tokens) if tokens else ""

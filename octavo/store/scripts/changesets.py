@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.document import StoredDocument
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.plan import Change, Plan
 from octavo.model.files.receipt import FileOutcome, Receipt
@@ -114,7 +114,7 @@ def commit_changesets(
     planned_at: Position,
     plans: Sequence[Plan],
     now: int,
-    documents: Sequence[tuple[FileId, KeptDocument]] = (),
+    documents: Sequence[tuple[FileId, StoredDocument]] = (),
 ) -> Script[None]:
     """Commit ``plans``, which were planned in this order from position ``planned_at`` on.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.identity import ContentId, Epoch, FileId, Position, WorkspaceId
 from octavo.store.scripts.select_in import select_in
@@ -16,7 +16,7 @@ class StoredDocuments(NamedTuple):
     """Documents by their files, and the position of the workspace at which they were read."""
 
     position: Position
-    documents: dict[FileId, KeptDocument]
+    documents: dict[FileId, StoredDocument]
 
 
 _DOCUMENTS = """
@@ -49,8 +49,8 @@ def documents_of(
     return read_documents
 
 
-def _document(row: Row) -> KeptDocument:
+def _document(row: Row) -> StoredDocument:
     epoch, state, vector, content_id, text = row
     if epoch is None:
         return initial(ContentId(content_id), text or "")
-    return KeptDocument(Epoch(epoch), bytes(state), bytes(vector))
+    return StoredDocument(Epoch(epoch), bytes(state), bytes(vector))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from octavo.model.documents.document import KeptDocument
+from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.files.revision import Revision
 from octavo.model.identity import Epoch, FileId, Position, RevisionId, WorkspaceId
@@ -35,7 +35,7 @@ class WholeFile:
     """A head with its text, and its document if it is a note that is not purged."""
 
     stored: StoredFile
-    document: KeptDocument | None
+    document: StoredDocument | None
 
 
 def _select(table: str) -> str:
@@ -105,9 +105,9 @@ def whole_file(workspace_id: WorkspaceId, file_id: FileId) -> Script[WholeFile |
             return None
         stored = _stored(row)
         found = await transaction.fetch_one(_DOCUMENT, workspace_id, file_id)
-        kept: dict[FileId, KeptDocument] = {}
+        kept: dict[FileId, StoredDocument] = {}
         if found is not None:
-            kept[file_id] = KeptDocument(Epoch(found[0]), bytes(found[1]), bytes(found[2]))
+            kept[file_id] = StoredDocument(Epoch(found[0]), bytes(found[1]), bytes(found[2]))
         return WholeFile(stored, _document_of(stored, kept))
 
     return read_whole_file
@@ -174,13 +174,15 @@ def whole_files(
         )(transaction)
         names = [each.revision.file_id for each in heads if each.revision.file_id in sizes]
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, names)
-        kept = {row[0]: KeptDocument(row[1], bytes(row[2]), bytes(row[3])) for row in rows}
+        kept = {row[0]: StoredDocument(row[1], bytes(row[2]), bytes(row[3])) for row in rows}
         return [WholeFile(each, _document_of(each, kept)) for each in heads], revisions
 
     return read_whole_files
 
 
-def _document_of(stored: StoredFile, kept: Mapping[FileId, KeptDocument]) -> KeptDocument | None:
+def _document_of(
+    stored: StoredFile, kept: Mapping[FileId, StoredDocument]
+) -> StoredDocument | None:
     revision = stored.revision
     if revision.kind != "note" or revision.state == "purged":
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from octavo.model.files.feed import page_end
-from octavo.model.files.retention import Aged, Retention, thinned
+from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.store.scripts.revision_rows import from_both
 from octavo.store.transaction import Script, Transaction
@@ -111,7 +111,7 @@ def prune_file(
         newer = sum(row[0] for row in await transaction.fetch_all(_NEWER, *file, last))
         needed = {row[0] for row in await transaction.fetch_all(_NEEDED, *file, last)}
         aged = [Aged(row[1], row[2], row[3], held=bool(row[5]) or row[1] in needed) for row in rows]
-        spare = thinned(aged, newer, now, retention)
+        spare = prunable(aged, newer, now, retention)
         sizes = {row[1]: row[4] for row in rows}
         weighed = [(index, sizes[each]) for index, each in enumerate(spare)]
         end = page_end(weighed, MOST_ROWS, MOST_BYTES)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import trio
 
-from octavo.actors.jobs.indexing import LOOK_EVERY, QUIET, IndexingJob
+from octavo.actors.jobs.indexing import POLL_SECONDS, QUIET, IndexingJob
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.index_backlog import workspaces_to_index
 from octavo.store.sqlite import InlineStore, open_inline
@@ -51,7 +51,7 @@ async def test_what_nobody_told_of_is_found_in_time(
         nursery.start_soon(IndexingJob(engine).run)
         await trio.sleep(QUIET / 2)
         await rig.push(note("a", "a.md"))
-        await trio.sleep(LOOK_EVERY + 2 * QUIET)
+        await trio.sleep(POLL_SECONDS + 2 * QUIET)
         assert await left(engine) == []
         nursery.cancel_scope.cancel()
 

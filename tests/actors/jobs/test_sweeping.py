@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.actors.jobs.sweeping import FIRST_PAUSE, LOOK_EVERY, SweepingJob
+from octavo.actors.jobs.sweeping import FIRST_PAUSE, POLL_SECONDS, SweepingJob
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store.scripts import workspaces
 from octavo.store.sqlite import InlineStore, open_inline
@@ -80,7 +80,7 @@ async def test_what_is_deleted_is_swept_when_woken_and_otherwise_at_the_next_loo
     await trio.sleep(1)
     assert await left(engine) == 0
     await delete_vault(engine)
-    await trio.sleep(LOOK_EVERY + 1)
+    await trio.sleep(POLL_SECONDS + 1)
     assert await left(engine) == 0
 
 
@@ -105,7 +105,7 @@ async def test_failures_in_a_row_put_it_off_for_longer_each_time(
     store.failures = 12
     nursery.start_soon(SweepingJob(store).run)
     # 1, 2, 4, ... 512 seconds, then as long as the longest.
-    await trio.sleep(1023 + 2 * LOOK_EVERY - 1)
+    await trio.sleep(1023 + 2 * POLL_SECONDS - 1)
     assert await left(engine) == 1
     await trio.sleep(2)
     assert await left(engine) == 0

@@ -141,7 +141,7 @@ async def head_id(rig: Rig, file: str = "a") -> str:
 
 
 async def test_document_outlives_the_memory() -> None:
-    documents = inline_documents(most_bytes=0)
+    documents = inline_documents(max_bytes=0)
     async with serving(documents=documents) as rig:
         await rig.push(note("a", "a.md", "start"))
         device = await device_of(rig)
@@ -276,12 +276,12 @@ async def test_update_that_would_read_otherwise_once_stored_begins_a_new_generat
         assert again.text == found
 
 
-@pytest.mark.parametrize("most_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
+@pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
 @pytest.mark.parametrize("at", range(11))
 async def test_note_with_a_treacherous_document_takes_honest_edits_and_texts(
-    at: int, most_bytes: int
+    at: int, max_bytes: int
 ) -> None:
-    async with serving(documents=inline_documents(most_bytes=most_bytes)) as rig:
+    async with serving(documents=inline_documents(max_bytes=max_bytes)) as rig:
         await rig.push(note("a", "a.md", "ABCD"))
         device = await device_of(rig)
         [mouse] = read_state_vector(device.doc.get_state())

@@ -65,7 +65,7 @@ async def test_key_used_is_listed_with_the_time(users: UsersApi) -> None:
     key = await users.key(made)
     users.house.chance.time = START + 1.5
     await users.get("/api/account", key)
-    await users.house.activity.write_down()
+    await users.house.activity.flush()
     [item] = (await users.get(KEYS, its_cookie)).json()["items"]
     assert item["lastUsedAt"] == "2027-01-15T08:00:01.500Z"
 

@@ -47,7 +47,7 @@ async def refused(users: UsersApi, invitation: str | None, address: str = ADDRES
     answer = await users.register(invitation, address)
     assert (answer.status, answer.code) == (404, "not_found")
     assert answer.json()["detail"] == (
-        "This invitation opens nothing. Ask whoever invited you for another."
+        "The invitation is not valid. Ask the person who invited you for another."
     )
     assert answer.header("set-cookie") is None
     assert await users.house.rows("SELECT 1 FROM sessions") == []

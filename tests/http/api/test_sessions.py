@@ -22,7 +22,7 @@ async def test_sessions_are_listed_with_device_and_activity_the_newest_first(
     first, _ = await browsers(users, 2)
     users.house.chance.time = START + 90
     assert (await users.get("/api/account", first)).status == 200
-    await users.house.activity.write_down()
+    await users.house.activity.flush()
     newer, older = (await users.get(SESSIONS, first)).json()["items"]
     assert (newer["device"], newer["current"]) == ("Browser 1", False)
     assert older.pop("id")

@@ -74,5 +74,5 @@ def test_first_try_passes(rate: Rate, now: float) -> None:
 
 @pytest.mark.parametrize(("count", "period"), [(0, 1.0), (-1, 1.0), (1, 0.0), (1, float("nan"))])
 def test_rate_that_is_none_is_not_made(count: int, period: float) -> None:
-    with pytest.raises(ValueError, match="no rate"):
+    with pytest.raises(ValueError, match="is not a rate"):
         Rate(count, period)

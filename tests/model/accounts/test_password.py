@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.accounts.address import Address
-from octavo.model.accounts.guessable import WORDS, guessable, pieces
 from octavo.model.accounts.password import LONGEST, SHORTEST, hashed_form, password_fault
+from octavo.model.accounts.password_strength import WORDS, is_guessable, pieces
 
 ADDRESS = Address("ann.bernard@example.org")
 
@@ -60,14 +60,14 @@ def test_password_that_is_hard_to_guess_is_taken(password: str) -> None:
 )
 def test_password_that_is_guessed_first_is_refused(password: str) -> None:
     assert password_fault(password, ADDRESS) == (
-        "This is one of the passwords that are guessed first: choose another."
+        "The password is too easy to guess: choose another."
     )
 
 
 @pytest.mark.parametrize("password", [ADDRESS, ADDRESS.upper(), "ann.bernard", "Ann.Bernard"])
 def test_password_that_is_the_address_is_refused(password: str) -> None:
     assert password_fault(password, ADDRESS) == (
-        "This is the address: a password is something that others don't know."
+        "The password is the address: choose one that others don't know."
     )
 
 
@@ -110,7 +110,7 @@ def test_password_refused_is_never_quoted(password: str) -> None:
 
 @given(st.sampled_from(sorted(WORDS)), st.integers(1900, 2099), st.sampled_from(["", "!", "#"]))
 def test_known_word_with_a_year_is_guessed(word: str, year: int, sign: str) -> None:
-    assert guessable(f"{word.title()}{year}{sign}")
+    assert is_guessable(f"{word.title()}{year}{sign}")
 
 
 @given(st.text(min_size=1, max_size=40))

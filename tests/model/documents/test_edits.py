@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pycrdt import Doc, Text
 
 from octavo.model import difference
-from octavo.model.documents.edits import KEPT, MOST_EDITS, Edit, edits_between
+from octavo.model.documents.edits import MIN_COMMON, MOST_EDITS, Edit, edits_between
 
 # Few letters make many chance matches; the others take one to four bytes of UTF-8, and two are
 # marks that belong to the letter before them.
@@ -88,7 +88,7 @@ def test_edits_are_in_order_and_apart_and_each_does_something(pair: tuple[str, s
     assert all(each.deleted or each.inserted for each in edits)
     for before, after in pairwise(edits):
         kept = old.encode()[before.at + before.deleted : after.at].decode()
-        assert len(kept) >= KEPT
+        assert len(kept) >= MIN_COMMON
 
 
 @given(TEXTS)

@@ -22,7 +22,7 @@ def test_document_from_the_store_is_doubtful_by_its_history_alone() -> None:
 
 def test_plain_document_is_not_dear() -> None:
     state = initial(ContentId("c"), "text " * 1000).state
-    growth, dear = Growth(0, 10_000).counted_anew(lambda: state)
+    growth, dear = Growth(0, 10_000).recounted(lambda: state)
     assert not dear
     assert growth.since == 0
     assert not growth.doubtful

@@ -67,7 +67,7 @@ def test_update_that_takes_too_many_steps_is_refused_with_what_to_do(
     state: Update, update: Update
 ) -> None:
     have = {section.client: len(section.structs) for section in state.sections}
-    with pytest.raises(DocumentTooLarge, match=r"at one place.*Send fewer edits at once"):
+    with pytest.raises(DocumentTooLarge, match=r"at one position.*Send fewer edits at once"):
         decided(update.encoded(), have, state.encoded())
 
 
@@ -139,7 +139,7 @@ def test_update_of_more_ranges_than_the_most_is_refused_and_of_the_most_is_not()
 def test_deletions_that_cut_a_long_text_too_often_are_refused_until_they_are_known() -> None:
     length = 2_000_000
     state = written(MOUSE, 0, text("a" * length)).encoded()
-    with pytest.raises(DocumentTooLarge, match=r"cut the text too\soften"):
+    with pytest.raises(DocumentTooLarge, match=r"split the text too\soften"):
         decided(deletions(RANGES_MOST), {MOUSE: length}, state)
     assert decided(deletions(1_000), {MOUSE: length}, state).pieces == 2_000
     doc: Doc[Text] = Doc()

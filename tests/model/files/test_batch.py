@@ -98,7 +98,7 @@ def test_batch_that_is_taken_back_leaves_the_tree_as_it_was(
     assert len(live) == len(set(live))
     positions = [plan.position for plan in batch.plans if plan.changed]
     assert positions == list(range(vault.position + 1, batch.position + 1))
-    batch.take_back()
+    batch.roll_back()
     assert vault.tree.heads == heads
     assert places(vault.tree) == taken
 

@@ -56,10 +56,10 @@ def test_path_that_every_system_can_hold_is_taken(path: str) -> None:
     [
         ("", "empty"),
         ("/a.md", "starts with a slash"),
-        ("a//b.md", "name in it is empty"),
-        ("a/", "name in it is empty"),
-        ("./a.md", "'.' is no name"),
-        ("a/../b.md", "'..' is no name"),
+        ("a//b.md", "segment is empty"),
+        ("a/", "segment is empty"),
+        ("./a.md", "'.' is not a file name"),
+        ("a/../b.md", "'..' is not a file name"),
         ("a\\b.md", "character \\"),
         *((f"a{letter}b.md", f"character {letter}") for letter in ':*?"<>|'),
         ("a\0b.md", "U+0000"),
@@ -144,5 +144,5 @@ def test_folders_of_a_path_are_the_keys_of_its_beginnings(path: str) -> None:
 
 def test_path_of_more_names_than_are_taken_is_refused() -> None:
     check_path("a/" * (MOST_SEGMENTS - 1) + "b.md")
-    with pytest.raises(InvalidPath, match="33 names"):
+    with pytest.raises(InvalidPath, match="33 segments"):
         check_path("a/" * MOST_SEGMENTS + "b.md")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.files.retention import DAY, HOUR, Aged, Retention, thinned
+from octavo.model.files.retention import DAY, HOUR, Aged, Retention, prunable
 from octavo.model.identity import ContentId, RevisionId
 
 NOW = 1000 * DAY
@@ -24,7 +24,7 @@ def revisions(*ages: int, moves: frozenset[int] = frozenset()) -> list[Aged]:
 
 
 def kept(made: list[Aged], rule: Retention = RULE, now: int = NOW) -> list[str]:
-    gone = set(thinned(made, 0, now, rule))
+    gone = set(prunable(made, 0, now, rule))
     return [each.revision_id for each in made if each.revision_id not in gone]
 
 
@@ -52,7 +52,7 @@ def test_so_many_newest_stay_whatever_their_age() -> None:
     assert kept(made) == ["r9"]
     assert kept(made, Retention(0, 0, 4)) == ["r6", "r7", "r8", "r9"]
     # Some of them stand behind those that are looked at.
-    assert thinned(made, 3, NOW, Retention(0, 0, 4)) == [f"r{n}" for n in range(8, -1, -1)]
+    assert prunable(made, 3, NOW, Retention(0, 0, 4)) == [f"r{n}" for n in range(8, -1, -1)]
 
 
 def test_revision_whose_text_a_kept_one_has_stays() -> None:
@@ -107,6 +107,6 @@ def test_those_that_go_first_are_needed_by_none_that_go_later(
     ages: list[int], rule: Retention, moves: frozenset[int]
 ) -> None:
     made = {each.revision_id: each for each in revisions(*ages, moves=moves)}
-    order = thinned([*made.values()], 0, NOW, rule)
+    order = prunable([*made.values()], 0, NOW, rule)
     for earlier, later in pairwise(order):
         assert str(made[later].content_id) != earlier

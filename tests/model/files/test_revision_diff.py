@@ -28,7 +28,7 @@ TEXTS = st.builds(lambda lines, last: "\n".join(lines) + last, LINES, st.sampled
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[str, str]:
-    """Two texts with stretches in common."""
+    """Two texts with diff_ranges in common."""
     parts = draw(st.lists(st.tuples(TEXTS, TEXTS, st.booleans()), max_size=4))
     return (
         "".join(first for first, _, _ in parts),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from octavo.model.files.changeset import Changeset, Operation, RestoreFile, UpdateFile
 from octavo.model.files.content import note_text
 from octavo.model.identity import Digest, FileId, MutationId
-from octavo.model.links import links_of, places_of, resolve
+from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.model.links.link_rewrite import relinked
 from octavo.model.refusal import DomainError
 from tests.fakes.planned_workspace import AUTHOR, Vault
@@ -30,7 +30,7 @@ class Notes(Vault):
         """The files that the links of each note lead to, in their order."""
         live = self.live()
         files = {path: file for file, path in live.items()}
-        find = places_of(files).get
+        find = paths_by_key(files).get
         found: dict[str, list[str | None]] = {}
         for file, path in live.items():
             links = links_of(self.texts()[FileId(file)])

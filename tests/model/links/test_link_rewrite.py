@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.files.path import path_key
-from octavo.model.links import Link, links_of, places_of, resolve, rewrite_links
+from octavo.model.links import Link, links_of, paths_by_key, resolve, rewrite_links
 
 
 def rewritten(text: str, at: str, tree: list[str], moved: dict[str, str]) -> str:
@@ -15,8 +15,8 @@ def rewritten(text: str, at: str, tree: list[str], moved: dict[str, str]) -> str
         was_at=at,
         now_at=moved.get(at, at),
         moved=lambda path: moved.get(path, path),
-        before=places_of(tree).get,
-        after=places_of(after).get,
+        before=paths_by_key(tree).get,
+        after=paths_by_key(after).get,
     )
 
 
@@ -106,7 +106,7 @@ def test_links_lead_where_they_led_and_nothing_else_changes(data: st.DataObject)
         more = distinct([*data.draw(st.lists(PATHS, max_size=6)), *tree])
         places = data.draw(st.permutations(more))[: len(tree)]
     moved = dict(zip(tree, places, strict=True))
-    before, after = places_of(tree).get, places_of(places).get
+    before, after = paths_by_key(tree).get, paths_by_key(places).get
     result = rewritten(text, at, tree, moved)
     olds, news = links_of(text), links_of(result)
     assert len(olds) == len(news)

@@ -5,12 +5,12 @@ import unicodedata
 import pytest
 
 from octavo.model.files.path import LONGEST_SEGMENT, check_path
-from octavo.model.links import keys_of_link, places_of, resolve
+from octavo.model.links import keys_of_link, paths_by_key, resolve
 from octavo.model.links.extraction import LinkKind
 from octavo.model.links.resolution import LONGEST_TARGET, MOST_MARKS_OF_NAME
 from tests.fakes.normalization import watch
 
-PLACES = places_of(
+PLACES = paths_by_key(
     [
         "home.md",
         "Note.md",
@@ -93,4 +93,4 @@ def test_name_with_as_many_marks_as_it_can_hold_is_found(letter: str) -> None:
     check_path(path)
     spelled = unicodedata.normalize("NFD", path)
     for target in (path, spelled, spelled.removesuffix(".md")):
-        assert resolve("standard", target, "x.md", places_of([path]).get) == path
+        assert resolve("standard", target, "x.md", paths_by_key([path]).get) == path

@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from octavo.actors.jobs.retention import EVERY, RetentionJob
+from octavo.actors.jobs.retention import PERIOD_SECONDS, RetentionJob
 from octavo.model.files.changeset import (
     Changeset,
     CreateFile,
@@ -295,10 +295,10 @@ class TestSqlite(Housekeeping):
         keeper = history.keeper(Retention(0, 0, 1))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(keeper.run)
-            await trio.sleep(EVERY / 2)
+            await trio.sleep(PERIOD_SECONDS / 2)
             assert await history.left("a") == made[-1:]
             again = await history.note("b", 30 * DAY + 2, 30 * DAY + 1)
-            await trio.sleep(EVERY)
+            await trio.sleep(PERIOD_SECONDS)
             assert await history.left("b") == again[-1:]
             nursery.cancel_scope.cancel()
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from octavo.model.identity import FileId, WorkspaceId
-from octavo.model.links import links_of, places_of, resolve
+from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.store import Store, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import link_queries
@@ -357,7 +357,7 @@ async def _act(vault: Notebook, data: st.DataObject) -> None:
 
 async def _compare(vault: Notebook) -> None:
     live = {file: head for file, head in vault.heads.items() if head.state == "live"}
-    find = places_of(head.path for head in live.values()).get
+    find = paths_by_key(head.path for head in live.values()).get
     led: list[tuple[str, str, str | None]] = []
     for file, head in sorted(live.items()):
         text = await _text(vault, head.content_id)

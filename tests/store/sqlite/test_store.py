@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from octavo.actors.core import Supervisor
-from octavo.actors.group_commit import GroupCommit, storage
+from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.store import (
     ConstraintViolated,
     Store,
@@ -67,7 +67,7 @@ class TestGroupCommit(StoreConformance):
         async def reopen() -> AsyncIterator[Store]:
             async with open_sqlite(tmp_path / "data") as engine:
                 root = Supervisor("test")
-                actor = root.add(storage(engine))
+                actor = root.add(storage_spec(engine))
                 async with root.running():
                     yield GroupCommit(actor, engine)
 

@@ -1,12 +1,9 @@
-"""Passwords that are guessed first: well-known words, walks on the keyboard, and a year behind.
+"""Recognize passwords that attackers try first: common words, keyboard walks, and years.
 
-Such lists hold millions of entries, nearly all made by a few rules from a few hundred words. So
-the words are listed and the rules are written down: a password is cut into as few pieces as
-possible, and one of a few pieces is among those that are tried first.
-
-Words that passwords are made of most often: names, teams, keys in a row, and what is on a desk.
-
-No entry is taken from a published list.
+Lists of such passwords have millions of entries, nearly all made by a few rules from a few hundred
+words. This module has the words and the rules: it splits a password into as few pieces as possible,
+and one of a few pieces is guessable. The words are names, teams, keys in a row, and common objects;
+none is taken from a published list.
 """
 
 import unicodedata
@@ -49,14 +46,14 @@ vampire vanessa victor victoria victory viking virginia volcom wachtwoord warrio
 wednesday welcome whatever william wilson windows winner winston winter wisdom wizard wolf
 wolverine woman world xavier yamaha yankee yankees yellow you young zaq
 """
-"""In lower case, with white space between."""
+"""In lower case, separated by white space."""
 
 
 MOST_PIECES = 3
-"""A password of so many pieces or fewer is guessed."""
+"""A password of this many pieces or fewer is guessable."""
 
 LONGEST_UNIT = 4
-"""A password that repeats so many characters or fewer is guessed."""
+"""A password that repeats this many characters or fewer is guessable."""
 
 _SHORTEST_WALK = 3
 
@@ -89,17 +86,17 @@ _LONGEST_WORD = max(map(len, WORDS))
 _SPELLED = str.maketrans("@4310!5$7", "aaeioisst")
 
 
-def guessable(password: str) -> bool:
-    """Return whether ``password``, in any case of its letters, is among those tried first."""
+def is_guessable(password: str) -> bool:
+    """Return whether ``password``, in any case, is among those that attackers try first."""
     text = unicodedata.normalize("NFKC", password).casefold()
     return _repeats(text) or pieces(text) <= MOST_PIECES
 
 
 def pieces(text: str) -> int:
-    """Return the least number of pieces that ``text``, in lower case, is cut into.
+    """Return the least number of pieces into which ``text``, in lower case, can be split.
 
-    A piece is a known word, also with digits in place of letters; a walk on the keyboard or
-    along the alphabet; one character repeated; a year; or any one character.
+    A piece is a known word, also with digits instead of letters; a walk on the keyboard or
+    along the alphabet; one character repeated; a year; or any single character.
     """
     plain = text.translate(_SPELLED)
     fewest = [0] * (len(text) + 1)
@@ -109,7 +106,7 @@ def pieces(text: str) -> int:
 
 
 def _starts(text: str, plain: str, end: int) -> list[int]:
-    """Return where a piece that ends before ``end`` may start."""
+    """Return the possible starts of a piece that ends before ``end``."""
     starts = [end - 1]
     starts += (
         start
