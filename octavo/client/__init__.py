@@ -1,6 +1,6 @@
-"""A typed client for trio programs: sign in, push, pull, documents, notices.
+"""A typed client for trio programs: sign-in, changes, copies, documents and notifications.
 
-It stands alone: of Octavo it takes pure rules and the documents, and nothing of the server.
+Of the rest of Octavo it uses only pure rules and the documents, and nothing of the server.
 """
 
 try:

@@ -1,7 +1,7 @@
-"""How answers are read.
+"""Validation of the server's responses.
 
-Types are checked strictly; members that are not known here are passed over, so that a newer server
-can tell more. Times are aware, in UTC.
+Types are checked strictly; unknown members are ignored, so that newer servers may add some. Times
+are timezone-aware, in UTC.
 """
 
 from base64 import b64decode
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Answer:
-    """What every answer is: a frozen dataclass, whose members are in camelCase on the wire."""
+    """The base of response types: frozen dataclasses with members in camelCase on the wire."""
 
     __slots__ = ()
     __pydantic_config__ = ConfigDict(
@@ -26,25 +26,25 @@ class Answer:
 
 
 def _decoded(value: object) -> object:
-    # The type of pydantic passes over characters that are none of base64.
+    # The bytes type of pydantic ignores characters outside the base64 alphabet.
     return b64decode(value, validate=True) if isinstance(value, str) else value
 
 
 Base64 = Annotated[bytes, BeforeValidator(_decoded)]
-"""Bytes, which stand in JSON as standard base64 (RFC 4648 section 4)."""
+"""Bytes, represented in JSON as standard base64 (RFC 4648 section 4)."""
 
 
 @cache
-def _reader(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # a type, whose name says more
+def _reader(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
     return TypeAdapter(kind)
 
 
 def read_answer(kind: type[T], body: bytes | str) -> T:
-    """Answer what ``body`` holds, in JSON. Raises `UnexpectedAnswer` when it is no ``kind``."""
+    """Parse the JSON ``body`` as a ``kind``. Raises `UnexpectedAnswer` if it does not match."""
     reader: TypeAdapter[T] = _reader(kind)  # type: ignore[arg-type]  # a type is hashable
     try:
         return reader.validate_json(body)
     except ValidationError as error:
         [first, *_] = error.errors(include_url=False, include_context=False)
         place = "/".join(map(str, first["loc"]))
-        raise UnexpectedAnswer(f"no {kind.__name__}: {first['msg']} at /{place}") from None
+        raise UnexpectedAnswer(f"not a {kind.__name__}: {first['msg']} at /{place}") from None

@@ -1,6 +1,6 @@
-"""What the server answers about accounts, workspaces, files and their changes.
+"""The server's responses about accounts, workspaces, files and their changes.
 
-What each member means stands in the API document of a server, under the same name.
+The API document of the server describes each member under the same name.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ State = Literal["live", "deleted", "purged"]
 
 @dataclass(frozen=True, slots=True)
 class AccountInfo(Answer):
-    """The account that was made."""
+    """An account after its registration."""
 
     id: AccountId
     address: str
@@ -35,7 +35,7 @@ class AccountInfo(Answer):
 
 @dataclass(frozen=True, slots=True)
 class NewKey(Answer):
-    """An API key; its secret can't be read again."""
+    """A new API key with its secret, which can't be read again."""
 
     id: str
     name: str
@@ -46,7 +46,7 @@ class NewKey(Answer):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceInfo(Answer):
-    """A workspace as the account sees it."""
+    """A workspace as seen by the account."""
 
     id: WorkspaceId
     name: str
@@ -56,7 +56,7 @@ class WorkspaceInfo(Answer):
 
 @dataclass(frozen=True, slots=True)
 class RevisionInfo(Answer):
-    """One revision of a file."""
+    """A revision of a file."""
 
     id: RevisionId
     file_id: FileId
@@ -73,7 +73,7 @@ class RevisionInfo(Answer):
 
 @dataclass(frozen=True, slots=True)
 class FileChange(Answer):
-    """What became of one file."""
+    """The result of a change to one file."""
 
     file_id: FileId
     outcome: Literal[
@@ -86,7 +86,7 @@ class FileChange(Answer):
 
 @dataclass(frozen=True, slots=True)
 class ChangesetResult(Answer):
-    """What became of a changeset."""
+    """The result of a changeset."""
 
     mutation_id: MutationId
     position: Position
@@ -104,7 +104,7 @@ class DocumentState(Answer):
 
 @dataclass(frozen=True, slots=True)
 class NoteSave(FileChange):
-    """What became of a save, and what the device lacks."""
+    """The result of a save, and the update that the device lacks."""
 
     epoch: Epoch
     update: Base64
@@ -113,7 +113,7 @@ class NoteSave(FileChange):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceFileInfo(Answer):
-    """A file at its head, or as a revision left it."""
+    """A file at its head, or at an earlier revision."""
 
     id: FileId
     path: str | None
@@ -137,7 +137,7 @@ class ListedFile(Answer):
 
 @dataclass(frozen=True, slots=True)
 class ReadFiles(Answer):
-    """What was found of what was asked for."""
+    """The requested files that exist, and the ids of the others."""
 
     items: tuple[WorkspaceFileInfo, ...]
     missing: tuple[str, ...]
@@ -145,7 +145,7 @@ class ReadFiles(Answer):
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry(Answer):
-    """What a file has become, at the position where it changed last."""
+    """The present state of a file, at the position of its last change."""
 
     position: Position
     file_id: FileId
@@ -162,7 +162,7 @@ class FeedEntry(Answer):
 
 @dataclass(frozen=True, slots=True)
 class FeedPage(Answer):
-    """A page of the feed; ``next`` is where the page behind it begins."""
+    """A page of the feed; ``next`` is the position after which the next page starts."""
 
     entries: tuple[FeedEntry, ...]
     next: Position
@@ -180,7 +180,7 @@ class SnapshotEnd(Answer):
 
 @dataclass(frozen=True, slots=True)
 class DiffLine(Answer):
-    """A line of a difference."""
+    """A line of a diff."""
 
     kind: Literal["context", "added", "removed"]
     text: str
@@ -188,7 +188,7 @@ class DiffLine(Answer):
 
 @dataclass(frozen=True, slots=True)
 class DiffHunk(Answer):
-    """Lines that changed, with those around them."""
+    """A range of changed lines with their context."""
 
     old_start: int
     old_lines: int
@@ -199,7 +199,7 @@ class DiffHunk(Answer):
 
 @dataclass(frozen=True, slots=True)
 class DiffPiece(Answer):
-    """A stretch of text that both revisions have, or only one."""
+    """A piece of text that both revisions have, or only one."""
 
     kind: Literal["equal", "added", "removed"]
     text: str
@@ -207,7 +207,7 @@ class DiffPiece(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Difference(Answer):
-    """What changed between two revisions: by lines, or by words."""
+    """The changes between two revisions, by lines or by words."""
 
     old: RevisionInfo | None
     new: RevisionInfo
@@ -218,7 +218,7 @@ class Difference(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Answer):
-    """A message of the notice stream; which members it has hangs on its type."""
+    """A message of the notification stream; its members depend on its type."""
 
     type: str
     workspace_id: WorkspaceId | None = None
@@ -228,7 +228,7 @@ class Notice(Answer):
 
 @dataclass(frozen=True, slots=True)
 class WorkspacePage(Answer):
-    """A page of workspaces; ``next`` is None on the last one, here and below."""
+    """A page of workspaces; as in all pages, ``next`` is None on the last one."""
 
     items: tuple[WorkspaceInfo, ...]
     next: str | None

@@ -1,8 +1,8 @@
-"""Requests, made again when that is safe: a change happens once, or the error says what is known.
+"""Send requests, with retries where these are safe: a change is applied at most once.
 
-Reads, and changes that carry a mutation id, may be sent any number of times. They are, when the
-connection breaks and when the server says 503 or 429. Other changes are sent again only when the
-attempt before surely did nothing: no connection came about, or 429 was answered.
+Reads, and changes with a mutation id, are idempotent: they are retried when the connection fails
+and when the server responds with 503 or 429. Other changes are retried only if the previous attempt
+certainly had no effect: no connection was established, or the response was 429.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -27,7 +27,7 @@ from octavo.model.identity import MutationId
 
 T = TypeVar("T")
 Effect = Literal["none", "repeatable", "single"]
-"""Of a request: a read, a change that sent twice happens once, or one that happens twice."""
+"""The effect of a request: none, the same if it is sent twice, or another one each time."""
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _FOR_NOW = frozenset((429, 503))
@@ -35,12 +35,12 @@ _FOR_NOW = frozenset((429, 503))
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request that can be sent any number of times.
+    """A request that can be sent repeatedly.
 
     Attributes:
-        path: what stands behind the address of the server.
-        body: what is sent as JSON.
-        mutation_id: which stands in the body, too.
+        path: the path below the URL of the server.
+        body: the JSON body.
+        mutation_id: the mutation id, which is also in the body.
     """
 
     method: str
@@ -53,15 +53,15 @@ class Request:
 
 
 class Calling:
-    """One server, and in whose name it is called.
+    """Sends requests to one server with the credential of one caller.
 
     Args:
-        http: sends requests; its owner closes it.
-        retrying: when a request is sent again.
-        chance: where identifiers and jitter come from.
+        http: the HTTP client; its owner closes it.
+        retrying: the retry policy.
+        chance: the source of randomness for identifiers and jitter.
 
     Attributes:
-        credential: the headers that say who calls.
+        credential: the headers that authenticate the caller.
     """
 
     def __init__(self, http: httpx.AsyncClient, retrying: Retrying, chance: Chance) -> None:
@@ -72,22 +72,22 @@ class Calling:
 
     @property
     def url(self) -> httpx.URL:
-        """The address of the server."""
+        """The URL of the server."""
         return self._http.base_url
 
     def new_id(self) -> str:
-        """Answer a UUID of random bits (RFC 9562 section 5.4)."""
+        """Return a random UUID (RFC 9562 section 5.4)."""
         return str(UUID(int=self.chance.getrandbits(128), version=4))
 
     def new_mutation(self) -> MutationId:
-        """Answer the identity of a change that nobody made before."""
+        """Return a new mutation id."""
         return MutationId(self.new_id())
 
     async def ask(self, kind: type[T], request: Request) -> T:
-        """Answer what the server answers to ``request``, as a ``kind``.
+        """Send ``request``, and return the response as a ``kind``.
 
-        Raises `ClientError`; its ``outcome_unknown`` tells whether a change may have happened.
-        Cancelled, it may have happened, too.
+        Raises `ClientError`, whose ``outcome_unknown`` says whether a change may have happened. If
+        cancelled, it may have happened as well.
         """
         try:
             return self.read(kind, await self.send(request), request)
@@ -96,7 +96,7 @@ class Calling:
             raise
 
     def read(self, kind: type[T], answer: httpx.Response, request: Request) -> T:
-        """Answer what ``answer`` to ``request`` holds. Raises `UnexpectedAnswer`."""
+        """Parse the response to ``request``. Raises `UnexpectedAnswer`."""
         try:
             return read_answer(kind, answer.content)
         except UnexpectedAnswer as error:
@@ -104,7 +104,7 @@ class Calling:
             raise
 
     async def send(self, request: Request) -> httpx.Response:
-        """Return the answer of 2xx to ``request``; raises and is cancelled as `ask`."""
+        """Return the successful response to ``request``; raises and is cancelled as `ask`."""
         failures = 0
         in_doubt = False
         while True:
@@ -131,10 +131,10 @@ class Calling:
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Give the content of an answer as it comes.
+        """Provide the body of the response as it arrives.
 
-        Tried again as long as nothing came. Raises `ConnectionFailed` out of the iterator when
-        the content breaks off. Leaving the block ends the connection.
+        The request is retried until the response starts. The iterator raises `ConnectionFailed` if
+        the body is incomplete. Leaving the block closes the connection.
         """
         failures = 0
         while True:
@@ -149,14 +149,14 @@ class Calling:
             content = answer.aiter_bytes()
             try:
                 if answer.is_success:
-                    async with aclosing(_told(content)) as told:
-                        yield told
+                    async with aclosing(_chunks(content)) as chunks:
+                        yield chunks
                     return
                 problem = _problem(answer, await _whole(content), in_doubt=False)
             finally:
                 with trio.move_on_after(1, shield=True):
                     await answer.aclose()
-                    # Exhausts the generators inside of httpx, which nobody could close.
+                    # Exhausts the generators within httpx, which can't be closed otherwise.
                     await _whole(content)
             asked = problem.retry_after
             passing = problem.status in _FOR_NOW and (asked or 0) <= self.retrying.patience
@@ -180,7 +180,7 @@ class Calling:
 
 
 class _Content(httpx.AsyncByteStream):
-    """What a request holds. httpx has a generator here, left to the garbage when sending fails."""
+    """A request body. httpx uses a generator, which is left unclosed when sending fails."""
 
     def __init__(self, content: bytes) -> None:
         self._rest = [content] if content else []
@@ -207,15 +207,15 @@ def _problem(answer: httpx.Response, content: bytes, *, in_doubt: bool) -> Probl
 
 
 async def _whole(content: AsyncIterator[bytes]) -> bytes:
-    """Answer all that is still to come, or comes until it breaks off."""
-    told = bytearray()
+    """Return the remaining body, up to an error."""
+    body = bytearray()
     with suppress(httpx.RequestError, httpx.StreamError):
         async for data in content:
-            told += data
-    return bytes(told)
+            body += data
+    return bytes(body)
 
 
-async def _told(content: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+async def _chunks(content: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     try:
         async for data in content:
             yield data

@@ -1,4 +1,4 @@
-"""What a changeset may do, each operation on one file."""
+"""The operations of a changeset, each on one file."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -9,12 +9,22 @@ from octavo.model.files.changeset import PurgeFile as Purge
 from octavo.model.files.changeset import SaveNote as Save
 from octavo.model.identity import FileId, RevisionId
 
-__all__ = ["Create", "Delete", "Operation", "Purge", "Restore", "Save", "Update", "given", "told"]
+__all__ = [
+    "Create",
+    "Delete",
+    "Operation",
+    "Purge",
+    "Restore",
+    "Save",
+    "Update",
+    "encoded",
+    "given",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Make a note, under an id of the client's own."""
+    """Create a note with an id chosen by the client."""
 
     file_id: FileId
     path: str
@@ -23,11 +33,11 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Give a file new text, a new path, or both.
+    """Change the text or the path of a file, or both.
 
     Attributes:
-        if_match: the revision that is its head as far as is known.
-        rewrite_links: links to the file follow it to its new path.
+        if_match: the expected head.
+        rewrite_links: whether links to the file are rewritten when it moves.
     """
 
     file_id: FileId
@@ -47,11 +57,11 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Bring a deleted file back, or an earlier text.
+    """Restore a deleted file, or an earlier text.
 
     Attributes:
-        path: where it goes; None for where it stood.
-        revision_id: of which it gets the text; None for that of its head.
+        path: the path to restore to; None for the previous path.
+        revision_id: the revision whose text is restored; None for the head.
     """
 
     file_id: FileId
@@ -63,23 +73,23 @@ class Restore:
 Operation = Create | Update | Save | Delete | Restore | Purge
 
 
-def told(operations: Sequence[Operation]) -> list[dict[str, Any]]:
-    """Answer ``operations`` as they are sent."""
-    return [_told(each) for each in operations]
+def encoded(operations: Sequence[Operation]) -> list[dict[str, Any]]:
+    """Return ``operations`` in their JSON form."""
+    return [_encoded(each) for each in operations]
 
 
-def given(**members: Any) -> dict[str, Any]:  # noqa: ANN401  # what JSON holds
-    """Answer those members that are not None: what is left out says so itself."""
+def given(**members: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON values
+    """Return the members that are not None."""
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _told(each: Operation) -> dict[str, Any]:
+def _encoded(each: Operation) -> dict[str, Any]:
     file_id = each.file_id
     match each:
         case Create(_, path, text):
             return {"op": "create", "fileId": file_id, "path": path, "text": text}
         case Update(_, if_match, text, path, rewrite):
-            # Known to newer servers alone: the others refuse what they don't know.
+            # Omitted unless set, as older servers refuse unknown members.
             more = given(text=text, path=path, rewriteLinks=rewrite or None)
             return {"op": "update", "fileId": file_id, "ifMatch": if_match, **more}
         case Save(_, epoch, update):

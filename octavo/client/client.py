@@ -1,4 +1,4 @@
-"""A server, and an account of it."""
+"""A client of one server, with the credential of one account."""
 
 import ssl
 from collections.abc import AsyncIterator, Collection
@@ -25,23 +25,23 @@ _SOCKETS = 100
 
 
 class Client:
-    """Talks to one server; an asynchronous context manager, whose end closes its connections.
+    """A client of one server; an async context manager that closes its connections.
 
-    Every method raises `ClientError` and says in ``outcome_unknown`` whether a change may have
-    happened. Reads, and changes of files, are tried again as `Retrying` says; put a cancel scope
-    around them to give them less time. Cancelled, a change may have happened. Any number of tasks
-    may use one client at once.
+    Methods raise `ClientError`, whose ``outcome_unknown`` says whether a change may have happened.
+    Reads, and changes of files, are retried according to `Retrying`; use a cancel scope to limit
+    their time. If cancelled, a change may have happened. Any number of tasks may share a client.
 
     Args:
-        url: of the server, such as ``https://notes.example.org``.
-        chance: where identifiers and jitter come from: ``random.SystemRandom()``, or a seeded
-            generator in a test.
-        key: an API key; without one, `sign_in` or `register`.
-        origin: of the installation, where it is another than that of ``url``; sessions need it.
-        retrying: when requests are sent again.
+        url: the URL of the server, such as ``https://notes.example.org``.
+        chance: the source of randomness for identifiers and jitter: ``random.SystemRandom()``, or
+            a seeded generator in a test.
+        key: an API key; without one, call `sign_in` or `register`.
+        origin: the origin of the installation, required by sessions if it differs from that of
+            ``url``.
+        retrying: the retry policy.
         timeout: seconds that the server may be silent within one request.
-        tls: how certificates are checked; None for those that the system trusts.
-        transport: stands in for the network, for tests.
+        tls: the TLS context; None for the certificates that the system trusts.
+        transport: replaces the network in tests.
     """
 
     def __init__(
@@ -56,12 +56,13 @@ class Client:
         tls: ssl.SSLContext | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        # One for requests and notices: httpx alone would trust what certifi brings along.
+        # Shared with the notification stream. The default of httpx would trust certifi's
+        # certificates.
         self._tls = tls or ssl.create_default_context()
         self._http = httpx.AsyncClient(
             base_url=url,
             headers={"sync-protocol": "1", "user-agent": "octavo-client"},
-            # Who waits for a free connection is bounded by the scope around the call alone.
+            # Waiting for a free connection is bounded by the caller's cancel scope only.
             timeout=httpx.Timeout(timeout, pool=None),
             limits=httpx.Limits(max_connections=_SOCKETS, max_keepalive_connections=_SOCKETS),
             transport=transport,
@@ -77,17 +78,17 @@ class Client:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *exception: Any) -> None:  # noqa: ANN401  # not looked at
-        # Closing them waits for nobody but the system.
+    async def __aexit__(self, *exception: Any) -> None:  # noqa: ANN401  # unused
+        # Closing the connections does not wait for the server.
         with trio.move_on_after(1, shield=True):
             await self._http.aclose()
 
     async def register(
         self, invitation: str, address: str, password: str, display_name: str
     ) -> AccountInfo:
-        """Make an account by an invitation, and go on in its name (registerAccount).
+        """Register an account with an invitation, and use its session (registerAccount).
 
-        An address that has an account is `ProblemError` with the code ``address_taken``.
+        An address in use raises `ProblemError` with the code ``address_taken``.
         """
         body = given(
             invitation=invitation, address=address, password=password, displayName=display_name
@@ -97,9 +98,10 @@ class Client:
         return self._calling.read(AccountInfo, answer, request)
 
     async def sign_in(self, address: str, password: str) -> None:
-        """Begin a session, and go on in its name (signInWithPassword).
+        """Start a session and use it (signInWithPassword).
 
-        Raises `NotSignedIn` when they don't fit, and `RateLimited` after too many attempts.
+        Raises `NotSignedInError` for wrong credentials, and `RateLimitedError` after too many
+        attempts.
         """
         body = {"email": address, "password": password}
         path = "/api/auth/sign-in/email"
@@ -107,19 +109,19 @@ class Client:
         self._keep_session(await self._calling.send(request))
 
     async def sign_out(self) -> None:
-        """End the session (signOut), and go on in nobody's name. Without one, nothing happens."""
+        """End the session, if any, and drop its credential (signOut)."""
         path = "/api/auth/sign-out"
         await self._calling.send(Request("POST", path, {}, headers=self._from, effect="repeatable"))
         self._calling.credential = {}
 
     async def create_key(self, name: str, expires_at: datetime | None = None) -> NewKey:
-        """Make an API key of the account (createApiKey); None is no end."""
+        """Create an API key of the account (createApiKey); it never expires by default."""
         body = given(name=name, expiresAt=None if expires_at is None else expires_at.isoformat())
         request = Request("POST", "/api/account/keys", body, effect="single")
         return await self._calling.ask(NewKey, request)
 
     def workspaces(self) -> AsyncIterator[WorkspaceInfo]:
-        """Give the workspaces of the account, the oldest first (listWorkspaces)."""
+        """Iterate over the workspaces of the account, the oldest first (listWorkspaces)."""
 
         async def page(after: str | None) -> WorkspacePage:
             query = given(limit=_PAGE, after=after)
@@ -129,24 +131,24 @@ class Client:
         return Pages(page)
 
     async def create_workspace(self, name: str) -> WorkspaceClient:
-        """Make a workspace (createWorkspace)."""
+        """Create a workspace (createWorkspace)."""
         request = Request("POST", "/api/workspaces", {"name": name}, effect="single")
         made = await self._calling.ask(WorkspaceInfo, request)
         return self.workspace(made.id)
 
     def workspace(self, workspace_id: WorkspaceId | str) -> WorkspaceClient:
-        """Answer what asks about one workspace; the server is not asked whether there is one."""
+        """Return a client of one workspace, without checking whether it exists."""
         return WorkspaceClient(self._calling, WorkspaceId(workspace_id), self.notices)
 
     async def search(self, query: str, *, folder: str = "", limit: int = 20) -> Hits:
-        """Search the workspaces of the account, as `WorkspaceClient.search` does one (search)."""
+        """Search all workspaces of the account (search); see `WorkspaceClient.search`."""
         asked = given(q=query, path=folder or None, limit=limit)
         return await self._calling.ask(Hits, Request("GET", "/api/search", query=asked))
 
     def notices(
         self, workspace_ids: Collection[WorkspaceId]
     ) -> AbstractAsyncContextManager[Notices]:
-        """Listen to workspaces: `octavo.client.notices.listen` in the name of the account."""
+        """Listen to workspaces as the account; see `octavo.client.notices.listen`."""
         return listen(self._calling, workspace_ids, self._tls)
 
     @property
@@ -154,8 +156,8 @@ class Client:
         return {"origin": self._origin}
 
     def _keep_session(self, answer: httpx.Response) -> None:
-        # By hand: the cookie is for https alone, and a jar would hold it back from a test server.
+        # By hand: a cookie jar would not send the https-only cookie to a test server.
         cookie = answer.headers.get("set-cookie", "").partition(";")[0]
         if not cookie:
-            raise UnexpectedAnswer("no cookie of a session", outcome_unknown=True)
+            raise UnexpectedAnswer("the response has no session cookie", outcome_unknown=True)
         self._calling.credential = {"cookie": cookie, **self._from}

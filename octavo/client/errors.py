@@ -1,19 +1,19 @@
-"""What can go wrong, and whether a change may have happened all the same.
+"""The errors of the client, and whether a change may have happened despite them.
 
 ::
 
     ClientError
-     ├ ConnectionFailed      no whole answer came
+     ├ ConnectionFailed      no complete response arrived
      │  └ SnapshotCut        the snapshot ended before its last line
-     ├ UnexpectedAnswer      an answer that the contract does not have
-     ├ ListeningEnded        the server refuses to tell more
-     ├ WorkspaceGone         there is nothing left to follow
-     └ ProblemError          a refusal of the server (RFC 9457), by its code
-        ├ NotSignedIn        401: session, key or password open nothing
-        ├ NotFound           404, 410: no such thing, or it can't be seen
-        ├ HeadMoved          412: another change was first
-        ├ EpochMismatch      409: the document is of another generation
-        └ RateLimited, Unavailable  429 and 503: later
+     ├ UnexpectedAnswer      the response violates the contract
+     ├ ListeningEnded        the server ended the notification stream
+     ├ WorkspaceGoneError    the workspace no longer exists or is not visible
+     └ ProblemError          an error response of the server (RFC 9457), by its code
+        ├ NotSignedInError    401: session, key or password is not valid
+        ├ NotFoundError       404, 410: the resource does not exist or is not visible
+        ├ HeadMovedError      412: another change came first
+        ├ EpochMismatchError  409: the document is of another generation
+        └ RateLimitedError, UnavailableError  429 and 503: try again later
 """
 
 import json
@@ -23,18 +23,18 @@ from typing import Any
 from octavo.model.identity import FileId, MutationId, RevisionId
 
 _SETTLING = frozenset((400, 405, 409, 410, 412, 413, 415, 422, 428))
-"""Said of a repetition, these tell that the attempts before it changed nothing either: their
-reasons stand in the request, or are judged where the mutations are known. 401, 403, 404, 423 and
-429 may be said before anybody looks, to somebody who was let in the first time."""
+"""Statuses that, in response to a repetition, prove that earlier attempts had no effect: their
+reasons are in the request, or are checked after the mutation id. 401, 403, 404, 423 and 429 may be
+returned earlier, even if the first attempt was accepted."""
 
 
 class ClientError(Exception):
-    """What was asked for was not answered.
+    """A request failed.
 
     Attributes:
-        outcome_unknown: a change may have happened. Sent again with the same mutation id, it has
-            one effect; a receipt tells without sending. False: nothing was changed.
-        mutation_id: that of the change; None for a read, and for a change that takes none.
+        outcome_unknown: whether a change may have happened. A repetition with the same mutation id
+            has one effect in total; its receipt shows the outcome. False: nothing was changed.
+        mutation_id: the mutation id of the change; None for other requests.
     """
 
     def __init__(self, detail: str, *, outcome_unknown: bool = False) -> None:
@@ -44,19 +44,19 @@ class ClientError(Exception):
 
 
 class ConnectionFailed(ClientError):
-    """The server could not be reached, or the connection ended before the whole answer came."""
+    """The server is unreachable, or the connection ended before the response was complete."""
 
 
 class SnapshotCut(ConnectionFailed):
-    """The last line of a snapshot is missing: there is more that was not told. Begin anew."""
+    """The last line of a snapshot is missing, so the copy is incomplete: start again."""
 
 
 class UnexpectedAnswer(ClientError):
-    """The answer is none of the contract: of another program, or of a newer protocol."""
+    """The response violates the contract: another program, or a newer protocol."""
 
 
 class ListeningEnded(ClientError):
-    """The server closed the stream of notices for good (1008): session or key have ended."""
+    """The server closed the notification stream for good (1008): the session or key has ended."""
 
 
 class WorkspaceGoneError(ClientError):
@@ -64,14 +64,14 @@ class WorkspaceGoneError(ClientError):
 
 
 class ProblemError(ClientError):
-    """The server refused.
+    """The server returned an error.
 
     Attributes:
-        status: of HTTP.
-        code: stable, for programs; empty when the answer holds none.
-        detail: what was wrong and what to do, for people.
+        status: the HTTP status.
+        code: the stable code of the problem; empty if the response has none.
+        detail: the error and its remedy, for people.
         members: the further members of the problem, such as ``errors``.
-        retry_after: seconds after which to come back; None when it is not told.
+        retry_after: seconds to wait before a retry; None if not given.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class ProblemError(ClientError):
         retry_after: float | None = None,
         outcome_unknown: bool = False,
     ) -> None:
-        told = " ".join([f"{status} {code}: {detail}", *_faults(members)])
-        super().__init__(told, outcome_unknown=outcome_unknown)
+        text = " ".join([f"{status} {code}: {detail}", *_faults(members)])
+        super().__init__(text, outcome_unknown=outcome_unknown)
         self.status = status
         self.code = code
         self.detail = detail
@@ -94,7 +94,7 @@ class ProblemError(ClientError):
 
 
 def _faults(members: Mapping[str, Any]) -> Iterator[str]:
-    """Answer what stands in ``errors``: each place in the request, and what belongs there."""
+    """Yield the members of ``errors``: each place in the request and its error."""
     errors = members.get("errors")
     for each in errors if isinstance(errors, list) else ():
         if isinstance(each, dict):
@@ -102,38 +102,38 @@ def _faults(members: Mapping[str, Any]) -> Iterator[str]:
 
 
 class NotSignedInError(ProblemError):
-    """Session, key or password open nothing (401)."""
+    """The session, key or password is not valid (401)."""
 
 
 class NotFoundError(ProblemError):
-    """There is no such thing (404), it was purged (410), or the account can't see it."""
+    """The resource does not exist (404), was purged (410), or is not visible to the account."""
 
 
 class HeadMovedError(ProblemError):
-    """Another change was first (412): read the heads again, merge, and send anew.
+    """Another change came first (412): read the heads, merge, and send the change again.
 
     Attributes:
-        file_ids: the files that moved on; empty when a single one was asked for.
-        revision_id: its head now, of a single file; None otherwise.
+        file_ids: the files with other heads; empty for a request about a single file.
+        revision_id: the present head for a request about a single file; None otherwise.
     """
 
     def __init__(self, *args: Any, tag: str | None = None, **more: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **more)
-        told = self.members.get("fileIds")
-        self.file_ids = tuple(FileId(str(each)) for each in told or ())
+        file_ids = self.members.get("fileIds")
+        self.file_ids = tuple(FileId(str(each)) for each in file_ids or ())
         self.revision_id = None if tag is None else RevisionId(tag.strip('"'))
 
 
 class EpochMismatchError(ProblemError):
-    """The document is of another generation than the update (409)."""
+    """The update is for another generation of the document (409)."""
 
 
 class RateLimitedError(ProblemError):
-    """Too many attempts (429)."""
+    """There were too many attempts (429)."""
 
 
 class UnavailableError(ProblemError):
-    """The service, or a part of it, can't answer now (503)."""
+    """The service, or a part of it, is temporarily unavailable (503)."""
 
 
 _BY_STATUS: dict[int, type[ProblemError]] = {
@@ -149,16 +149,16 @@ _DESCRIBED = frozenset(("type", "title", "status", "detail", "code"))
 def problem_error(
     status: int, headers: Mapping[str, str], body: bytes, *, in_doubt: bool
 ) -> ProblemError:
-    """Answer the error that an answer of 400 and more tells.
+    """Return the error for a response with a status of 400 or above.
 
-    ``headers`` have names in lower case, or don't care for case. ``in_doubt``: the request was a
-    change, and an attempt before this one may have happened.
+    The names of ``headers`` must be in lower case, or case-insensitive. ``in_doubt`` says that an
+    earlier attempt at the change may have been applied.
     """
     try:
-        told = json.loads(body)
+        problem = json.loads(body)
     except ValueError:
-        told = None
-    members: dict[str, Any] = told if isinstance(told, dict) else {}
+        problem = None
+    members: dict[str, Any] = problem if isinstance(problem, dict) else {}
     code = str(members.get("code", ""))
     detail = str(members.get("detail") or members.get("title") or "The server gave no reason.")
     further = {name: value for name, value in members.items() if name not in _DESCRIBED}

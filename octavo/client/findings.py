@@ -1,4 +1,4 @@
-"""What the server finds: notes by their words, links by their ends."""
+"""The responses to searches and link queries."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from octavo.model.identity import FileId, RevisionId, WorkspaceId
 
 @dataclass(frozen=True, slots=True)
 class Mark(Answer):
-    """What was asked for, within a snippet: characters from ``start`` up to ``end``."""
+    """A hit in a snippet: characters from ``start`` up to ``end``."""
 
     start: int
     end: int
@@ -17,7 +17,7 @@ class Mark(Answer):
 
 @dataclass(frozen=True, slots=True)
 class HitSnippet(Answer):
-    """A piece of a note, as plain text on one line."""
+    """An excerpt of a note, as plain text on one line."""
 
     text: str
     marks: tuple[Mark, ...]
@@ -25,7 +25,7 @@ class HitSnippet(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Hit(Answer):
-    """A note that holds what was asked for; ``title`` is its first heading."""
+    """A note that matches the query; ``title`` is its first heading."""
 
     workspace_id: WorkspaceId
     file_id: FileId
@@ -38,11 +38,11 @@ class Hit(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Hits(Answer):
-    """Notes, the best first.
+    """Matching notes, the best first.
 
     Attributes:
         more: whether there are others.
-        complete: False when words of notes saved lately were still to be taken in; ask again.
+        complete: False if recently saved notes are not indexed yet; repeat the search.
     """
 
     items: tuple[Hit, ...]
@@ -52,7 +52,7 @@ class Hits(Answer):
 
 @dataclass(frozen=True, slots=True)
 class LinkInfo(Answer):
-    """A link of a note; ``file_id`` is what it leads to, None for nothing."""
+    """A link of a note; ``file_id`` is its target, None if it does not resolve."""
 
     kind: Literal["standard", "wiki"]
     embed: bool
@@ -65,7 +65,7 @@ class LinkInfo(Answer):
 
 @dataclass(frozen=True, slots=True)
 class BackLink(Answer):
-    """A link, and the note that it stands in."""
+    """A link, with the note that contains it."""
 
     file_id: FileId
     path: str
@@ -78,7 +78,7 @@ class BackLink(Answer):
 
 @dataclass(frozen=True, slots=True)
 class LinksOfFile(Answer):
-    """The links of a file; a page of them holds ``outgoing`` when it is the first."""
+    """The links of a file; only the first page has ``outgoing``."""
 
     outgoing: tuple[LinkInfo, ...]
     incoming: tuple[BackLink, ...]

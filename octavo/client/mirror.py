@@ -1,4 +1,4 @@
-"""A copy of a workspace in memory, which follows it."""
+"""A copy of a workspace in memory that follows its changes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _PURGED = 410
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note of a copy."""
+    """A note of the copy."""
 
     path: str
     text: str
@@ -36,7 +36,7 @@ class Note:
 
 
 class Mirror:
-    """The notes of a workspace, exactly as they are at one position.
+    """The notes of a workspace, exact at one position.
 
     ::
 
@@ -47,11 +47,11 @@ class Mirror:
             await mirror.wait_for(change.position)
 
     Args:
-        workspace: what is copied.
-        poll_every: seconds after which the feed is read in any case, as where there are no notices.
+        workspace: the workspace to copy.
+        poll_every: seconds after which the feed is read even without a notification.
 
     Attributes:
-        position: of the copy; -1 before there is one.
+        position: the position of the copy; -1 before there is one.
     """
 
     def __init__(self, workspace: WorkspaceClient, *, poll_every: float = 60.0) -> None:
@@ -59,37 +59,37 @@ class Mirror:
         self._workspace = workspace
         self._poll_every = poll_every
         self._notes: dict[FileId, Note] = {}
-        # A change of the newest changeset in the copy: as long as the server has it, the workspace
-        # goes on from the copy. None: not known, or there is no changeset.
+        # A change of the newest changeset in the copy. As long as the server has it, the history of
+        # the workspace includes the copy. None: unknown, or there is no changeset.
         self._newest: FeedEntry | None = None
         self._pulling = trio.Lock()
         self._waiting = trio.lowlevel.ParkingLot()
 
     @property
     def notes(self) -> Mapping[FileId, Note]:
-        """The notes as of `position`; they change whenever the caller waits."""
+        """The notes at `position`; they may change whenever the caller awaits."""
         return MappingProxyType(self._notes)
 
     async def start(self) -> None:
-        """Take a first copy by a snapshot, anew if it is cut. Raises `ClientError`."""
+        """Make the first copy from a snapshot, retried if it is cut. Raises `ClientError`."""
         async with self._pulling:
             await self._copy()
 
     async def pull(self) -> None:
-        """Bring the copy up to the newest position, at once or not at all. Raises `ClientError`.
+        """Update the copy to the newest position, entirely or not at all. Raises `ClientError`.
 
-        A copy that holds changes which the server does not have any more is taken anew, as after
-        a restored backup, whatever position the workspace has reached since; its `position` may
-        become a lower one.
+        If the copy has changes that the server no longer has, as after a restored backup, it is
+        made again from a snapshot, whatever position the workspace has reached; `position` may
+        decrease.
         """
         async with self._pulling:
             if not await self._caught_up():
                 await self._copy()
 
     async def wait_for(self, position: Position) -> None:
-        """Wait until the copy holds all changes up to ``position``; it takes a `run` elsewhere.
+        """Wait until the copy has all changes up to ``position``; requires a concurrent `run`.
 
-        Behind a restored backup that is the change which takes this position then.
+        After a restored backup, the change at this position may be a different one.
         """
         while self.position < position:
             await self._waiting.park()
@@ -100,33 +100,33 @@ class Mirror:
         *,
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Copy the workspace if that was not done, then follow it until cancelled.
+        """Make the copy if needed, then follow the workspace until cancelled.
 
         Args:
-            heard: told of each notice when it comes, before the copy follows.
+            heard: called with each notification, before the copy is updated.
             task_status: started when there is a copy.
 
-        As long as the server is away the copy stays as it is. Raises `WorkspaceGoneError`, and the
-        `ClientError` that no waiting mends, such as `NotSignedIn`.
+        While the server is unavailable the copy remains unchanged. Raises `WorkspaceGoneError`, and
+        any `ClientError` that is not transient, such as `NotSignedInError`.
         """
         if self.position == _NOWHERE:
             await self.start()
         task_status.started()
-        told = _NOWHERE
+        notified = _NOWHERE
         async with self._workspace.notices() as notices:
             while True:
                 notice: Changed | Gone | None = None
                 with trio.move_on_after(self._poll_every):
                     notice = await anext(notices)
                 if isinstance(notice, Gone):
-                    raise WorkspaceGoneError(f"nothing is told of the workspace: {notice.reason}")
+                    raise WorkspaceGoneError(f"the workspace is gone: {notice.reason}")
                 if notice is not None and heard is not None:
                     heard(notice)
-                # A stream that was opened again tells where the workspace is, and that is not
-                # further on: it may be another one now, out of a backup.
-                if notice is None or notice.position > self.position or notice.position <= told:
+                # A reopened stream sends the position of the workspace. If it has not advanced, the
+                # workspace may have been restored from a backup.
+                if notice is None or notice.position > self.position or notice.position <= notified:
                     await self._follow()
-                told = told if notice is None else notice.position
+                notified = notified if notice is None else notice.position
 
     async def _follow(self) -> None:
         retrying, chance = self._workspace.calling.retrying, self._workspace.calling.chance
@@ -142,9 +142,9 @@ class Mirror:
                 return
 
     async def _caught_up(self) -> bool:
-        """Bring the copy up to the newest position; False when the workspace is not that of it."""
+        """Update the copy to the newest position; return False if it must be made again."""
         changed: list[FeedEntry] = []
-        # Without a mark, what stands at the position of the copy is wanted, too.
+        # Without a known change, read the entries at the position of the copy as well.
         position = self.position
         if self._newest is None and position > 0:
             position = Position(position - 1)
@@ -156,7 +156,7 @@ class Mirror:
             if not _is_ahead(problem):
                 raise
             return False
-        # Asked behind the feed, the answer holds for the feed, too: what is lost stays lost.
+        # Checked after the feed, the result holds for the feed, too: a lost change stays lost.
         if self._newest is not None and not await self._is_there(self._newest):
             return False
         self._apply(changed)
@@ -164,7 +164,7 @@ class Mirror:
         return True
 
     async def _is_there(self, entry: FeedEntry) -> bool:
-        """Whether the server has a change, or had it before the file was purged."""
+        """Return whether the server has a change, or had it before the file was purged."""
         try:
             await self._workspace.revision(entry.file_id, entry.revision_id)
         except NotFoundError as problem:
@@ -192,7 +192,7 @@ class Mirror:
         assert snapshot.position is not None
         self._arrive(snapshot.position, notes)
         if self._newest is None:
-            # What was changed last is deleted; only the feed tells.
+            # The last change was a deletion, which only the feed has.
             await self._caught_up()
 
     def _apply(self, entries: Iterable[FeedEntry]) -> None:
@@ -203,7 +203,7 @@ class Mirror:
                 self._notes.pop(each.file_id, None)
 
     def _arrive(self, position: Position, entries: Iterable[FeedEntry]) -> None:
-        """Be at ``position``, by ``entries``; the smallest of the newest changes costs least."""
+        """Set the position; the smallest of the newest changes is the cheapest to check later."""
         newest = [each for each in entries if each.position == position]
         self._newest = min(newest, key=attrgetter("size"), default=self._newest)
         self.position = position
@@ -211,5 +211,5 @@ class Mirror:
 
 
 def _is_ahead(problem: ProblemError) -> bool:
-    # The position is all that a mirror asks by, and the feed refuses it for nothing else.
+    # The position is the only parameter that the feed can refuse.
     return problem.status == 400 and "/query/after" in str(problem.members.get("errors"))

@@ -1,4 +1,4 @@
-"""The document of a note on a device: edited at once, online or not, and saved when it suits."""
+"""The document of a note on a device: edited immediately, also offline, and saved later."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,12 +20,12 @@ from octavo.model.identity import Epoch, FileId, MutationId
 from octavo.model.refusal import DomainError
 
 _CLIENT_BITS = 53
-"""Of a Yjs client, as many as a number of JavaScript holds exactly."""
+"""Bits of a Yjs client id: the integers that JavaScript represents exactly."""
 _READER = 0
-_MENDED = frozenset(("epoch_mismatch", "document_dependency_missing"))
-"""What a look at the server's document may mend."""
+_RECOVERABLE = frozenset(("epoch_mismatch", "document_dependency_missing"))
+"""Problems that reading the server's document may resolve."""
 _ROUNDS = 4
-"""Of one save. A server that lost something takes two, and each new generation one."""
+"""Attempts of one save. A server that lost changes takes two, each new generation one."""
 
 
 class _Save(NamedTuple):
@@ -36,20 +36,20 @@ class _Save(NamedTuple):
 
 
 class NoteDocument:
-    """A note as one device has it: its unsaved edits, on what the server is known to have.
+    """A note on one device: the state known to be on the server, and unsaved edits.
 
-    Devices that hold the same note may edit it at once, for as long as they like without a
-    connection: their edits are merged, not lost. Places in the text are counted in characters
-    (code points). Each instance writes as a Yjs client of its own, so never copy one.
+    Several devices may edit the same note concurrently, and for any time offline: their edits are
+    merged. Positions in the text are counted in code points. Each instance writes as a separate Yjs
+    client, so it must never be copied.
 
     Args:
-        workspace: where it stands.
-        file: read with its document; `open` does both. Raises ValueError without one.
+        workspace: the workspace of the note.
+        file: the file, read with its document; `open` does both. Raises ValueError without one.
 
     Attributes:
-        file_id: of the note.
-        path: where it stood when the server was heard last.
-        revision_id: its head then.
+        file_id: the id of the note.
+        path: its path at the last response of the server.
+        revision_id: its head at that time.
     """
 
     def __init__(self, workspace: WorkspaceClient, file: WorkspaceFileInfo) -> None:
@@ -59,9 +59,9 @@ class NoteDocument:
         self._workspace = workspace
         self._saving = trio.Lock()
         self._hear(file.path, file.head)
-        # The server does not seem to have all that it was known to have.
+        # Whether the server may lack changes that it is known to have had.
         self._doubted = False
-        # Sent, and not known what came of it.
+        # A save that was sent and whose outcome is unknown.
         self._sent: _Save | None = None
         self._known: LiveDocument
         self._live: LiveDocument
@@ -69,22 +69,22 @@ class NoteDocument:
 
     @classmethod
     async def open(cls, workspace: WorkspaceClient, file_id: FileId) -> Self:
-        """Read a note with its document. Raises `ClientError`, `NotFound` for a deleted one."""
+        """Read a note with its document. Raises `ClientError`; `NotFoundError` if it is deleted."""
         return cls(workspace, await workspace.file(file_id, document=True))
 
     @property
     def text(self) -> str:
-        """The text, with what was not saved yet."""
+        """The text, including unsaved edits."""
         return self._live.text
 
     @property
     def epoch(self) -> Epoch:
-        """The generation of the document."""
+        """The epoch of the document."""
         return self._live.epoch
 
     @property
     def state_vector(self) -> dict[int, int]:
-        """How much of each client's work is in it."""
+        """The state vector of the document: the next clock of each client."""
         return self._live.vector()
 
     @property
@@ -93,46 +93,45 @@ class NoteDocument:
         return self._doubted or _differ(self._live, self._known)
 
     def insert(self, at: int, text: str) -> None:
-        """Put ``text`` before the character ``at``.
+        """Insert ``text`` before the character ``at``.
 
-        Raises IndexError behind the end, ValueError for the character NUL, which no note holds.
+        Raises IndexError past the end, and ValueError for the character NUL.
         """
         self._edit(at, at, text)
 
     def delete(self, start: int, end: int) -> None:
-        """Take the characters from ``start`` up to ``end`` away. Raises IndexError."""
+        """Delete the characters from ``start`` up to ``end``. Raises IndexError."""
         self._edit(start, end, "")
 
     def replace(self, text: str) -> None:
-        """Make the text ``text``, by edits as small as can be found, so that others' stay.
+        """Change the text to ``text`` by minimal edits, which preserves concurrent ones.
 
-        Raises ValueError for the character NUL, which no note holds.
+        Raises ValueError for the character NUL.
         """
         _check_text(text)
         self._live.edit(edits_between(self._live.text, text))
 
     async def save(self) -> NoteSave:
-        """Send what the server lacks, and take in what is lacking here; answer what came of it.
+        """Send the edits that the server lacks, and apply those that are missing here.
 
-        Without edits of its own it brings those of others. Edits that are made while it waits are
-        for the next save. When two tasks save, one waits for the other.
+        Without local edits it still fetches those of others. Edits made during the save are left
+        for the next one. Concurrent saves of an instance run in turn.
 
-        Raises `ClientError`: the edits stay here, and the next save sends them. One whose outcome
-        is unknown, or that was cancelled, is first sent again as it was, so it happens once.
+        Raises `ClientError`; the edits are kept, and the next save sends them. A save that was
+        cancelled, or whose outcome is unknown, is first repeated unchanged, so it is applied once.
 
-        The server may have begun a new generation of the document, which sheds its history. Then
-        the difference between the text that it was last known to have and the text here is done
-        to the new document (`merged`): what was put in here stands there once, and what was taken
-        away here is gone. Which of several equal characters was meant is not kept. Where others
-        edited the same place meanwhile, both versions may stand there. The document gets it by
-        `replace`, so that a few characters between two edits may be new ones, which another
-        device that took them away without a save takes away no more.
+        The server may have started a new generation of the document, which discards its history.
+        The difference between the text last known on the server and the local text is then applied
+        to the new document (`merged`): local insertions appear once, and local deletions are
+        applied. Which of several equal characters was meant is not preserved. If others edited the
+        same position, both versions may appear. The difference is applied by `replace`, so a few
+        characters between two edits may be replaced by new ones, and deletions by another offline
+        device don't affect these.
 
-        A server that was given back an older backup lacks what was saved since. A save sends
-        that again, from whatever device has it. When the backup has an earlier generation, the
-        document gets the lines and words of both texts: nothing that stands here or there is
-        lost, and what was taken away since the backup is back. `UnexpectedAnswer` is raised when
-        the server goes on to lack what it took.
+        A server restored from an older backup lacks later saves; any device that has them sends
+        them again. If the backup has an earlier generation, the document gets the lines and words
+        of both texts: nothing in either is lost, and deletions since the backup are undone. Raises
+        `UnexpectedAnswer` if the server keeps lacking what it accepted.
         """
         async with self._saving:
             problem: ProblemError | None = None
@@ -148,7 +147,7 @@ class NoteDocument:
                 except ClientError as error:
                     if not error.outcome_unknown:
                         self._sent = None
-                    if not isinstance(error, ProblemError) or error.code not in _MENDED:
+                    if not isinstance(error, ProblemError) or error.code not in _RECOVERABLE:
                         raise
                     problem = error
                     await self._look()
@@ -160,7 +159,7 @@ class NoteDocument:
                 lost = self._doubted and await self._look()
                 if not (lost or (repeated and self.unsaved)):
                     return saved
-            raise problem or UnexpectedAnswer("the server goes on to lack what it took")
+            raise problem or UnexpectedAnswer("the server keeps lacking changes that it accepted")
 
     def _edit(self, start: int, end: int, inserted: str) -> None:
         text = self._live.text
@@ -185,11 +184,11 @@ class NoteDocument:
                 self._live.apply(saved.update)
                 self._doubted = not _has(saved, self._known)
                 return
-        # The new generation has the edits of this save: what is left are those made since.
+        # The new generation includes this save; later edits are applied to it.
         self._rebase(StoredDocument(saved.epoch, saved.update, b""))
 
     async def _look(self) -> bool:
-        """Read what the server has; answer whether that lacks what it was known to have."""
+        """Read the server's document; return whether it lacks changes it was known to have."""
         file = await self._workspace.file(self.file_id, document=True)
         kept = _kept(file)
         position, revision_id = self._position, self.revision_id
@@ -202,7 +201,7 @@ class NoteDocument:
                 believed.apply(kept.state)
                 self._live.apply(kept.state)
             return _differ(believed, self._known)
-        # Generations are named by revisions, and their ids sort by the time they were made.
+        # Epochs are ids of revisions, which sort by creation time.
         back = kept.epoch < self.epoch or file.head.position < position
         same_place = file.head.position == position and file.head.id != revision_id
         self._rebase(kept, back=back or same_place)
@@ -213,7 +212,7 @@ class NoteDocument:
         self._load(kept)
         theirs = self._live.text
         if back:
-            # Theirs is no later than the base: what it lacks, nobody took away.
+            # Their text is not newer than the base: what it lacks was not deleted by anybody.
             base = shared(base, theirs)
         if mine != base:
             self.replace(merged(base, mine, theirs, exact=back))
@@ -230,24 +229,24 @@ class NoteDocument:
 
 def _check_text(text: str) -> None:
     if "\0" in text:
-        raise ValueError("a note holds no NUL (U+0000): leave it out")
+        raise ValueError("a note can't contain NUL (U+0000): remove it")
 
 
 def _differ(one: LiveDocument, other: LiveDocument) -> bool:
-    # Deletions stand in no vector, but each makes the text shorter.
+    # State vectors do not include deletions, but each deletion shortens the text.
     return one.vector() != other.vector() or one.text != other.text
 
 
 def _has(saved: NoteSave, known: LiveDocument) -> bool:
-    """Whether the server surely has all that is ``known`` behind a save."""
+    """Return whether the server certainly has everything in ``known`` after a save."""
     with _understood():
         vector = read_state_vector(saved.state_vector)
-        # Deletions stand in no vector, but every update holds all of them.
-        [told], [held] = (
+        # State vectors do not include deletions, but every update has all of them.
+        [received], [held] = (
             update_contents([saved.update]),
             update_contents([known.update_since(saved.state_vector)]),
         )
-    return vector == known.vector() and set(told.ranges) == set(held.ranges)
+    return vector == known.vector() and set(received.ranges) == set(held.ranges)
 
 
 def _kept(file: WorkspaceFileInfo) -> StoredDocument:

@@ -1,4 +1,4 @@
-"""Being told when workspaces change, over one WebSocket that is opened again when it breaks."""
+"""Notifications of changes over one WebSocket, which is reopened when it breaks."""
 
 import json
 import ssl
@@ -30,16 +30,16 @@ from octavo.model.identity import Position, WorkspaceId
 PATH = "/api/sync/notices"
 SUBPROTOCOL = "octavo.notices.v1"
 QUIET = 30.0
-"""Seconds without a message behind which the server is asked whether it is there."""
+"""Seconds without a message after which the client sends a ping."""
 ANSWER = 20.0
-"""Seconds that it has to say so."""
+"""Seconds to wait for the pong."""
 _POLICY = 1008
 _REFUSING = frozenset((401, 403))
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The workspace has come to this position: read the feed behind your own."""
+    """The workspace has reached a new position: read the feed after your own."""
 
     workspace_id: WorkspaceId
     position: Position
@@ -47,10 +47,10 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """Nothing more is told of the workspace.
+    """The workspace has no further notifications.
 
     Attributes:
-        reason: ``deleted``, or ``not_found``: the account can't see it.
+        reason: ``deleted``, or ``not_found`` if the account can't see it.
     """
 
     workspace_id: WorkspaceId
@@ -58,30 +58,30 @@ class Gone:
 
 
 class Notices:
-    """What is told, as an asynchronous iterator."""
+    """An async iterator over notifications."""
 
-    def __init__(self, told: trio.abc.ReceiveChannel[Changed | Gone | ClientError]) -> None:
-        self._told = told
+    def __init__(self, received: trio.abc.ReceiveChannel[Changed | Gone | ClientError]) -> None:
+        self._received = received
 
     def __aiter__(self) -> AsyncIterator[Changed | Gone]:
         return self
 
     async def __anext__(self) -> Changed | Gone:
-        """Wait for the next notice; cancelled, none is lost."""
+        """Wait for the next notification; cancellation loses none."""
         try:
-            told = await self._told.receive()
+            received = await self._received.receive()
         except trio.EndOfChannel:
             raise StopAsyncIteration from None
-        if isinstance(told, ClientError):
-            raise told
-        return told
+        if isinstance(received, ClientError):
+            raise received
+        return received
 
 
 @asynccontextmanager
 async def listen(
     calling: Calling, workspace_ids: Collection[WorkspaceId], tls: ssl.SSLContext
 ) -> AsyncIterator[Notices]:
-    """Be told of changes of ``workspace_ids``, however often the connection breaks.
+    """Receive notifications of ``workspace_ids``, reconnecting as needed.
 
     ::
 
@@ -89,25 +89,27 @@ async def listen(
             async for notice in notices:
                 ...
 
-    Whenever the stream was opened, the position of each workspace is told first: so whoever reads
-    the feed up to it has missed nothing. Positions that are overtaken while nobody takes them may
-    be left out; the newest always comes. A server that is away or refuses the stream for a time is
-    asked again, with growing pauses; where there is no such stream, from time to time.
+    After each (re)connection, the position of every workspace is received first; a caller that
+    reads the feed up to it has missed nothing. Positions that are superseded before they are
+    consumed may be skipped; the newest is always delivered. A server that is unavailable, or
+    refuses the stream temporarily, is retried with growing pauses; one without notifications is
+    retried occasionally.
 
     The iterator ends when all workspaces are gone. It raises `ListeningEnded` or `ProblemError`
-    when the account may listen no longer. Leaving the block closes the stream.
+    when the account may no longer listen. Leaving the block closes the stream.
     """
-    async with _told(calling, workspace_ids, tls) as told:
-        yield Notices(told)
+    async with _received(calling, workspace_ids, tls) as received:
+        yield Notices(received)
 
 
 @trio.as_safe_channel
-async def _told(
+async def _received(
     calling: Calling, workspace_ids: Collection[WorkspaceId], tls: ssl.SSLContext
 ) -> AsyncGenerator[Changed | Gone | ClientError, None]:
-    """Give the notices, and the error behind which there are no more.
+    """Yield the notifications, and finally an error, if any.
 
-    As a value: raised in here, it would come out at the end of the block, not where it is awaited.
+    The error is a value: raised here, it would surface at the end of the block, not in the
+    iterator.
     """
     wanted = dict.fromkeys(workspace_ids)
     failures = 0
@@ -120,8 +122,8 @@ async def _told(
         try:
             async with websocket(url, SUBPROTOCOL, calling.credential, tls) as socket:
                 for workspace_id in tuple(wanted):
-                    told = {"type": "subscribe", "workspaceId": workspace_id}
-                    await socket.send_message(json.dumps(told))
+                    request = {"type": "subscribe", "workspaceId": workspace_id}
+                    await socket.send_message(json.dumps(request))
                 while wanted:
                     notice = await _next(socket)
                     if notice.type == "hello" or notice.workspace_id not in wanted:
@@ -133,7 +135,7 @@ async def _told(
                     elif notice.position is not None:
                         yield Changed(notice.workspace_id, notice.position)
         except ConnectionClosed as closed:
-            # A membership that ends closes the stream, too; the others are still told.
+            # The end of a membership closes the stream, too; other workspaces go on.
             if closed.reason is not None and closed.reason.code == _POLICY and not expelled:
                 yield ListeningEnded(closed.reason.reason or "the server ended it")
                 return
@@ -144,7 +146,7 @@ async def _told(
                 return
             rest = problem.retry_after or retrying.stay_away(chance)
         except (HandshakeError, OSError, trio.TooSlowError, UnexpectedAnswer):
-            # Nobody is there now, or somebody who says nothing that is understood.
+            # The server is unreachable, or its messages are not understood.
             rest = None
         if wanted:
             lasted = trio.current_time() - opened > retrying.longest
@@ -159,7 +161,7 @@ async def _next(socket: WebSocketConnection) -> Notice:
         with trio.move_on_after(ANSWER) as answering:
             await socket.ping()
         if answering.cancelled_caught:
-            # It may have answered behind messages that nobody took meanwhile.
+            # The pong may be queued after messages that were not consumed yet.
             with trio.fail_after(1):
                 return read_answer(Notice, await socket.get_message())
 

@@ -1,4 +1,4 @@
-"""Lists that come a page at a time."""
+"""Paginated lists."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Generic, Protocol, TypeVar
@@ -8,24 +8,24 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Page(Protocol[T_co]):
-    """A page; ``next`` is None on the last one."""
+    """A page of a list; ``next`` is None on the last one."""
 
     @property
     def items(self) -> Sequence[T_co]:
-        """What stands on it."""
+        """The items on the page."""
 
     @property
     def next(self) -> str | None:
-        """What the page behind it is asked for by."""
+        """The cursor of the next page."""
 
 
 class Pages(Generic[T]):
-    """All that stands on all pages, each page read when it is wanted.
+    """Iterates over the items of all pages, and reads each page when it is needed.
 
-    An iterator, and no generator: it may be left at any time without being closed.
+    This is an iterator rather than a generator, so it need not be closed.
 
     Args:
-        read: answers the page behind what is given; None for the first.
+        read: returns the page at a cursor; None for the first page.
     """
 
     def __init__(self, read: Callable[[str | None], Awaitable[Page[T]]]) -> None:
@@ -38,7 +38,7 @@ class Pages(Generic[T]):
         return self
 
     async def __anext__(self) -> T:
-        """Answer the next item. Raises what reading a page raises, and can go on behind that."""
+        """Return the next item. Raises the errors of `read`; iteration may continue after them."""
         while not self._items:
             if not self._more:
                 raise StopAsyncIteration

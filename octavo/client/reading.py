@@ -1,4 +1,4 @@
-"""Reading the files of a workspace."""
+"""Read the files of a workspace."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,14 +25,14 @@ _PAGE = 500
 
 
 class Reading:
-    """The files of one workspace, to be read.
+    """Read access to the files of one workspace.
 
-    Every method raises `ClientError`. Those that give many read a page whenever one is wanted:
-    what changes meanwhile is there or not.
+    Every method raises `ClientError`. Iterators read a page at a time; concurrent changes may or
+    may not be included.
 
     Attributes:
-        id: of the workspace.
-        calling: in whose name it is read.
+        id: the id of the workspace.
+        calling: sends the requests.
     """
 
     def __init__(self, calling: Calling, workspace_id: WorkspaceId) -> None:
@@ -41,13 +41,13 @@ class Reading:
 
     @property
     def path(self) -> str:
-        """Where its operations are found on the server."""
+        """The path of the workspace's operations."""
         return f"/api/workspaces/{self.id}"
 
     async def file(self, file_id: FileId, *, document: bool = False) -> WorkspaceFileInfo:
-        """Answer a file at its head, with its text, and its document if wanted (getFile).
+        """Return a file at its head with its text, and optionally its document (getFile).
 
-        Raises `NotFound` for a deleted one, too.
+        Raises `NotFoundError` for a deleted one, too.
         """
         query = {"content": "full" if document else "text"}
         return await self._get(WorkspaceFileInfo, f"/files/{file_id}", query)
@@ -55,25 +55,25 @@ class Reading:
     def files(
         self, prefix: str = "", *, state: Literal["live", "deleted"] = "live"
     ) -> AsyncIterator[ListedFile]:
-        """Give the files whose paths begin with ``prefix``, by their paths (listFiles)."""
+        """Iterate over the files whose paths begin with ``prefix``, by path (listFiles)."""
         return self._pages(FilePage, "/files", prefix=prefix or None, state=state)
 
     async def read(
         self, file_ids: Sequence[FileId] = (), revision_ids: Sequence[RevisionId] = ()
     ) -> ReadFiles:
-        """Answer many files and revisions at once, as far as there are any (readFiles).
+        """Return those of the given files and revisions that exist (readFiles).
 
-        At most 500 of each, with 8 MiB of text in all: more is a `ProblemError`.
+        The limits are 500 of each and 8 MiB of text in total; more raises `ProblemError`.
         """
         body = {"fileIds": list(file_ids), "revisionIds": list(revision_ids)}
         return await self.calling.ask(ReadFiles, Request("POST", f"{self.path}/files/read", body))
 
     async def revision(self, file_id: FileId, revision_id: RevisionId) -> WorkspaceFileInfo:
-        """Answer a file as a revision left it (getRevision)."""
+        """Return a file at a revision (getRevision)."""
         return await self._get(WorkspaceFileInfo, f"/files/{file_id}/revisions/{revision_id}")
 
     def revisions(self, file_id: FileId) -> AsyncIterator[RevisionInfo]:
-        """Give the revisions of a file, the newest first (listRevisions)."""
+        """Iterate over the revisions of a file, the newest first (listRevisions)."""
         return self._pages(RevisionPage, f"/files/{file_id}/revisions")
 
     async def difference(
@@ -85,32 +85,31 @@ class Reading:
         by: Literal["lines", "words"] = "lines",
         context: int | None = None,
     ) -> Difference:
-        """Answer what changed between two revisions of a note (diffRevisions).
+        """Return the changes between two revisions of a note (diffRevisions).
 
         Args:
             file_id: the note.
-            old: the earlier one; None for the one before ``new``.
-            new: the later one; None for the head.
-            by: what is compared.
-            context: lines that are shown around each change.
+            old: the earlier revision; None for the one before ``new``.
+            new: the later revision; None for the head.
+            by: the unit of comparison.
+            context: the number of unchanged lines around each change.
         """
         query = given(old=old, new=new, by=by, context=context)
         return await self._get(Difference, f"/files/{file_id}/diff", query)
 
     async def search(self, query: str, *, folder: str = "", limit: int = 20) -> Hits:
-        """Answer the notes that hold what ``query`` asks for (searchWorkspace).
+        """Return up to ``limit`` notes below ``folder`` that match ``query`` (searchWorkspace).
 
-        Words must all be there; the last, and each that ends with ``*``, may be the beginning of a
-        word; what stands in quotes is a phrase. At most ``limit`` notes, up to 100, below
-        ``folder``.
+        All words are required. The last word, and each that ends with ``*``, matches as a prefix. A
+        quoted text is a phrase. The maximum ``limit`` is 100.
         """
         asked = given(q=query, path=folder or None, limit=limit)
         return await self._get(Hits, "/search", asked)
 
     async def links(self, file_id: FileId) -> LinksOfFile:
-        """Answer where the links of a file lead, and which lead to it (getLinks).
+        """Return the links of a file and the links to it (getLinks).
 
-        As many pages are read as there are; ``next`` is None.
+        All pages are read; ``next`` is None.
         """
         links = await self._get(LinksOfFile, f"/files/{file_id}/links", {"limit": _PAGE})
         incoming = [*links.incoming]
@@ -123,7 +122,7 @@ class Reading:
         return replace(links, incoming=tuple(incoming), next=None)
 
     def unresolved_links(self) -> AsyncIterator[BackLink]:
-        """Give the links that lead to no file (listUnresolvedLinks)."""
+        """Iterate over the links that don't resolve to a file (listUnresolvedLinks)."""
         return self._pages(LinkPage, "/links/unresolved")
 
     def _pages(self, kind: type[Page[T]], path: str, **query: str | None) -> Pages[T]:

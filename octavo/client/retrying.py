@@ -1,30 +1,30 @@
-"""When an attempt is made again: exponential backoff with full jitter, and a bound."""
+"""The retry policy: exponential backoff with full jitter."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
 
 class Chance(Protocol):
-    """Where randomness comes from: `random.SystemRandom`, or a seeded `random.Random` in a test."""
+    """A source of randomness: `random.SystemRandom`, or a seeded `random.Random` in a test."""
 
     def random(self) -> float:
-        """Answer a number from 0 to below 1."""
+        """Return a number from 0 up to, but not including, 1."""
 
     def getrandbits(self, k: int, /) -> int:
-        """Answer a number of ``k`` random bits."""
+        """Return an integer of ``k`` random bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """How often, and after how long.
+    """The number of attempts and the waits between them.
 
     Attributes:
-        attempts: how often a request is sent at most.
-        first: seconds that the first wait takes at most; each further one twice that.
-        longest: seconds that a wait takes at most.
-        patience: seconds that are waited at most because the server asked for it; a refusal that
-            asks for more is raised.
-        rest: seconds to stay away, about, when there is nothing to be had soon.
+        attempts: the maximum number of times a request is sent.
+        first: the upper bound of the first wait in seconds; it doubles for each further one.
+        longest: the upper bound of any wait in seconds.
+        patience: the longest wait in seconds that the server may ask for; an error that asks for a
+            longer one is raised.
+        rest: the approximate wait in seconds if a resource won't be available soon.
     """
 
     attempts: int = 8
@@ -34,14 +34,15 @@ class Retrying:
     rest: float = 30.0
 
     def wait(self, failures: int, chance: Chance, asked: float | None = None) -> float:
-        """Answer the seconds to wait behind so many failures in a row, 1 or more.
+        """Return the seconds to wait after ``failures`` consecutive failures.
 
-        Anything up to the bound: clients that failed together come back apart. ``asked`` is what
-        the server asked for: it is the least, and the jitter comes on top.
+        The wait is random up to the bound, so that clients that failed together come back at
+        different times. ``asked`` is the wait that the server asked for, to which the jitter is
+        added.
         """
         bound = min(self.longest, self.first * 2.0 ** min(failures - 1, 60))
         return (asked or 0.0) + chance.random() * bound
 
     def stay_away(self, chance: Chance) -> float:
-        """Answer seconds around `rest`: from half of it to one and a half times as many."""
+        """Return a random wait between half of `rest` and one and a half times `rest`."""
         return self.rest * (0.5 + chance.random())

@@ -1,4 +1,4 @@
-"""Copies of a workspace: all of it at one position, and what changed behind a position."""
+"""Copy a workspace: a snapshot at one position, and the feed of changes after a position."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -17,10 +17,10 @@ _MOST_BYTES = 8 * 1024 * 1024
 
 
 class Snapshot:
-    """Every live file, read while it comes: an asynchronous iterator over the entries.
+    """An async iterator over every live file, streamed.
 
     Attributes:
-        position: what the files are exact at; None until all of them were read.
+        position: the position of the snapshot; None until all entries were read.
     """
 
     def __init__(self, lines: AsyncIterator[bytes]) -> None:
@@ -32,7 +32,7 @@ class Snapshot:
         return self
 
     async def __anext__(self) -> FeedEntry:
-        """Answer the next entry. Raises `SnapshotCut` when the rest does not come."""
+        """Return the next entry. Raises `SnapshotCut` if the rest is missing."""
         if self.position is not None:
             raise StopAsyncIteration
         try:
@@ -46,26 +46,26 @@ class Snapshot:
             return read_answer(FeedEntry, line)
         end = read_answer(SnapshotEnd, line)
         if end.files != self._count:
-            raise UnexpectedAnswer(f"{end.files} files were announced, {self._count} came")
+            raise UnexpectedAnswer(f"the snapshot has {self._count} files instead of {end.files}")
         self.position = end.position
         async for _ in self._lines:
-            raise UnexpectedAnswer("there is more behind the last line")
+            raise UnexpectedAnswer("data follows the last line of the snapshot")
         raise StopAsyncIteration
 
 
 @asynccontextmanager
 async def snapshot(calling: Calling, path: str) -> AsyncIterator[Snapshot]:
-    """Read every live file of the workspace at ``path``, as of one position (getSnapshot).
+    """Read every live file of the workspace at ``path`` at one position (getSnapshot).
 
     ::
 
         async with workspace.snapshot() as snapshot:
             async for entry in snapshot:
                 ...
-        # All of it was read: go on with the feed behind snapshot.position.
+        # Complete: continue with the feed after snapshot.position.
 
-    It takes no more memory than an entry. Once it began it is not tried again: `SnapshotCut` says
-    that the copy is not whole, and has to be begun anew. Other errors as of `Client`.
+    Only one entry is in memory at a time. A started snapshot is not retried: `SnapshotCut` means
+    that the copy is incomplete and must be started again. Other errors are those of `Client`.
     """
     request = Request("GET", f"{path}/snapshot")
     async with calling.stream(request) as chunks, aclosing(_lines(chunks)) as lines:
@@ -73,11 +73,11 @@ async def snapshot(calling: Calling, path: str) -> AsyncIterator[Snapshot]:
 
 
 class Feed:
-    """Pages of what changed behind a position, with texts, until there is no more (getFeed).
+    """Pages of the changes after a position, with texts, until there are no more (getFeed).
 
-    Each file stands there once, at the position where it changed last. So a copy is exact only
-    when all pages were applied, at ``next`` of the last one. A position that is ahead of the
-    workspace, as after a restored backup, is a `ProblemError` of status 400.
+    Each file appears once, at the position of its last change, so a copy is exact only after all
+    pages were applied, at ``next`` of the last one. A position ahead of the workspace, as after a
+    restored backup, raises `ProblemError` with the status 400.
     """
 
     def __init__(self, workspace: Reading, after: Position) -> None:
@@ -89,13 +89,13 @@ class Feed:
         return self
 
     async def __anext__(self) -> FeedPage:
-        """Answer the next page. Raises `ClientError`, and can go on behind that."""
+        """Return the next page. Raises `ClientError`; iteration may continue after it."""
         while self._more:
             query: dict[str, str | int] = {"after": self._after, "limit": _PAGE, "include": "text"}
             request = Request("GET", f"{self._workspace.path}/feed", query=query)
             page = await self._workspace.calling.ask(FeedPage, request)
             entries = await _with_texts(self._workspace, page.entries)
-            # Without them a head of this page has moved on, and its text is gone: ask again.
+            # None: a head of this page has changed and its text is gone; request the page again.
             if entries is not None:
                 self._after, self._more = page.next, page.more
                 return replace(page, entries=entries)
@@ -105,17 +105,17 @@ class Feed:
 async def _with_texts(
     workspace: Reading, entries: Sequence[FeedEntry]
 ) -> tuple[FeedEntry, ...] | None:
-    """Answer ``entries`` with the texts that were too large for the page; None when one is gone."""
+    """Return ``entries`` with texts too large for the page; None if a text is gone."""
     texts: dict[RevisionId, str] = {}
     for some in _portions([each for each in entries if _lacks_text(each)]):
         for found in (await workspace.read(revision_ids=some)).items:
             if found.text is not None:
                 texts[found.head.id] = found.text
-    told = tuple(
+    complete = tuple(
         replace(each, text=texts.get(each.revision_id)) if _lacks_text(each) else each
         for each in entries
     )
-    return None if any(map(_lacks_text, told)) else told
+    return None if any(map(_lacks_text, complete)) else complete
 
 
 def _lacks_text(entry: FeedEntry) -> bool:
@@ -123,7 +123,7 @@ def _lacks_text(entry: FeedEntry) -> bool:
 
 
 def _portions(entries: Sequence[FeedEntry]) -> list[list[RevisionId]]:
-    """Answer revisions in portions that one request reads; one alone may be of any size."""
+    """Group revisions for requests; a single one may exceed the size limit."""
     portions: list[list[RevisionId]] = []
     room = 0
     for each in entries:
@@ -136,7 +136,7 @@ def _portions(entries: Sequence[FeedEntry]) -> list[list[RevisionId]]:
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Give whole lines. At line feeds alone: JSON may hold other ends of lines within its texts."""
+    """Split at line feeds only: JSON texts may contain other line separators."""
     pending: list[bytes] = []
     async for chunk in chunks:
         *whole, rest = chunk.split(b"\n")

@@ -1,4 +1,4 @@
-"""Two texts that were made of one, brought together."""
+"""Three-way merge of texts."""
 
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -12,16 +12,15 @@ _UNITS: tuple[Unit, ...] = (*_WHOLE_WORDS, "character")
 
 
 def merged(base: str, mine: str, theirs: str, *, exact: bool = False) -> str:
-    """Answer ``base`` with what both sides did to it.
+    """Return ``base`` with the changes of both sides.
 
-    What they did is what `diff_ranges` finds, to the character: what one of them took away is gone,
-    what one of them put in stands there once. What both put in at one place stands there one
-    behind the other, theirs first, and once if it is the same. Two texts don't tell which of
-    several equal characters was meant, nor that the same line was put in by both among other
-    changes: it stands there twice. Lines of which less than half was kept count as replaced, so
-    that a new line is not torn where it happens to be like the one that the other side took away;
-    not if ``exact``. Where the texts differ too much to be compared to the end (`MOST_WORK`), the
-    rest counts as put in anew.
+    The changes are those of `diff_ranges`, to the character: what either side deleted is removed,
+    and what either inserted appears once. Insertions at the same position are concatenated, theirs
+    first, or appear once if they are equal. The texts don't reveal which of several equal
+    characters was meant, nor that both sides inserted the same line among other changes: it appears
+    twice. Lines of which less than half is unchanged count as replaced, unless ``exact``, so that a
+    new line isn't torn apart where it resembles a line that the other side deleted. Where the texts
+    exceed the comparison budget (`MOST_WORK`), the rest counts as replaced.
     """
     if mine == theirs:
         return mine
@@ -35,7 +34,7 @@ def merged(base: str, mine: str, theirs: str, *, exact: bool = False) -> str:
         taken[each.old_end] -= 1
     pieces: list[str] = []
     takers = 0
-    # The end stands there twice, for what is put in at the end.
+    # The end occurs twice, for insertions at the end.
     for place, following in pairwise([*sorted({0, len(base), *taken}), len(base)]):
         first, second = put_by_them.get(place, ""), put_by_me.get(place, "")
         pieces += first, second if second != first else ""
@@ -46,7 +45,7 @@ def merged(base: str, mine: str, theirs: str, *, exact: bool = False) -> str:
 
 
 def shared(first: str, second: str) -> str:
-    """Answer the lines and words that both texts hold, in the order that both hold them in."""
+    """Return the lines and words common to both texts, in their common order."""
     pieces: list[str] = []
     done = 0
     for each in _differences(first, second, _WHOLE_WORDS):
@@ -60,7 +59,7 @@ def _differences(old: str, new: str, units: Sequence[Unit]) -> list[DiffRange]:
 
 
 def _edits(old: str, new: str, units: Sequence[Unit]) -> list[DiffRange]:
-    """Answer the differences, where less than half of some lines was kept as one of all of them."""
+    """Return the differences; lines of which less than half is unchanged are one difference."""
     found: list[DiffRange] = []
     fine = deque(_differences(old, new, units))
     for lines in _differences(old, new, _LINES):
@@ -71,5 +70,5 @@ def _edits(old: str, new: str, units: Sequence[Unit]) -> list[DiffRange]:
     return found
 
 
-def _size(stretch: DiffRange) -> int:
-    return stretch.old_end - stretch.old_start + stretch.new_end - stretch.new_start
+def _size(each: DiffRange) -> int:
+    return each.old_end - each.old_start + each.new_end - each.new_start

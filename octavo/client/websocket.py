@@ -1,7 +1,7 @@
-"""A WebSocket to the server, whose TCP connection is closed whatever becomes of it.
+"""A WebSocket to the server whose TCP connection is always closed.
 
-trio-websocket opens connections itself, too, but leaves them to the garbage collector when the
-server refuses the handshake, or closes first.
+The connections that trio-websocket opens itself are left to the garbage collector when the server
+refuses the handshake, or closes first.
 """
 
 import ssl
@@ -13,17 +13,17 @@ import trio
 from trio_websocket import HandshakeError, WebSocketConnection, wrap_client_stream
 
 OPENING, CLOSING = 20.0, 5.0
-"""Seconds for the handshake, and for the farewell."""
+"""Seconds for the opening and for the closing handshake."""
 
 
 @asynccontextmanager
 async def websocket(
     url: httpx.URL, subprotocol: str, headers: dict[str, str], tls: ssl.SSLContext
 ) -> AsyncIterator[WebSocketConnection]:
-    """Open a WebSocket at ``url``, of ``http`` or ``https``, until the block ends.
+    """Open a WebSocket at an ``http`` or ``https`` URL for the duration of the block.
 
-    Raises `HandshakeError`, `ConnectionRejected` among it, or OSError, when it can't be had. What
-    the block raises comes out alone.
+    Raises `HandshakeError`, including `ConnectionRejected`, or OSError if that fails. An exception
+    of the block propagates without an exception group.
     """
     stream = await _connected(url, tls)
     try:
@@ -40,14 +40,14 @@ async def websocket(
             yield socket
             with trio.move_on_after(CLOSING):
                 await socket.aclose()
-            nursery.cancel_scope.cancel(reason="the stream is left")
+            nursery.cancel_scope.cancel(reason="the stream was left")
     except trio.TooSlowError:
         raise HandshakeError from None
     except BaseExceptionGroup as group:
-        [*told] = _alone(group)
-        if len(told) != 1:
+        [*causes] = _causes(group)
+        if len(causes) != 1:
             raise
-        raise told[0] from None
+        raise causes[0] from None
     finally:
         await trio.aclose_forcefully(stream)
 
@@ -64,10 +64,10 @@ async def _connected(
     raise HandshakeError
 
 
-def _alone(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    """Give what was raised, without what was cancelled because of it."""
+def _causes(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    """Yield the exceptions of a group, except cancellations."""
     for each in group.exceptions:
         if isinstance(each, BaseExceptionGroup):
-            yield from _alone(each)
+            yield from _causes(each)
         elif not isinstance(each, trio.Cancelled):
             yield each

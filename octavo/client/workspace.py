@@ -1,4 +1,4 @@
-"""One workspace: its files are changed here, and read and copied by what this stands on."""
+"""One workspace: changes to its files, and notifications, snapshots and the feed."""
 
 from base64 import b64encode
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from octavo.client.answers import ChangesetResult, FeedPage, FileChange, NoteSave
 from octavo.client.calling import Calling, Request
-from octavo.client.changes import Delete, Operation, given, told
+from octavo.client.changes import Delete, Operation, encoded, given
 from octavo.client.errors import NotFoundError
 from octavo.client.notices import Notices
 from octavo.client.reading import Reading
@@ -23,15 +23,14 @@ class Listen(Protocol):
     def __call__(
         self, workspace_ids: Collection[WorkspaceId]
     ) -> AbstractAsyncContextManager[Notices]:
-        """Answer the notices."""
+        """Return the notifications of the workspaces."""
 
 
 class WorkspaceClient(Reading):
-    """One workspace, in the name of the client that made this; its methods raise as `Client`'s do.
+    """A workspace, with the credential of the client that returned it; raises as `Client`.
 
-    Each change takes a ``mutation_id``. Left out, one is made, and so the change is tried again
-    until it is known what came of it. To repeat one whose outcome stayed unknown, give that of
-    the error.
+    Each change has a ``mutation_id``, which is generated if omitted, so it is retried until its
+    outcome is known. To repeat a change whose outcome is unknown, pass the id in the error.
     """
 
     def __init__(self, calling: Calling, workspace_id: WorkspaceId, listen: Listen) -> None:
@@ -41,15 +40,15 @@ class WorkspaceClient(Reading):
     # Copies
 
     def notices(self) -> AbstractAsyncContextManager[Notices]:
-        """Listen to this workspace, as `Client.notices` does."""
+        """Listen to this workspace; see `Client.notices`."""
         return self._listen([self.id])
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
-        """Read every live file as of one position: `octavo.client.syncing.snapshot`."""
+        """Read every live file at one position; see `octavo.client.syncing.snapshot`."""
         return snapshot(self.calling, self.path)
 
     def feed(self, after: Position) -> AsyncIterator[FeedPage]:
-        """Give what changed behind a position: `octavo.client.syncing.Feed`."""
+        """Iterate over the changes after a position; see `octavo.client.syncing.Feed`."""
         return Feed(self, after)
 
     # Changes
@@ -57,17 +56,17 @@ class WorkspaceClient(Reading):
     async def push(
         self, operations: Sequence[Operation], mutation_id: MutationId | None = None
     ) -> ChangesetResult:
-        """Have changes of different files accepted together, or none (pushChangeset).
+        """Push a changeset, which is accepted or refused as a whole (pushChangeset).
 
-        Raises `HeadMoved` with all files that have moved on.
+        Raises `HeadMovedError` with all files whose heads differ.
         """
-        body = {"operations": told(operations)}
+        body = {"operations": encoded(operations)}
         return await self._ask(ChangesetResult, "POST", "/changesets", body, mutation_id)
 
     async def create(
         self, path: str, text: str, mutation_id: MutationId | None = None
     ) -> FileChange:
-        """Make a note (createFile). A path that is taken is a `ProblemError`, ``path_conflict``."""
+        """Create a note (createFile). A path in use raises `ProblemError`, ``path_conflict``."""
         body = {"path": path, "text": text}
         return await self._ask(FileChange, "POST", "/files", body, mutation_id)
 
@@ -81,10 +80,10 @@ class WorkspaceClient(Reading):
         rewrite_links: bool = False,
         mutation_id: MutationId | None = None,
     ) -> FileChange:
-        """Give a file new text, a new path, or both, if its head is ``if_match`` (updateFile).
+        """Change a file's text or path, or both, if its head is ``if_match`` (updateFile).
 
-        Raises `HeadMoved`. With ``rewrite_links``, links to the file follow it to its new path;
-        what became of the notes that hold them tells `push` alone.
+        Raises `HeadMovedError`. With ``rewrite_links``, links to the file are rewritten when it
+        moves; only `push` returns the changes to the notes that contain them.
         """
         body = given(text=text, path=path, rewriteLinks=rewrite_links or None)
         place = f"/files/{file_id}"
@@ -93,9 +92,9 @@ class WorkspaceClient(Reading):
     async def delete(
         self, file_id: FileId, if_match: RevisionId, mutation_id: MutationId | None = None
     ) -> FileChange:
-        """Delete a file if its head is ``if_match``; raises `HeadMoved`.
+        """Delete a file if its head is ``if_match``; raises `HeadMovedError`.
 
-        By a changeset: the operation for a single file takes no mutation id.
+        This uses a changeset, as the operation for a single file has no mutation id.
         """
         result = await self.push([Delete(file_id, if_match)], mutation_id)
         return result.changes[0]
@@ -109,9 +108,9 @@ class WorkspaceClient(Reading):
         revision_id: RevisionId | None = None,
         mutation_id: MutationId | None = None,
     ) -> FileChange:
-        """Bring a deleted file back, or the text of a revision (restoreFile).
+        """Restore a deleted file, or the text of a revision (restoreFile).
 
-        Raises `HeadMoved`; the head of a deleted file is the revision that deleted it.
+        Raises `HeadMovedError`; the head of a deleted file is the revision that deleted it.
         """
         body = given(path=path, revisionId=revision_id)
         place = f"/files/{file_id}/restore"
@@ -125,9 +124,9 @@ class WorkspaceClient(Reading):
         state_vector: bytes,
         mutation_id: MutationId | None = None,
     ) -> NoteSave:
-        """Merge a Yjs update into a document, and learn what it lacks (saveNote).
+        """Merge a Yjs update into a document, and return the update it lacks (saveNote).
 
-        `NoteDocument` does this, and keeps what was not saved. Raises `EpochMismatch`.
+        `NoteDocument` does this and keeps unsaved edits. Raises `EpochMismatchError`.
         """
         body = {
             "epoch": epoch,
@@ -137,11 +136,11 @@ class WorkspaceClient(Reading):
         return await self._ask(NoteSave, "POST", f"/files/{file_id}/saves", body, mutation_id)
 
     async def purge(self, file_id: FileId, mutation_id: MutationId | None = None) -> FileChange:
-        """Destroy what a deleted file held, for good (purgeFile)."""
+        """Remove the contents of a deleted file permanently (purgeFile)."""
         return await self._ask(FileChange, "POST", f"/files/{file_id}/purge", {}, mutation_id)
 
     async def receipt(self, mutation_id: MutationId) -> ChangesetResult | None:
-        """Answer what came of a change; None when none such was accepted so far (getReceipt)."""
+        """Return the result of a change; None if it was not accepted so far (getReceipt)."""
         request = Request("GET", f"{self.path}/receipts/{mutation_id}")
         try:
             return await self.calling.ask(ChangesetResult, request)
@@ -149,7 +148,7 @@ class WorkspaceClient(Reading):
             return None
 
     def new_file_id(self) -> FileId:
-        """Answer an id for a file that is to be made."""
+        """Return an id for a new file."""
         return FileId(self.calling.new_id())
 
     async def _ask(

@@ -336,7 +336,7 @@ async def test_server_that_goes_on_to_lack_what_it_took_is_given_up() -> None:
         opened = await NoteDocument.open(workspace_of(client), FileId(file["id"]))
         opened.insert(0, "kept\n")
         stub.replies = [ok(saved), ok(file)] * 100
-        with pytest.raises(UnexpectedAnswer, match="goes on to lack"):
+        with pytest.raises(UnexpectedAnswer, match="keeps lacking"):
             await opened.save()
     bodies = [json.loads(each.content) for each in stub.requests if each.method == "POST"]
     assert len(bodies) == 4

@@ -235,7 +235,7 @@ async def test_all_workspaces_of_the_account_are_searched(
 
 
 async def test_refusal_says_which_part_of_the_request_was_wrong(workspace: WorkspaceClient) -> None:
-    with pytest.raises(ProblemError, match=r"/query/q: There is nothing to search for"):
+    with pytest.raises(ProblemError, match=r"/query/q: The query is empty"):
         await workspace.search("...")
 
 
