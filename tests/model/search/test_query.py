@@ -44,8 +44,8 @@ def test_query_has_clauses(query: str, clauses: list[str]) -> None:
 @pytest.mark.parametrize(
     ("query", "complaint"),
     [
-        ("", "nothing to search"),
-        (' "" * - ', "nothing to search"),
+        ("", "query is empty"),
+        (' "" * - ', "query is empty"),
         ("x" * 501, "500 characters"),
         (" ".join(map(str, range(17))), "16 words"),
         ('"' + "x " * 33 + '"', "32 words"),
