@@ -50,7 +50,9 @@ CONTRACT: tuple[type, ...] = (
 
 def contract_document() -> Json:
     """Return the OpenAPI document of all operations."""
-    return document(CONTRACT, title="Octavo", version=CONTRACT_VERSION)
+    from octavo.http.api.examples import EXAMPLES  # noqa: PLC0415 - only the document needs them
+
+    return document(CONTRACT, title="Octavo", version=CONTRACT_VERSION, examples=EXAMPLES)
 
 
 def explained_problems() -> list[type[Problem] | ServerProblem]:

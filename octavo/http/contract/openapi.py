@@ -3,8 +3,9 @@
 The same declarations always produce the same document, byte for byte once encoded.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
+from typing import NamedTuple
 
 from octavo.http.contract.bodies import BodyKind
 from octavo.http.contract.declarations import contract_of
@@ -93,18 +94,34 @@ _PROBLEM: Json = {
 }
 
 
+class Example(NamedTuple):
+    """A request body and the success response of an operation; None without."""
+
+    request: object = None
+    response: object = None
+
+
+_NO_EXAMPLE = Example()
+
+
 def document(
-    groups: Iterable[type], *, title: str, version: str, servers: Sequence[str] = ()
+    groups: Iterable[type],
+    *,
+    title: str,
+    version: str,
+    servers: Sequence[str] = (),
+    examples: Mapping[str, Example] | None = None,
 ) -> Json:
     """Return the document of the operations that the classes ``groups`` declare.
 
-    ``servers`` are their addresses. Raises `ContractError`.
+    ``servers`` are their addresses, ``examples`` are by operation id. Raises `ContractError`.
     """
     operations = contract_of(groups)
     schemas = Schemas(operations)
     paths: dict[str, Json] = {}
     for each in operations:
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, schemas)
+        example = (examples or {}).get(each.id, _NO_EXAMPLE)
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, schemas, example)
     tags = dict.fromkeys(each.tag for each in operations)
     return {
         "openapi": "3.1.0",
@@ -139,7 +156,7 @@ def document(
     }
 
 
-def _operation(each: Operation, schemas: Schemas) -> Json:
+def _operation(each: Operation, schemas: Schemas, example: Example) -> Json:
     parameters = [
         *(_parameter(one, "path") for one in schemas.parameters(each.path_model)),
         *(_parameter(one, "query") for one in schemas.parameters(each.query_model)),
@@ -151,8 +168,8 @@ def _operation(each: Operation, schemas: Schemas) -> Json:
         found["description"] = each.description
     found["parameters"] = parameters
     if each.body is not None:
-        found["requestBody"] = _body(each.body, schemas)
-    found["responses"] = {**_successes(each, schemas), **_refusals(each)}
+        found["requestBody"] = _body(each.body, schemas, example.request)
+    found["responses"] = {**_successes(each, schemas, example.response), **_refusals(each)}
     found["security"] = _SECURITY[each.security]
     if each.security is Security.SESSION_OR_KEY:
         found["x-locked-account"] = each.locked.value
@@ -169,8 +186,10 @@ def _parameter(parameter: Parameter, place: str) -> Json:
     return {**found, "schema": schema}
 
 
-def _body(body: BodyKind[object], schemas: Schemas) -> Json:
+def _body(body: BodyKind[object], schemas: Schemas, example: object) -> Json:
     content: Json = {} if body.model is None else {"schema": schemas.of(body.model, "validation")}
+    if example is not None:
+        content["example"] = example
     return {
         "description": f"At most {body.limit} bytes.",
         "required": True,
@@ -178,7 +197,7 @@ def _body(body: BodyKind[object], schemas: Schemas) -> Json:
     }
 
 
-def _successes(each: Operation, schemas: Schemas) -> dict[str, Json]:
+def _successes(each: Operation, schemas: Schemas, example: object) -> dict[str, Json]:
     headers: Json = {
         **_REQUEST_ID_HEADER,
         **{
@@ -188,13 +207,16 @@ def _successes(each: Operation, schemas: Schemas) -> dict[str, Json]:
     }
     content: Json = {media_type: {} for media_type in each.media_types}
     if each.answers is not None:
-        content["application/json"] = {"schema": schemas.of(each.answers, "serialization")}
+        described: Json = {"schema": schemas.of(each.answers, "serialization")}
+        if example is not None:
+            described["example"] = example
+        content["application/json"] = described
     found: dict[str, Json] = {}
     for status in sorted(each.statuses):
-        answer: Json = {"description": HTTPStatus(status).phrase, "headers": headers}
+        response: Json = {"description": HTTPStatus(status).phrase, "headers": headers}
         if content and status not in (204, 304):
-            answer["content"] = content
-        found[str(status)] = answer
+            response["content"] = content
+        found[str(status)] = response
     return found
 
 
