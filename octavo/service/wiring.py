@@ -23,7 +23,7 @@ from octavo.http.api.history import HistoryOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.notices import PATH as NOTICES
-from octavo.http.api.notices import Listening, NoticeOperations, NoticeSocket
+from octavo.http.api.notices import NoticeOperations, NoticeSocket, StreamCaller
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of, refusals_as_problems
 from octavo.http.api.registrations import RegistrationOperations
@@ -170,7 +170,7 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
 async def _serve_stream(
     hub: NoticeHub[Frame],
     stream: trio.abc.HalfCloseableStream,
-    listening: Listening,
+    caller_state: StreamCaller,
     *,
     stopping: trio.Event,
     request_id: str,
@@ -179,9 +179,9 @@ async def _serve_stream(
         await NoticeStream(
             connection,
             hub,
-            account_id=listening.caller.account_id,
-            standings=listening.standings,
-            still_valid=listening.still_valid,
+            account_id=caller_state.caller.account_id,
+            workspace_access=caller_state.workspace_access,
+            still_valid=caller_state.still_valid,
             check_every=CHECK_SECONDS,
         ).run()
 

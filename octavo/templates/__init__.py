@@ -1,4 +1,4 @@
-"""What pages look like: Jinja templates, the one style sheet, and the icon. Nothing here runs."""
+"""The Jinja templates, the style sheet and the icon of the pages. No code."""
 
 from pathlib import Path
 
@@ -9,4 +9,4 @@ STYLE_SHEET = FOLDER / "octavo.css"
 """The one style sheet of every page."""
 
 ICON = FOLDER / "octavo.svg"
-"""The icon of every page: one colour on a ground of its own, for light and dark tabs alike."""
+"""The icon of every page, with a background of its own for light and dark tabs."""

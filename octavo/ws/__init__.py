@@ -1,7 +1,7 @@
-"""WebSockets (RFC 6455) on streams that the HTTP server hands over.
+"""WebSockets (RFC 6455) on streams that the HTTP server has upgraded.
 
-`serve_websocket` serves one; its handler gets a `ServerWebSocket`, and learns of the end of it by
-`ConnectionGone`. What many connections are sent is encoded once, by `message_frame`.
+`serve_websocket` serves one; its handler gets a `ServerWebSocket`, whose methods raise
+`ConnectionGone` at its end. `message_frame` encodes a message once for many connections.
 """
 
 from octavo.ws.connection import ConnectionGone, ServerWebSocket

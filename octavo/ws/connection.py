@@ -1,4 +1,4 @@
-"""One open WebSocket, as its handler sees it."""
+"""An open WebSocket, as its handler uses it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _REGISTERED = frozenset(range(1000, 1015)) - {1004, 1005, 1006}
 
 
 class ConnectionGone(Exception):
-    """The connection is closed; nothing more is received or sent.
+    """The connection is closed; nothing more can be received or sent.
 
-    ``code`` and ``reason`` are those of whoever closed first; 1005 stands for a close without a
-    code, 1006 for a peer that went without a close (RFC 6455 section 7.1.5).
+    ``code`` and ``reason`` are those of the side that closed first; 1005 means a close without a
+    code, 1006 a disconnect without a close (RFC 6455 section 7.1.5).
     """
 
     def __init__(self, code: int, reason: str) -> None:
@@ -31,9 +31,9 @@ class ConnectionGone(Exception):
 
 
 class ServerWebSocket:
-    """Sends and receives whole messages; pings and closes of the peer are answered beside it.
+    """Sends and receives whole messages; pings and closes are handled automatically.
 
-    Iterating gives messages until the connection is gone, whatever the reason. One task at a time
+    Iteration yields messages until the connection is gone for any reason. Only one task at a time
     may receive; any number may send.
     """
 
@@ -45,18 +45,18 @@ class ServerWebSocket:
         self._close_time = close_time
         self._closing: Closing | None = None
         self.close_by = math.inf
-        """Until when what follows a close may take, on trio's clock."""
+        """The deadline of the closing handshake, on trio's clock."""
 
     @property
     def subprotocol(self) -> str | None:
-        """What both ends agreed to speak."""
+        """The negotiated subprotocol."""
         return self._socket.subprotocol
 
     async def send(self, message: str | bytes) -> None:
-        """Send one message; returns when the socket took it, which is no receipt.
+        """Send one message; return when the socket accepted it, which is no receipt.
 
-        Raises `ConnectionGone`; the peer may have got the message then. When cancelled midway, the
-        connection can't be used any more, since half a frame may have gone out.
+        Raises `ConnectionGone`; the peer may have received the message then. If cancelled midway,
+        the connection is unusable, since half a frame may have been sent.
         """
         try:
             await self._socket.send_message(message)
@@ -64,9 +64,9 @@ class ServerWebSocket:
             raise self._gone() from None
 
     async def send_frame(self, frame: Frame) -> None:
-        """Send a message that `message_frame` made once for many connections.
+        """Send a message that `message_frame` encoded for many connections.
 
-        As `send` otherwise.
+        Otherwise as `send`.
         """
         if self._socket.closed is not None:
             raise self._gone()
@@ -76,18 +76,18 @@ class ServerWebSocket:
             raise self._gone() from None
 
     def offer_frame(self, frame: Frame) -> bool:
-        """Send a message of `message_frame` at once, if that needs no waiting.
+        """Send a message of `message_frame` if that is possible without waiting.
 
-        False: it was not sent, or only in part; the next send completes it first. So send the
-        newest news then, in place of this one. A connection that is gone answers False, too.
+        Returns False if it was not sent, or only in part; the next send completes it first. Callers
+        then send only their latest message later. Also returns False when the connection is gone.
         """
         return self._socket.closed is None and self._stream.offer(frame)
 
     async def receive(self) -> str | bytes:
         """Wait for the next message, which may be empty.
 
-        What came before the peer closed is still received; then raises `ConnectionGone`. When
-        cancelled, no message is lost.
+        Messages that arrived before the peer closed are still received; then raises
+        `ConnectionGone`. Cancellation loses no message.
         """
         try:
             message = await self._socket.get_message()
@@ -97,17 +97,18 @@ class ServerWebSocket:
         return message
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Close, and wait for the peer to close too, at most as long as a close may take.
+        """Close, and wait for the peer to close, at most for the close time.
 
         Args:
-            code: 1000 to 1014, or 3000 to 4999 (RFC 6455 section 7.4), but what is never sent.
-            reason: cut to 123 bytes.
+            code: 1000 to 1014, or 3000 to 4999 (RFC 6455 section 7.4), except codes that are never
+                sent.
+            reason: truncated to 123 bytes.
 
         Nothing is received any more. A second close does nothing. Raises `ValueError` for a code
-        that must not be sent. Cancelled, the close frame may not have been sent.
+        that must not be sent. When cancelled, the close frame may not have been sent.
         """
         if not may_be_sent(code):
-            raise ValueError(f"{code} can't be sent as the code of a close")
+            raise ValueError(f"{code} can't be sent as a close code")
         if self._closing is None and self._socket.closed is None:
             self._closing = Closing(code, reason)
         self._stream.leave()
@@ -117,7 +118,7 @@ class ServerWebSocket:
             await self._stream.flush()
 
     def limit_close(self) -> None:
-        """Let the time that a close may take begin now, if it has not begun."""
+        """Start the close time, unless it has started."""
         self.close_by = min(self.close_by, trio.current_time() + self._close_time)
 
     def __aiter__(self) -> Self:
@@ -138,5 +139,5 @@ class ServerWebSocket:
 
 
 def may_be_sent(code: int) -> bool:
-    """Whether a close frame may carry ``code`` (RFC 6455 section 7.4 and the IANA registry)."""
+    """Return whether a close frame may carry ``code`` (RFC 6455 section 7.4, IANA registry)."""
     return code in _REGISTERED or 3000 <= code <= 4999

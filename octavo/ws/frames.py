@@ -1,18 +1,17 @@
-"""Where the frames of a client begin and end (RFC 6455 section 5.2), and how large they may be.
+"""Split a client's bytes into frames (RFC 6455 section 5.2), and limit message sizes.
 
-Only what has to be known before a frame has arrived is decided here: nothing but headers is
-read, and a length is judged when it is announced, not when it has come. Everything else that a
-frame may get wrong is found by wsproto, which therefore gets such a frame at once.
+Only headers are parsed here, so that sizes are checked when they are announced, before the payload
+arrives. wsproto detects all other errors, and therefore receives an invalid frame immediately.
 """
 
 import struct
 from typing import NewType
 
 Frame = NewType("Frame", bytes)
-"""A whole message, ready for the socket."""
+"""An encoded message, ready for the socket."""
 
 MAX_FRAGMENTS = 4096
-"""Fragments of one message; without a bound, empty ones would fill the memory."""
+"""Maximum number of fragments of a message; otherwise empty ones could fill the memory."""
 
 _CONTINUATION, _CLOSE = 0x0, 0x8
 _KNOWN = frozenset((_CONTINUATION, 0x1, 0x2, _CLOSE, 0x9, 0xA))
@@ -21,11 +20,11 @@ _MASK_SIZE = 4
 
 
 class TooBig(Exception):
-    """A message is larger, or has more fragments, than is allowed: close with 1009."""
+    """A message is larger, or has more fragments, than allowed: close with 1009."""
 
 
 def message_frame(message: str | bytes) -> Frame:
-    """Return a whole message as one frame of a server, to be sent to any number of clients."""
+    """Return a message as one server frame, which any number of clients can be sent."""
     opcode, payload = (0x1, message.encode()) if isinstance(message, str) else (0x2, message)
     size = len(payload)
     if size < 126:
@@ -38,24 +37,24 @@ def message_frame(message: str | bytes) -> Frame:
 def close_frame(code: int, reason: str = "") -> bytes:
     """Return a server's close frame (RFC 6455 section 5.5.1).
 
-    Code 1005 stands for none and is not sent. A reason is cut to what a control frame holds.
+    Code 1005 means no code and is not sent. A reason is truncated to the size of a control frame.
     """
     if code == 1005:
         return b"\x88\x00"
-    told = reason.encode()[:123].decode(errors="ignore").encode()
-    return struct.pack("!BBH", 0x88, 2 + len(told), code) + told
+    truncated = reason.encode()[:123].decode(errors="ignore").encode()
+    return struct.pack("!BBH", 0x88, 2 + len(truncated), code) + truncated
 
 
 def is_close(frame: bytes) -> bool:
-    """Whether a frame that is not empty is a close frame."""
+    """Return whether a non-empty frame is a close frame."""
     return frame[0] & 0x0F == _CLOSE
 
 
 class FrameSplitter:
-    """Cuts what a client sends into frames, without looking at payloads.
+    """Splits a client's bytes into frames without parsing payloads.
 
     Args:
-        max_message_size: how many bytes the payloads of one message may have.
+        max_message_size: maximum size in bytes of the payloads of one message.
     """
 
     def __init__(self, max_message_size: int) -> None:
@@ -67,14 +66,14 @@ class FrameSplitter:
         self._broken = False
 
     def feed(self, data: bytes | bytearray) -> None:
-        """Add what came next."""
+        """Add received bytes."""
         self._buffer += data
 
     def next_frame(self) -> tuple[bytes, int | None] | None:
-        """Return a whole frame, and with the last of a message the bytes of the message.
+        """Return a complete frame, and with the last frame of a message the message size in bytes.
 
-        None means that more has to come first. From the first frame on that no client may send,
-        all there is counts as one frame. Raises `TooBig` as soon as the header of a frame tells.
+        Returns None if more bytes are needed. From the first invalid frame on, all remaining bytes
+        count as one frame. Raises `TooBig` as soon as the header of a frame shows it.
         """
         header = self._header()
         if header is None:
@@ -87,9 +86,9 @@ class FrameSplitter:
         control = first & 0x08
         message = self._message + (0 if control else length)
         if message > self._max_message_size:
-            raise TooBig(f"a message has at most {self._max_message_size} bytes")
+            raise TooBig(f"a message may have at most {self._max_message_size} bytes")
         if self._fragments == MAX_FRAGMENTS and not control:
-            raise TooBig(f"a message has at most {MAX_FRAGMENTS} fragments")
+            raise TooBig(f"a message may have at most {MAX_FRAGMENTS} fragments")
         end = begin + length
         if len(self._buffer) < end:
             return None
@@ -105,9 +104,9 @@ class FrameSplitter:
         return frame, message
 
     def skip_to_close(self) -> bool:
-        """Throw away what has come up to a close frame; whether there was one.
+        """Discard the bytes before a close frame; return whether there is one.
 
-        No frame is kept until it is whole, so that its size doesn't matter.
+        Frames are discarded incrementally, so their size does not matter.
         """
         while True:
             skipped = min(self._skip, len(self._buffer))
@@ -124,7 +123,7 @@ class FrameSplitter:
             self._skip = begin + length
 
     def _header(self) -> tuple[int, int, int] | None:
-        """Return the first byte, the size of the header and that of the payload."""
+        """Return the first byte, the header size and the payload size."""
         buffer = self._buffer
         if self._broken or len(buffer) < 2:
             return None

@@ -1,4 +1,4 @@
-"""Pings of the server, which find out whether the peer is still there."""
+"""Server pings, which detect dead peers."""
 
 import struct
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ NO_PONG = 1011
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """Pings ``interval`` seconds after each pong; refuses a peer that takes over ``pong_time``.
+    """Pings ``interval`` seconds after each pong; closes after ``pong_time`` without a pong.
 
-    A pong can't be seen while so many messages wait for the handler that nothing is read: then
-    the peer isn't blamed.
+    While reading is paused because too many messages wait for the handler, pongs are not read and
+    do not count as missing.
     """
 
     stream: WebSocketStreamAdapter
@@ -27,7 +27,7 @@ class KeepAlive:
     async def run(self, socket: WebSocketConnection) -> None:
         """Ping until the connection is closed.
 
-        Cancelled, it may leave a ping half sent, and the connection fit for nothing more.
+        When cancelled, half a ping may have been sent, and the connection is unusable.
         """
         for number in count():
             await trio.sleep(self.interval)

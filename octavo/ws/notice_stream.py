@@ -1,8 +1,8 @@
-"""The notice stream: a device subscribes to workspaces, and learns when they change.
+"""The notice stream: devices subscribe to workspaces and are notified of changes.
 
-The server says ``hello``, ``subscribed``, ``changed`` and ``gone``, the client ``subscribe`` and
-``unsubscribe``. A client that reads slowly is told the newest position of each workspace and no
-other, so it holds no memory here but for its subscriptions.
+The server sends ``hello``, ``subscribed``, ``changed`` and ``gone``, the client ``subscribe`` and
+``unsubscribe``. A slow client receives only the latest position of each workspace, so it uses no
+memory here except for its subscriptions.
 """
 
 import json
@@ -21,12 +21,12 @@ from octavo.ws.frames import Frame, message_frame
 
 SUBPROTOCOL = "octavo.notices.v1"
 MAX_MESSAGE = 4096
-"""Bytes of a message of the client."""
+"""Maximum size in bytes of a message from the client."""
 MOST_SUBSCRIPTIONS = 1000
 PROTOCOL_ERROR, UNSUPPORTED, POLICY, TRY_LATER = 1002, 1003, 1008, 1013
 _ID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
-Standings = Callable[[Sequence[WorkspaceId]], Awaitable[dict[WorkspaceId, WorkspaceAccess]]]
+ReadAccess = Callable[[Sequence[WorkspaceId]], Awaitable[dict[WorkspaceId, WorkspaceAccess]]]
 StillValid = Callable[[], Awaitable[bool]]
 
 
@@ -38,28 +38,28 @@ class _Message(BaseModel):
 
 
 _MESSAGE = TypeAdapter(_Message)
-_NOTHING = Position(-1)
-"""What a device was told whose subscription is under way."""
+_PENDING = Position(-1)
+"""The sent position of a subscription that is being set up."""
 
 
 def changed_frame(workspace_id: WorkspaceId, position: Position) -> Frame:
-    """Return the notice of a position, ready to be sent to any number of listeners."""
+    """Return the notice of a position, which any number of devices can be sent."""
     return message_frame(
         f'{{"type":"changed","workspaceId":"{workspace_id}","position":{position}}}'
     )
 
 
 class NoticeStream:
-    """One device that listens, until it leaves or may listen no longer.
+    """The stream of one device, until it disconnects or loses its authorisation.
 
     Args:
-        connection: to the device.
-        hub: tells of changes.
-        account_id: whose device it is.
-        standings: answers how those of the workspaces that there are stand to the account.
-        still_valid: answers whether session or key still open the account.
-        check_every: seconds between two looks at session and memberships, beside those that the
-            hub asks for.
+        connection: the WebSocket of the device.
+        hub: publishes changes.
+        account_id: the account of the device.
+        workspace_access: returns the role and position of the account in each existing workspace.
+        still_valid: returns whether the session or key is still valid.
+        check_every: seconds between checks of session and memberships, in addition to those that
+            the hub requests.
     """
 
     def __init__(
@@ -68,173 +68,175 @@ class NoticeStream:
         hub: NoticeHub[Frame],
         *,
         account_id: AccountId,
-        standings: Standings,
+        workspace_access: ReadAccess,
         still_valid: StillValid,
         check_every: float,
     ) -> None:
         self.account_id = account_id
         self._connection = connection
         self._hub = hub
-        self._standings = standings
+        self._workspace_access = workspace_access
         self._still_valid = still_valid
         self._check_every = check_every
-        # Each subscription with the newest position that the device was told.
-        self._told: dict[WorkspaceId, Position] = {}
-        # What it is still to be told; None: the workspace is gone.
-        self._due: dict[WorkspaceId, Position | None] = {}
+        # The subscriptions, with the latest position sent for each.
+        self._sent: dict[WorkspaceId, Position] = {}
+        # The positions still to be sent; None: the workspace is gone.
+        self._unsent: dict[WorkspaceId, Position | None] = {}
         self._wake = trio.Event()
         self._check = trio.Event()
 
     async def run(self) -> None:
-        """Serve the device. Raises `ConnectionGone`; cancelling drops the subscriptions."""
+        """Serve the device. Raises `ConnectionGone`. Cancellation drops the subscriptions."""
         self._hub.enter(self)
         try:
-            await self._say(type="hello", protocol=SUBPROTOCOL)
+            await self._send(type="hello", protocol=SUBPROTOCOL)
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._tell)
-                nursery.start_soon(self._look)
-                await self._listen()
-                nursery.cancel_scope.cancel(reason="the device has left")
+                nursery.start_soon(self._send_due)
+                nursery.start_soon(self._check_periodically)
+                await self._receive()
+                nursery.cancel_scope.cancel(reason="the device disconnected")
         finally:
-            for workspace_id in self._told:
+            for workspace_id in self._sent:
                 self._hub.unsubscribe(workspace_id, self)
             self._hub.leave(self)
 
-    # What the hub tells; none of it waits
+    # Called by the hub; these must not wait.
 
     def changed(self, workspace_id: WorkspaceId, position: Position, frame: Frame) -> None:
-        """Tell the device at once if it takes it, and otherwise when it does."""
-        told = self._told.get(workspace_id)
-        if told is None or position <= told:
+        """Send the notice immediately if the socket accepts it, otherwise as soon as it does."""
+        sent = self._sent.get(workspace_id)
+        if sent is None or position <= sent:
             return
-        if told == _NOTHING or (not self._due and self._connection.offer_frame(frame)):
-            self._told[workspace_id] = position
+        if sent == _PENDING or (not self._unsent and self._connection.offer_frame(frame)):
+            self._sent[workspace_id] = position
         else:
-            self._due[workspace_id] = position
+            self._unsent[workspace_id] = position
             self._wake.set()
 
     def gone(self, workspace_id: WorkspaceId) -> None:
-        """Tell the device that it hears of the workspace no more."""
-        if self._told.pop(workspace_id, None) is not None:
-            self._due[workspace_id] = None
+        """Notify the device that the workspace is gone."""
+        if self._sent.pop(workspace_id, None) is not None:
+            self._unsent[workspace_id] = None
             self._wake.set()
 
     def recheck_access(self) -> None:
-        """Look at session and memberships now."""
+        """Check session and memberships now."""
         self._check.set()
 
-    # What runs beside each other
+    # Concurrent tasks.
 
-    async def _listen(self) -> None:
+    async def _receive(self) -> None:
         async for message in self._connection:
             if isinstance(message, bytes):
-                await self._connection.close(UNSUPPORTED, "Notices are text, in JSON.")
+                await self._connection.close(UNSUPPORTED, "Messages must be text, in JSON.")
                 return
-            told = _read(message)
-            if told is None:
+            request = _read(message)
+            if request is None:
                 await self._connection.close(
                     PROTOCOL_ERROR, 'Send {"type": "subscribe", "workspaceId": "…"}.'
                 )
                 return
-            workspace_id = WorkspaceId(told.workspace_id)
-            if told.type == "unsubscribe":
+            workspace_id = WorkspaceId(request.workspace_id)
+            if request.type == "unsubscribe":
                 self._drop(workspace_id)
             elif not await self._subscribe(workspace_id):
                 return
 
     async def _subscribe(self, workspace_id: WorkspaceId) -> bool:
-        if len(self._told) >= MOST_SUBSCRIPTIONS and workspace_id not in self._told:
+        if len(self._sent) >= MOST_SUBSCRIPTIONS and workspace_id not in self._sent:
             await self._connection.close(
-                POLICY, f"One stream takes {MOST_SUBSCRIPTIONS} subscriptions at most."
+                POLICY, f"A stream may have at most {MOST_SUBSCRIPTIONS} subscriptions."
             )
             return False
-        # First, so that nothing is missed that happens while the store is asked.
-        self._told.setdefault(workspace_id, _NOTHING)
+        # Registered first, so that no change is missed while the store is read.
+        self._sent.setdefault(workspace_id, _PENDING)
         self._hub.subscribe(workspace_id, self)
         try:
-            found = (await self._standings([workspace_id])).get(workspace_id)
+            found = (await self._workspace_access([workspace_id])).get(workspace_id)
         except StoreUnavailable:
-            await self._connection.close(TRY_LATER, "The workspace can't be looked up now.")
+            await self._connection.close(TRY_LATER, "The workspace can't be read now.")
             return False
-        told = self._told.get(workspace_id)
-        if told is None:
-            # It went meanwhile, and whoever dropped it says so.
+        sent = self._sent.get(workspace_id)
+        if sent is None:
+            # It was dropped meanwhile, and the device was notified then.
             return True
         if found is None or not found.member:
             self._drop(workspace_id)
-            await self._say(type="gone", workspaceId=workspace_id, reason="not_found")
+            await self._send(type="gone", workspaceId=workspace_id, reason="not_found")
             return True
-        self._told[workspace_id] = position = max(told, found.position)
-        await self._say(type="subscribed", workspaceId=workspace_id, position=position)
+        self._sent[workspace_id] = position = max(sent, found.position)
+        await self._send(type="subscribed", workspaceId=workspace_id, position=position)
         return True
 
-    async def _tell(self) -> None:
+    async def _send_due(self) -> None:
         while True:
             await self._wake.wait()
             self._wake = trio.Event()
-            while self._due:
-                workspace_id, position = next(iter(self._due.items()))
-                del self._due[workspace_id]
+            while self._unsent:
+                workspace_id, position = next(iter(self._unsent.items()))
+                del self._unsent[workspace_id]
                 if position is None:
-                    await self._say(type="gone", workspaceId=workspace_id, reason="deleted")
-                elif position > self._told.get(workspace_id, position):
-                    self._told[workspace_id] = position
+                    await self._send(type="gone", workspaceId=workspace_id, reason="deleted")
+                elif position > self._sent.get(workspace_id, position):
+                    self._sent[workspace_id] = position
                     await self._connection.send_frame(changed_frame(workspace_id, position))
 
-    async def _look(self) -> None:
+    async def _check_periodically(self) -> None:
         while True:
             with trio.move_on_after(self._check_every):
                 await self._check.wait()
             self._check = trio.Event()
             try:
                 if not await self._still_valid():
-                    await self._connection.close(POLICY, "Session or key has ended: sign in again.")
+                    await self._connection.close(
+                        POLICY, "The session or key has ended: sign in again."
+                    )
                     return
-                if not await self._look_at_workspaces():
+                if not await self._check_workspaces():
                     await self._connection.close(POLICY, "A membership has ended.")
                     return
             except StoreUnavailable:
-                # Nobody can say now; the next look will.
+                # Unknown at present; the next check decides.
                 continue
 
-    async def _look_at_workspaces(self) -> bool:
-        """Tell what nobody announced; False when a membership has ended."""
-        asked = [workspace_id for workspace_id, told in self._told.items() if told != _NOTHING]
-        standings = await self._standings(asked)
-        for workspace_id in asked:
-            told = self._told.get(workspace_id)
-            if told is None or told == _NOTHING:
+    async def _check_workspaces(self) -> bool:
+        """Send missed notices; return False when a membership has ended."""
+        subscribed = [workspace_id for workspace_id, sent in self._sent.items() if sent != _PENDING]
+        workspace_access = await self._workspace_access(subscribed)
+        for workspace_id in subscribed:
+            sent = self._sent.get(workspace_id)
+            if sent is None or sent == _PENDING:
                 continue
-            standing = standings.get(workspace_id)
-            if standing is None:
-                # Deleted by a process that died before it could announce it.
+            access = workspace_access.get(workspace_id)
+            if access is None:
+                # Deleted by a process that died before it published the change.
                 self.gone(workspace_id)
                 self._hub.unsubscribe(workspace_id, self)
-            elif not standing.member:
+            elif not access.member:
                 self._drop(workspace_id)
-                await self._say(type="gone", workspaceId=workspace_id, reason="not_found")
+                await self._send(type="gone", workspaceId=workspace_id, reason="not_found")
                 return False
-            elif standing.position > told and self._due.get(workspace_id) is None:
-                # Kept by a process that died before it could announce it.
-                self._due[workspace_id] = standing.position
+            elif access.position > sent and self._unsent.get(workspace_id) is None:
+                # Committed by a process that died before it published the change.
+                self._unsent[workspace_id] = access.position
                 self._wake.set()
         return True
 
     def _drop(self, workspace_id: WorkspaceId) -> None:
-        self._told.pop(workspace_id, None)
-        self._due.pop(workspace_id, None)
+        self._sent.pop(workspace_id, None)
+        self._unsent.pop(workspace_id, None)
         self._hub.unsubscribe(workspace_id, self)
 
-    async def _say(self, **message: object) -> None:
-        # As a frame: between here and the socket nothing else is offered to it.
+    async def _send(self, **message: object) -> None:
+        # As a frame, since offered and ordinary messages must not interleave.
         await self._connection.send_frame(message_frame(json.dumps(message, separators=(",", ":"))))
 
 
 def _read(message: str) -> _Message | None:
-    """Return what the client says; None when it is nothing that can be said here."""
+    """Return the parsed message of the client; None when it is invalid."""
     try:
-        told = _MESSAGE.validate_json(message)
+        request = _MESSAGE.validate_json(message)
     except ValidationError:
         return None
-    # No value holds a colon: with more of them than members, one stands there twice.
-    return told if message.count(":") == len(_Message.model_fields) else None
+    # No value contains a colon, so more colons than members mean a duplicate key.
+    return request if message.count(":") == len(_Message.model_fields) else None

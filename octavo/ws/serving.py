@@ -1,4 +1,4 @@
-"""Serving one WebSocket: from the request, which was read already, to the end of the connection."""
+"""Serve one WebSocket, from its parsed request to the end of the connection."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -16,7 +16,7 @@ NORMAL = 1000
 GOING_AWAY = 1001
 INTERNAL_ERROR = 1011
 LINGER_AT_STOP = 1.0
-"""Seconds that a server that stops waits for a peer that was told the end and does not leave."""
+"""Seconds that a stopping server waits for a peer that does not close after a close frame."""
 
 
 async def serve_websocket(
@@ -31,30 +31,29 @@ async def serve_websocket(
     pong_time: float = 20.0,
     headers: Sequence[tuple[bytes, bytes]] = (),
 ) -> None:
-    """Accept the request that ``stream`` begins with, run ``handler``, close.
+    """Accept the request that ``stream`` begins with, run ``handler``, and close.
 
     Args:
-        stream: gives the whole request first. It is closed at the end, whatever happens. Its
-            sends have to fail by themselves when the peer doesn't read.
-        handler: gets the connection; `ConnectionGone` may leave it. It learns of a peer that is
-            gone only by receiving or sending, so one of its tasks should always receive.
-        subprotocol: one of those that the request names, or None.
+        stream: begins with the whole request. It is closed at the end in any case. Its sends must
+            have a deadline of their own.
+        handler: receives the connection; `ConnectionGone` may propagate from it. It detects a
+            disconnect only by receiving or sending, so one of its tasks should always receive.
+        subprotocol: one of those that the request offers, or None.
         stopping: closes the connection with 1001. The handler has until the end of the close to
             return; then it is cancelled.
-        max_message_size: bytes of the largest message.
-        close_time: seconds from the begin of a close to the end of the connection; also how long
-            the answer to the request may take.
+        max_message_size: maximum size in bytes of a message.
+        close_time: seconds for the closing handshake; also for sending the response to the request.
         ping_interval: seconds between pings; None sends none.
-        pong_time: seconds that the peer has to answer a ping.
-        headers: added to the answer to the request.
+        pong_time: seconds for the peer to respond to a ping.
+        headers: added to the response to the request.
 
-    The peer is told 1000 when the handler returned, 1011 when it raised or no pong came, 1002,
-    1007 or 1009 when the peer broke the protocol or a limit. A request that is no upgrade to a
-    WebSocket (RFC 6455 section 4.2.1) is refused, and the handler isn't run. No extension is
-    agreed to, so nothing is compressed.
+    The close code is 1000 when the handler returned, 1011 when it raised or no pong arrived, and
+    1002, 1007 or 1009 when the peer violated the protocol or a limit. A request that is not a
+    WebSocket handshake (RFC 6455 section 4.2.1) is refused, and the handler is not run. No
+    extensions are negotiated, so nothing is compressed.
 
-    Raises what the handler raised, freed from groups that hold nothing else. When cancelled, the
-    socket is closed at once, without a close frame.
+    Raises what the handler raised, unwrapped from groups that contain nothing else. When cancelled,
+    the socket is closed immediately, without a close frame.
     """
     mended = WebSocketStreamAdapter(stream, max_message_size)
     pings = None if ping_interval is None else KeepAlive(mended, ping_interval, pong_time)
@@ -66,13 +65,13 @@ async def serve_websocket(
         try:
             await trio.aclose_forcefully(stream)
         finally:
-            # Last, so that a cancellation meanwhile doesn't hide what was raised.
+            # Unwrapped last, so that a cancellation meanwhile does not hide the exception.
             if isinstance(result, outcome.Error):
                 raise _cause(result.error)
 
 
 class _Session:
-    """What the tasks of one connection share."""
+    """The state that the tasks of one connection share."""
 
     def __init__(
         self,
@@ -105,11 +104,11 @@ class _Session:
             reading.cancel_scope.cancel()
 
     async def linger(self) -> None:
-        """Wait for the peer to close, while the time for a close lasts."""
+        """Wait for the peer to close, within the close time."""
         if self._connection is not None:
             deadline = self._connection.close_by
             if self._stopping.is_set():
-                # Everything is said; some libraries keep the socket open, and the process waits.
+                # Everything was sent; some libraries keep the socket open while the process waits.
                 deadline = min(deadline, trio.current_time() + LINGER_AT_STOP)
             with trio.CancelScope(deadline=deadline):
                 await self._stream.linger()
@@ -146,7 +145,7 @@ class _Session:
                 await self._handler(connection)
             except* ConnectionGone:
                 pass
-            # A close that has begun goes on: it belongs to the outer nursery.
+            # A close in progress continues: it belongs to the outer nursery.
             watching.cancel_scope.cancel()
 
     async def _close_on_stop(self, connection: ServerWebSocket, closing: trio.Nursery) -> None:

@@ -1,22 +1,23 @@
-"""What trio-websocket and wsproto get wrong on a hostile or busy connection, mended from outside.
+"""Adapt a stream to trio-websocket 0.12 and wsproto, and work around their defects.
 
-`WebSocketStreamAdapter` sits between the socket and trio-websocket 0.12, and uses only their public
-interfaces. What goes wrong without it, each with a test in `tests/ws`:
+`WebSocketStreamAdapter` is between the socket and trio-websocket, and uses only public interfaces.
+Each of these defects has a test in `tests/ws`:
 
-- Frames that follow the request at once, in the same packet, are lost: wsproto forgets what h11
-  read too much. They are held back until the request is accepted.
-- A request with a ``host`` that is no IDNA name, or with bytes beyond ASCII, ends in a
-  `UnicodeError` of the reader task. wsproto gets a request without them.
-- A request that is not accepted leaves whoever waits for it waiting; `handshake` ends instead.
-- A protocol error closes the connection without a close frame. It is sent before the close.
-- A message is judged by what came of it, in characters, so that a frame may announce any size;
-  after 1009 the socket stays open. `FrameSplitter` judges what is announced, in bytes.
-- With a full message queue the reader stops in the middle of what it has read, so pings and
-  closes that are known already go unseen. Messages are held back here, and nothing else.
-- A ping that comes after the own close frame was sent ends the reader with a
-  `LocalProtocolError`. After it nothing is handed on.
-- A send that is cancelled midway leaves half a frame, which the next send would continue.
-  Nothing is sent after it.
+- Frames in the same packet as the request are lost: wsproto discards what h11 read too much. They
+  are held back until the request is accepted.
+- A request whose ``host`` is not a valid IDNA name, or has non-ASCII bytes, ends in a
+  `UnicodeError` of the reader task. wsproto receives a request without them.
+- A task that waits for a request that is never accepted waits forever; `handshake` is cancelled
+  instead.
+- A protocol error closes the connection without a close frame. The frame is sent before the close.
+- Message sizes are checked after decoding, in characters, so a frame may announce any size, and the
+  socket stays open after 1009. `FrameSplitter` checks announced sizes, in bytes.
+- With a full message queue the reader stops in the middle of its input, so pings and closes that
+  were already received are not handled. Only messages are held back here.
+- A ping that arrives after the own close frame ends the reader with a `LocalProtocolError`. Nothing
+  is passed on after it.
+- A send that is cancelled midway leaves half a frame, which the next send would continue. Nothing
+  is sent after it.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ import trio
 from octavo.ws.frames import FrameSplitter, TooBig, close_frame, is_close
 
 MAX_HEAD = 65536
-"""Bytes of a request head; whoever hands the stream over has read the head already."""
+"""Maximum size in bytes of a request head; the HTTP server has read it already."""
 MAX_WAITING = 64
-"""Messages that wait for the handler before no more are read."""
+"""Number of messages waiting for the handler at which reading pauses."""
 
 _CHUNK = 65536
 _HOST = re.compile(rb"(?im)^(host:)[^\r\n]*")
@@ -41,7 +42,7 @@ _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 class Closing(NamedTuple):
-    """Why a connection is closed (RFC 6455 section 7.4)."""
+    """The code and reason of a close (RFC 6455 section 7.4)."""
 
     code: int = 1000
     reason: str = ""
@@ -52,25 +53,26 @@ class SendsNow(Protocol):
     """A stream that can send without waiting."""
 
     def send_now(self, data: bytes) -> int:
-        """Send what can be sent without waiting, and answer how many bytes that was."""
+        """Send what the socket accepts without blocking; return the number of bytes."""
 
 
 class WebSocketStreamAdapter(trio.abc.Stream):
     """The stream that trio-websocket serves.
 
     Args:
-        stream: what the client is connected by; it stays open when this one is closed.
-        max_message_size: bytes of the largest message; as many may wait for the handler.
+        stream: the connection to the client; it stays open when this one is closed.
+        max_message_size: maximum size in bytes of a message, and of all messages that wait for the
+            handler.
     """
 
     def __init__(self, stream: trio.abc.Stream, max_message_size: int) -> None:
         self.max_message_size = max_message_size
         self.handshake = trio.CancelScope()
-        """Cancelled when the request turns out not to become a WebSocket."""
+        """Cancelled when the request turns out not to be a WebSocket handshake."""
         self.refusal: Closing | None = None
-        """Why this end gave the connection up by itself."""
+        """The reason why this side closed the connection by itself."""
         self.pauses = 0
-        """How often reading was stopped for a handler that takes no messages."""
+        """The number of times that reading was paused for a slow handler."""
         self.close_sent = False
         self._stream = stream
         self._lock = trio.StrictFIFOLock()
@@ -79,9 +81,9 @@ class WebSocketStreamAdapter(trio.abc.Stream):
         self._waiting_bytes = 0
         self._room = trio.Event()
         self._opened = trio.Event()
-        self._farewell: Callable[[], Closing] = Closing
+        self._final_close: Callable[[], Closing] = Closing
         self._head_handed_on = False
-        self._due: Closing | None = None
+        self._pending_close: Closing | None = None
         self._leaving = False
         self._torn = False
         self._rest = b""
@@ -91,31 +93,31 @@ class WebSocketStreamAdapter(trio.abc.Stream):
 
     @property
     def paused(self) -> bool:
-        """Whether so much waits for the handler that nothing more is read."""
+        """Whether reading is paused because too much waits for the handler."""
         return len(self._waiting) >= MAX_WAITING or self._waiting_bytes > self.max_message_size
 
     def message_taken(self) -> None:
-        """Note that the handler took the next message."""
+        """Record that the handler received the next message."""
         self._waiting_bytes -= self._waiting.popleft()
         self._room.set()
 
-    def open(self, farewell: Callable[[], Closing]) -> None:
-        """Note that the request was accepted: frames follow.
+    def open(self, final_close: Callable[[], Closing]) -> None:
+        """Record that the request was accepted: frames follow.
 
-        ``farewell`` answers what to tell when trio-websocket closes without having told anything.
+        ``final_close`` returns the close to send if trio-websocket closes without sending one.
         """
-        self._farewell = farewell
+        self._final_close = final_close
         self._opened.set()
 
     def leave(self) -> None:
-        """Note that this end is about to close: only the peer's close frame matters now."""
+        """Record that this side is about to close: only the peer's close frame matters now."""
         self._leaving = True
         self._room.set()
 
     async def refuse(self, code: int, reason: str) -> None:
-        """Close with ``code``: reading ends, and a close frame is sent if the peer reads.
+        """Close with ``code``: stop reading, and send a close frame if the peer reads.
 
-        Cancelled, it may not have been sent; reading has ended nevertheless.
+        When cancelled, the frame may not have been sent; reading has stopped nevertheless.
         """
         if self.refusal is None:
             self.refusal = Closing(code, reason)
@@ -126,20 +128,20 @@ class WebSocketStreamAdapter(trio.abc.Stream):
             self._stop_reading()
 
     async def flush(self) -> None:
-        """Wait for the sends that have begun."""
+        """Wait for the sends in progress."""
         async with self._lock:
             pass
 
     async def linger(self) -> None:
-        """Read until the peer has closed, so that what was sent last is not lost to a reset.
+        """Read until the peer has closed, since a reset could discard what was sent last.
 
-        Sends first a close frame that is due, if a cancellation came before it.
-        Unread bytes turn a close into a reset, which may overtake the close frame (RFC 9112
-        section 9.6 tells the same of HTTP). Only where this end can be closed alone: a client
-        waits for the server to close first (RFC 6455 section 7.1.1). The caller sets a deadline.
+        First sends a pending close frame, if a cancellation prevented it. Unread bytes turn a close
+        into a reset, which may overtake the close frame (compare RFC 9112 section 9.6 for HTTP).
+        Only where this side can be closed alone: a client waits for the server to close first (RFC
+        6455 section 7.1.1). The caller sets the deadline.
         """
-        if self._due is not None:
-            await self._send_close(self._due)
+        if self._pending_close is not None:
+            await self._send_close(self._pending_close)
         if not self.close_sent or self._torn:
             return
         if isinstance(self._stream, trio.abc.HalfCloseableStream):
@@ -150,16 +152,16 @@ class WebSocketStreamAdapter(trio.abc.Stream):
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 return
 
-    # What trio-websocket calls
+    # Called by trio-websocket.
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Send one frame, or the answer to the request.
+        """Send one frame, or the response to the request.
 
-        Raises `trio.BrokenResourceError` after a close frame and after a send that failed or was
-        cancelled: part of that frame may have been sent.
+        Raises `trio.BrokenResourceError` after a close frame, and after a send that failed or was
+        cancelled, since part of that frame may have been sent.
         """
         try:
-            # Spares the checkpoint that the stream makes anyway.
+            # Saves a checkpoint: the stream has one anyway.
             self._lock.acquire_nowait()
         except trio.WouldBlock:
             await self._lock.acquire()
@@ -178,9 +180,9 @@ class WebSocketStreamAdapter(trio.abc.Stream):
             self._lock.release()
 
     def offer(self, frame: bytes) -> bool:
-        """Send one frame if that needs no waiting; False when it was not sent whole.
+        """Send one frame if possible without waiting; return False unless it was sent whole.
 
-        The rest of a frame that went out in part is sent before the next one.
+        The rest of a partly sent frame is sent before the next one.
         """
         if self._torn or self.close_sent or self._lock.locked() or self._rest:
             return False
@@ -189,17 +191,17 @@ class WebSocketStreamAdapter(trio.abc.Stream):
         try:
             sent = self._stream.send_now(frame)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            # Whoever sends or receives next learns of it.
+            # The next send or receive raises the error.
             return False
         self._rest = frame[sent:] if sent else b""
         return sent == len(frame)
 
     async def wait_send_all_might_not_block(self) -> None:
-        """Wait for the socket."""
+        """Wait until the socket is writable."""
         await self._stream.wait_send_all_might_not_block()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Return the head of the request, then one frame at a time; nothing once it is over."""
+        """Return the request head, then one frame at a time; nothing after the end."""
         if self._checkpoint_due:
             await trio.lowlevel.checkpoint()
         if not self._head_handed_on:
@@ -231,14 +233,14 @@ class WebSocketStreamAdapter(trio.abc.Stream):
         return b""
 
     async def aclose(self) -> None:
-        """Say farewell if that was not done; the socket is not closed here."""
+        """Send the final close frame, if still pending; the socket stays open."""
         self.handshake.cancel()
         self._stop_reading()
         if self._opened.is_set():
-            await self._send_close(self._farewell())
+            await self._send_close(self._final_close())
         await trio.lowlevel.checkpoint()
 
-    # What they share
+    # Shared helpers.
 
     async def _head(self) -> bytes:
         head = bytearray()
@@ -252,7 +254,7 @@ class WebSocketStreamAdapter(trio.abc.Stream):
         return _HOST.sub(rb"\1 host", _NOT_ASCII.sub(b"?", bytes(head[:end])))
 
     def _hand_on(self, frame: bytes, message_size: int | None) -> bytes:
-        # trio-websocket passes a message on through a channel, which is a checkpoint.
+        # trio-websocket passes messages through a channel, which is a checkpoint.
         self._checkpoint_due = message_size is None
         if message_size is not None:
             self._waiting.append(message_size)
@@ -272,7 +274,7 @@ class WebSocketStreamAdapter(trio.abc.Stream):
     async def _send_close(self, closing: Closing) -> None:
         if self.close_sent or self._torn:
             return
-        self._due = closing
+        self._pending_close = closing
         try:
             await self.send_all(close_frame(*closing))
         except (trio.BrokenResourceError, trio.ClosedResourceError):

@@ -128,7 +128,7 @@ def test_serve_certificate_that_cannot_be_used_ends_with_1_and_one_line(
     assert process.returncode == 1
     [line] = said.splitlines()
     assert line.startswith(f"octavo: {files.path(bad)} {reason}")
-    assert ": give " in line
+    assert ": use " in line
 
 
 def test_serve_log_in_json_is_one_object_a_line_with_the_id_that_the_client_saw(

@@ -61,12 +61,14 @@ class WireExchange:
 
     request_id: str = "from-the-wire"
     request_id_accepted: bool = True
-    refused: tuple[int, str] | None = None
+    rejected: tuple[int, str] | None = None
     allowed: list[float] = field(default_factory=list)
     ignores_disconnect: bool = False
     taken: Answer = field(default_factory=Answer)
 
-    async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
+    async def respond(
+        self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes
+    ) -> None:
         assert not self.taken.status
         self.taken = Answer(status, [*headers, *fixed.each], body, ended=True)
 

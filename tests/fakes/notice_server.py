@@ -19,7 +19,7 @@ from octavo.http.api.access import Access
 from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.files import FileOperations
-from octavo.http.api.notices import PATH, Listening, NoticeOperations, NoticeSocket
+from octavo.http.api.notices import PATH, NoticeOperations, NoticeSocket, StreamCaller
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.workspaces import WorkspaceOperations
@@ -167,7 +167,7 @@ class Tower:
 
 
 @asynccontextmanager
-async def listening(
+async def caller_state(
     authority: Authority | None = None,
     *,
     limits: Limits = ROOMY,
@@ -247,7 +247,7 @@ async def _serve(
     check_every: float,
     close_time: float,
     stream: trio.abc.HalfCloseableStream,
-    listening: Listening,
+    caller_state: StreamCaller,
     *,
     stopping: trio.Event,
     request_id: str,
@@ -256,9 +256,9 @@ async def _serve(
         await NoticeStream(
             connection,
             hub,
-            account_id=listening.caller.account_id,
-            standings=listening.standings,
-            still_valid=listening.still_valid,
+            account_id=caller_state.caller.account_id,
+            workspace_access=caller_state.workspace_access,
+            still_valid=caller_state.still_valid,
             check_every=check_every,
         ).run()
 

@@ -11,7 +11,7 @@ import trio
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Transaction
 from octavo.ws.notice_stream import MAX_MESSAGE, MOST_SUBSCRIPTIONS, SUBPROTOCOL
-from tests.fakes.notice_server import FROM_HERE, NOBODYS, Device, Tower, cookie, head, listening
+from tests.fakes.notice_server import FROM_HERE, NOBODYS, Device, Tower, caller_state, cookie, head
 from tests.fakes.users_api import bearer
 from tests.fakes.websocket_peer import BINARY, TEXT, Peer, close, frame
 from tests.http.server.conftest import Authority
@@ -21,7 +21,7 @@ FROM_ELSEWHERE = (b"origin", b"https://notes.example.evil")
 
 @pytest.fixture
 async def tower() -> AsyncIterator[Tower]:
-    async with listening() as made:
+    async with caller_state() as made:
         yield made
 
 
@@ -121,7 +121,7 @@ async def test_stream_is_in_the_log_when_it_has_ended(tower: Tower) -> None:
 async def test_device_is_told_of_changes_from_its_subscription_on(
     authority: Authority, secure: bool
 ) -> None:
-    async with listening(authority if secure else None) as tower:
+    async with caller_state(authority if secure else None) as tower:
         _, headers = await tower.account()
         workspace_id = await tower.workspace(headers)
         assert await tower.write(workspace_id, "before.md", headers) == 1
@@ -204,7 +204,7 @@ async def test_workspace_deleted_is_gone(tower: Tower) -> None:
 
 
 async def test_member_who_is_removed_is_told_and_the_stream_closed() -> None:
-    async with listening(check_every=0.02) as tower:
+    async with caller_state(check_every=0.02) as tower:
         _, headers = await tower.account()
         workspace_id, kept = await tower.workspace(headers), await tower.workspace(headers)
         async with tower.device(*headers) as device:
@@ -265,7 +265,7 @@ async def test_a_thousand_devices_are_told_of_a_change(tower: Tower) -> None:
 async def test_device_that_reads_slowly_is_told_the_newest_position_and_not_all() -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    async with listening(listener=listener) as tower:
+    async with caller_state(listener=listener) as tower:
         _, headers = await tower.account()
         workspace_id = WorkspaceId(await tower.workspace(headers))
         last = 20_000
@@ -306,7 +306,7 @@ async def test_key_that_is_revoked_closes_the_stream_at_once(tower: Tower) -> No
 
 
 async def test_session_that_ends_elsewhere_closes_the_stream_when_it_is_looked_at() -> None:
-    async with listening(check_every=0.02) as tower:
+    async with caller_state(check_every=0.02) as tower:
         _, headers = await tower.account()
         async with tower.device(*headers) as device:
             tower.home.chance.time += 91 * 86400
@@ -327,7 +327,7 @@ async def test_other_session_goes_on_when_one_ends(tower: Tower) -> None:
 
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
 async def test_server_that_stops_closes_the_stream(authority: Authority, secure: bool) -> None:
-    async with listening(authority if secure else None) as tower:
+    async with caller_state(authority if secure else None) as tower:
         _, headers = await tower.account()
         async with tower.device(*headers) as device:
             await device.subscribe(await tower.workspace(headers))
@@ -413,7 +413,7 @@ async def test_subscription_while_the_store_is_away_is_to_be_tried_again(tower: 
 
 
 async def test_store_that_is_away_for_a_while_ends_no_stream() -> None:
-    async with listening(check_every=0.01) as tower:
+    async with caller_state(check_every=0.01) as tower:
         _, headers = await tower.account()
         workspace_id = await tower.workspace(headers)
         async with tower.device(*headers) as device:

@@ -76,7 +76,7 @@ class Talk:
         # All are shorter than 126 bytes, so that the header has two.
         self.told.append(json.loads(frame[2:]))
 
-    async def standings(
+    async def workspace_access(
         self, workspace_ids: Sequence[WorkspaceId]
     ) -> dict[WorkspaceId, WorkspaceAccess]:
         found = {
@@ -124,7 +124,7 @@ async def talking() -> AsyncIterator[Talk]:
         talk,  # type: ignore[arg-type]  # what a stream needs of a connection
         hub,
         account_id=ANN,
-        standings=talk.standings,
+        workspace_access=talk.workspace_access,
         still_valid=talk.still_valid,
         check_every=1e9,
     )

@@ -10,7 +10,7 @@ from octavo.http.api.auth_protocol import (
     AuthSessionDetails,
     AuthUser,
     details_of,
-    leads_elsewhere,
+    is_external_redirect,
     protocol_body,
     protocol_errors,
     user_of,
@@ -125,7 +125,7 @@ class AuthOperations:
         )
 
     def _checked(self, body: AuthPasswordSignIn) -> Address:
-        if body.callback_url is not None and leads_elsewhere(body.callback_url, self._origin):
+        if body.callback_url is not None and is_external_redirect(body.callback_url, self._origin):
             message = "This address is outside the installation: use a path, such as /notes."
             raise InvalidRequest(errors=[("/callbackURL", message)])
         try:

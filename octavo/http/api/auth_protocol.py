@@ -83,7 +83,7 @@ def is_protocol(call: Call) -> bool:
 
 
 @contextmanager
-def protocol_errors(*, told: bool = True) -> Iterator[None]:
+def protocol_errors(*, enabled: bool = True) -> Iterator[None]:
     """Add the member ``message``, which better-auth's client shows, to problems raised inside.
 
     Every problem already has the member ``code``, which the client reads as well. Refusals and
@@ -93,18 +93,18 @@ def protocol_errors(*, told: bool = True) -> Iterator[None]:
     try:
         yield
     except Problem as problem:
-        if told:
-            _tell(problem)
+        if enabled:
+            _add_message(problem)
         raise
     except Exception as error:
         failure = problem_of(error)
-        if not told or failure is None:
+        if not enabled or failure is None:
             raise
-        _tell(failure)
+        _add_message(failure)
         raise failure from error
 
 
-def _tell(problem: Problem) -> None:
+def _add_message(problem: Problem) -> None:
     problem.members.setdefault("message", problem.detail)
 
 
@@ -125,7 +125,7 @@ def protocol_body(model: type[M], *, limit: int) -> ProtocolBody[M]:
     return ProtocolBody(model, limit, None)
 
 
-def leads_elsewhere(url: str, origin: str) -> bool:
+def is_external_redirect(url: str, origin: str) -> bool:
     """Return whether the redirect target ``url`` is outside ``origin``.
 
     Absolute paths and addresses that begin with the origin are inside, except those that browsers

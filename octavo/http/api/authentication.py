@@ -112,5 +112,5 @@ class AttemptLimiter:
 
     async def admit(self, rate_class: str, call: Call) -> None:
         """Count ``call`` in ``rate_class``. Raises `RateLimited`; KeyError for an unknown class."""
-        with protocol_errors(told=is_protocol(call)):
+        with protocol_errors(enabled=is_protocol(call)):
             self._attempts.admit_client(rate_class, client_network(call.client))

@@ -42,25 +42,25 @@ class ChangesetSubmitter(NamedTuple):
         operations: tuple[Operation, ...],
         mutation_id: str | MISSING = MISSING,
         *,
-        asked: tuple[Operation, ...] | None = None,
+        requested: tuple[Operation, ...] | None = None,
     ) -> Receipt:
         """Submit ``operations`` to the workspace on behalf of an editor.
 
-        ``asked`` is the client's request if the server added to it; it distinguishes a repetition
-        from a different change. Raises the problems of `octavo.http.api.refusals`. If cancelled
-        before the actor received it, the change is not made; later it may be, and its receipt
-        tells.
+        ``requested`` are the operations as the client sent them, if the server added to them; a
+        repetition is recognised by them. Raises the problems of `octavo.http.api.refusals`. If
+        cancelled before the actor received it, the change is not made; later it may be made, and
+        then has a receipt.
         """
         workspace = WorkspaceId(workspace_id)
         caller = await self.access.require(call, workspace, "write")
         if mutation_id is MISSING:
             # Nobody else knows the generated id, so it cannot be reused for another change.
-            name, told = self.new_id(), Digest("")
+            name, digest = self.new_id(), Digest("")
         else:
-            name, told = mutation_id, fingerprint(operations if asked is None else asked)
+            name, digest = mutation_id, fingerprint(operations if requested is None else requested)
         changeset = Changeset(
             MutationId(name),
-            told,
+            digest,
             caller.account_id,
             operations,
             repeatable=mutation_id is not MISSING,
@@ -68,15 +68,15 @@ class ChangesetSubmitter(NamedTuple):
         )
         return await self.workspaces.ask(workspace, Push(changeset))
 
-    async def lacking(
+    async def missing_update(
         self, workspace_id: str, file_id: str, epoch: str, vector: bytes
     ) -> DocumentUpdate:
         """Return what a client with ``vector`` of the generation ``epoch`` lacks of a document.
 
         Returns nothing for a note that was purged meanwhile.
         """
-        lacking = MissingUpdate(FileId(file_id), Epoch(epoch), vector)
-        found = await self.workspaces.ask(WorkspaceId(workspace_id), lacking)
+        missing_update = MissingUpdate(FileId(file_id), Epoch(epoch), vector)
+        found = await self.workspaces.ask(WorkspaceId(workspace_id), missing_update)
         return DocumentUpdate(Epoch(epoch), NOTHING, vector) if found is None else found
 
 

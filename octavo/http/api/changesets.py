@@ -192,8 +192,8 @@ class ChangesetOperations:
         operations = tuple(_operation(each, texts) for each in body.operations)
         repeated = first_repeated(operations)
         if repeated is not None:
-            told = "Another operation of this changeset is on the same file: combine them."
-            raise InvalidRequest(errors=[(f"/operations/{repeated}/fileId", told)])
+            message = "Another operation of this changeset is on the same file: combine them."
+            raise InvalidRequest(errors=[(f"/operations/{repeated}/fileId", message)])
         receipt = await self._pushing.push(
             call, str(path.workspace_id), operations, body.mutation_id
         )

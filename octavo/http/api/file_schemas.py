@@ -166,7 +166,7 @@ def file_change(outcome: FileOutcome) -> FileChangeSchema:
     )
 
 
-def note_save(outcome: FileOutcome, lacking: DocumentUpdate) -> NoteSaveSchema:
+def note_save(outcome: FileOutcome, missing: DocumentUpdate) -> NoteSaveSchema:
     """Return the result of a save in its API form."""
     head = outcome.head
     return NoteSaveSchema.model_construct(
@@ -175,16 +175,18 @@ def note_save(outcome: FileOutcome, lacking: DocumentUpdate) -> NoteSaveSchema:
         revision=revision_document(head),
         position=head.position,
         path=head.path or None,
-        epoch=lacking.epoch,
-        update=base64_of(lacking.update),
-        state_vector=base64_of(lacking.vector),
+        epoch=missing.epoch,
+        update=base64_of(missing.update),
+        state_vector=base64_of(missing.vector),
     )
 
 
-def note_document(kept: StoredDocument) -> NoteDocumentSchema:
-    """Return the document of a note."""
+def note_document(document: StoredDocument) -> NoteDocumentSchema:
+    """Return the document of a note in its API form."""
     return NoteDocumentSchema.model_construct(
-        epoch=kept.epoch, state=base64_of(kept.state), state_vector=base64_of(kept.vector)
+        epoch=document.epoch,
+        state=base64_of(document.state),
+        state_vector=base64_of(document.vector),
     )
 
 

@@ -47,10 +47,10 @@ _SHORT_BODY = 16_384
 COMMON_PROBLEMS: tuple[type[Problem], ...] = (NotFound, *refused_with(FilePurged), WorkspaceBusy)
 # The problems of a path, and of an expected head.
 _PATH_PROBLEMS = refused_with(PathConflict, InvalidPath, InvalidGraph)
-_OF_TEXTS = refused_with(InvalidContent, UnrenderableNote)
+_TEXT_PROBLEMS = refused_with(InvalidContent, UnrenderableNote)
 _HEAD_PROBLEMS = (*refused_with(HeadMoved), IfMatchRequired)
 LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
-_ANY = FileId("")
+_UNASSIGNED = FileId("")
 """Placeholder for an id that the server chooses."""
 
 
@@ -127,7 +127,7 @@ class FileOperations:
             *COMMON_PROBLEMS,
             *_PATH_PROBLEMS,
             *refused_with(FileExists, MutationReused),
-            *_OF_TEXTS,
+            *_TEXT_PROBLEMS,
         ),
         body=json_body(CreateFileInput, limit=LONGEST_CHANGE),
     )
@@ -140,8 +140,8 @@ class FileOperations:
             create = CreateFile(FileId(body.file_id), body.path, content)
             return await self._push(call, path, create, body.mutation_id)
         create = CreateFile(FileId(self._pushing.new_id()), body.path, content)
-        asked = CreateFile(_ANY, body.path, content)
-        return await self._push(call, path, create, body.mutation_id, asked)
+        requested = CreateFile(_UNASSIGNED, body.path, content)
+        return await self._push(call, path, create, body.mutation_id, requested)
 
     @operation(
         id="updateFile",
@@ -155,7 +155,7 @@ class FileOperations:
             *COMMON_PROBLEMS,
             *_PATH_PROBLEMS,
             *_HEAD_PROBLEMS,
-            *_OF_TEXTS,
+            *_TEXT_PROBLEMS,
             *refused_with(MutationReused, TooManyFiles),
         ),
         body=json_body(UpdateFileInput, limit=LONGEST_CHANGE),
@@ -208,7 +208,7 @@ class FileOperations:
             *COMMON_PROBLEMS,
             *_PATH_PROBLEMS,
             *_HEAD_PROBLEMS,
-            *_OF_TEXTS,
+            *_TEXT_PROBLEMS,
             *refused_with(FileLive, MutationReused),
         ),
         body=json_body(RestoreFileInput, limit=_SHORT_BODY),
@@ -260,14 +260,14 @@ class FileOperations:
         path: WorkspacePath,
         change: Change,
         mutation_id: str | MISSING,
-        asked: Change | None = None,
+        requested: Change | None = None,
     ) -> Reply[FileChangeSchema]:
         receipt = await self._pushing.push(
             call,
             str(path.workspace_id),
             (change,),
             mutation_id,
-            asked=(change if asked is None else asked,),
+            requested=(change if requested is None else requested,),
         )
         return _changed(receipt)
 

@@ -140,16 +140,16 @@ class HistoryOperations:
 def _compare(old: StoredFile | None, new: StoredFile, query: DiffQuery) -> RevisionDiff:
     before = "" if old is None else old.text or ""
     after = new.text or ""
-    told = None if old is None else revision_document(old.revision)
+    old_document = None if old is None else revision_document(old.revision)
     document = revision_document(new.revision)
     if query.by == "words":
         pieces = [_piece(each) for each in words(before, after)]
-        return RevisionDiff(old=told, new=document, unified=None, hunks=None, words=pieces)
+        return RevisionDiff(old=old_document, new=document, unified=None, hunks=None, words=pieces)
     hunks = unified(before, after, context=query.context)
     old_name = "/dev/null" if old is None else f"a/{old.revision.path}"
     text = unified_text(hunks, old_name, f"b/{new.revision.path}")
     shown = [_hunk(each) for each in hunks]
-    return RevisionDiff(old=told, new=document, unified=text, hunks=shown, words=None)
+    return RevisionDiff(old=old_document, new=document, unified=text, hunks=shown, words=None)
 
 
 def _piece(piece: ChangedPiece) -> DiffPieceSchema:

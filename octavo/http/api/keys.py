@@ -97,7 +97,7 @@ class KeyOperations:
     async def list_keys(self, call: Call) -> ApiKeyList:
         """Return the keys."""
         keys = await self._own.list(call.principal_as(Caller).account_id)
-        return ApiKeyList(items=tuple(_told(key) for key in keys))
+        return ApiKeyList(items=tuple(_schema(key) for key in keys))
 
     @operation(
         id="createApiKey",
@@ -118,7 +118,7 @@ class KeyOperations:
         name, expires_at = self._checked(body)
         account_id = call.principal_as(Caller).account_id
         key, secret = await self._own.create(account_id, name, expires_at)
-        return ApiKeyCreated(**_told(key).model_dump(), secret=secret)
+        return ApiKeyCreated(**_schema(key).model_dump(), secret=secret)
 
     @operation(
         id="revokeApiKey",
@@ -156,7 +156,7 @@ class KeyOperations:
         return name, expires_at
 
 
-def _told(key: StoredKey) -> ApiKeySchema:
+def _schema(key: StoredKey) -> ApiKeySchema:
     return ApiKeySchema(
         id=key.key_id,
         name=key.name,

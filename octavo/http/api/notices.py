@@ -23,7 +23,7 @@ from octavo.store.scripts.workspaces import WorkspaceAccess, access_to
 
 PATH = "/api/sync/notices"
 # Up to this number of workspaces is looked up without a worker thread.
-_FEW = 10
+_MAX_INLINE = 10
 
 
 class NoticesUnavailable(Problem):
@@ -37,17 +37,19 @@ class NoticesUnavailable(Problem):
     )
 
 
-class Listening(NamedTuple):
+class StreamCaller(NamedTuple):
     """What the stream receives about its caller.
 
     Attributes:
         caller: the authenticated caller.
-        standings: returns the role and position of the caller in each existing workspace.
+        workspace_access: returns the role and position of the caller in each existing workspace.
         still_valid: returns whether the session or key is still valid.
     """
 
     caller: Caller
-    standings: Callable[[Sequence[WorkspaceId]], Awaitable[dict[WorkspaceId, WorkspaceAccess]]]
+    workspace_access: Callable[
+        [Sequence[WorkspaceId]], Awaitable[dict[WorkspaceId, WorkspaceAccess]]
+    ]
     still_valid: Callable[[], Awaitable[bool]]
 
 
@@ -57,7 +59,7 @@ class ServeStream(Protocol):
     async def __call__(
         self,
         stream: trio.abc.HalfCloseableStream,
-        listening: Listening,
+        caller_state: StreamCaller,
         *,
         stopping: trio.Event,
         request_id: str,
@@ -128,14 +130,14 @@ class NoticeSocket:
         opened = False
         try:
             try:
-                listening = await self._admit(context)
+                caller_state = await self._admit(context)
             except Problem as problem:
                 context.refused(problem.code)
                 refusal = prepared_problem(problem, context.request_id, self._public_url)
                 await context.writer.send(refusal)
                 return
             opened = True
-            await self._open(context, listening)
+            await self._open(context, caller_state)
         except Exception:
             context.refused(InternalError.code)
             raise
@@ -143,7 +145,7 @@ class NoticeSocket:
             record = context.record()
             self._log_request(record._replace(status=101) if opened else record)
 
-    async def _admit(self, context: RequestContext) -> Listening:
+    async def _admit(self, context: RequestContext) -> StreamCaller:
         if not context.accepted:
             raise InvalidRequest(RULE)
         if extension_of(context.scope) is None:
@@ -154,11 +156,11 @@ class NoticeSocket:
         except StoreUnavailable as error:
             raise store_problem(error) from None
         if self._subprotocol not in context.scope["subprotocols"]:
-            told = f"Request the subprotocol {self._subprotocol}."
-            raise InvalidRequest(errors=[("/headers/sec-websocket-protocol", told)])
+            message = f"Request the subprotocol {self._subprotocol}."
+            raise InvalidRequest(errors=[("/headers/sec-websocket-protocol", message)])
 
         async def stand(workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, WorkspaceAccess]:
-            few = len(workspace_ids) <= _FEW
+            few = len(workspace_ids) <= _MAX_INLINE
             read = self._store.read if few else self._store.read_much
             return await read(access_to(workspace_ids, caller.account_id))
 
@@ -169,15 +171,15 @@ class NoticeSocket:
                 return False
             return again.account_id == caller.account_id
 
-        return Listening(caller, stand, still_valid)
+        return StreamCaller(caller, stand, still_valid)
 
-    async def _open(self, context: RequestContext, listening: Listening) -> None:
+    async def _open(self, context: RequestContext, caller_state: StreamCaller) -> None:
         extension = extension_of(context.scope)
         if extension is None:
             raise NoticesUnavailable
         await self._serve(
             extension.take_stream(),
-            listening,
+            caller_state,
             stopping=extension.stopping,
             request_id=context.request_id,
         )

@@ -66,6 +66,6 @@ class RevisionTexts(NamedTuple):
             head = await self.store.read(files.file(workspace_id, file_id))
             if head is not None and head.revision.state == "purged":
                 raise FilePurged
-            told = f"The file {file_id} has no such revision, or the revision has no text."
-            raise InvalidRequest(errors=[("/revisionId", told)])
+            message = f"The file {file_id} has no such revision, or the revision has no text."
+            raise InvalidRequest(errors=[("/revisionId", message)])
         return texts

@@ -66,7 +66,9 @@ class SaveOperations:
         read_state_vector(vector)
         save = SaveNote(file_id, Epoch(body.epoch), body.update)
         receipt = await self._pushing.push(call, workspace_id, (save,), body.mutation_id)
-        lacking = await self._pushing.lacking(workspace_id, file_id, body.epoch, vector)
+        missing_update = await self._pushing.missing_update(
+            workspace_id, file_id, body.epoch, vector
+        )
         [outcome] = receipt.outcomes
         tag = (b"etag", entity_tag(outcome.head.revision_id))
-        return Reply(note_save(outcome, lacking), headers=(tag,))
+        return Reply(note_save(outcome, missing_update), headers=(tag,))

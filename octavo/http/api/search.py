@@ -26,7 +26,7 @@ CATCH_UP_SECONDS = 5.0
 """Maximum time for which a search updates the index first."""
 MOST_THREADS = 2
 """Maximum number of searches ranked in parallel; ranking takes tens of milliseconds of CPU."""
-_HOW = (
+_QUERY_SYNTAX = (
     "All words must occur in the text, the title or the path; the last word, and each "
     "that ends with `*`, may be a prefix. Quotes mark a phrase. Case and diacritics are "
     "ignored."
@@ -112,7 +112,7 @@ class SearchOperations:
         path="/api/workspaces/{workspaceId}/search",
         tag="search",
         summary="Search the notes of a workspace",
-        description=_HOW,
+        description=_QUERY_SYNTAX,
         security=Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
@@ -130,7 +130,7 @@ class SearchOperations:
         path="/api/search",
         tag="search",
         summary="Search the notes of all workspaces of the account",
-        description=f"{_HOW} Of more than 100 workspaces the newest are searched.",
+        description=f"{_QUERY_SYNTAX} Of more than 100 workspaces the newest are searched.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
@@ -149,13 +149,13 @@ class SearchOperations:
                 errors=[("/query/path", "A path cannot contain the character NUL.")]
             )
         try:
-            asked = parse_query(query.q)
+            terms = parse_query(query.q)
         except InvalidQuery as error:
             raise InvalidRequest(errors=[("/query/q", str(error))]) from None
         complete = await catch_up(self._store, workspaces)
-        found = await self._store.read_much(candidates(workspaces, asked, query.path))
+        found = await self._store.read_much(candidates(workspaces, terms, query.path))
         return await trio.to_thread.run_sync(
-            partial(_results, found, asked, query.limit, complete), limiter=self._threads
+            partial(_results, found, terms, query.limit, complete), limiter=self._threads
         )
 
 

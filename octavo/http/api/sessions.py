@@ -85,7 +85,7 @@ class SessionOperations:
         before = None if after is None else after[0]
         found = await self._own.list(caller.account_id, before, query.limit + 1)
         page, following = split_page(found, query.limit, lambda each: (each.session_id,))
-        items = tuple(self._told(session, caller) for session in page)
+        items = tuple(self._schema(session, caller) for session in page)
         return SessionList(items=items, next=following)
 
     @operation(
@@ -122,7 +122,7 @@ class SessionOperations:
         ended = await self._own.end_others(caller.account_id, caller.session_id)
         return SessionsEnded(ended=ended)
 
-    def _told(self, session: Session, caller: Caller) -> AccountSession:
+    def _schema(self, session: Session, caller: Caller) -> AccountSession:
         return AccountSession(
             id=session.session_id,
             device=session.device,

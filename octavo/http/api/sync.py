@@ -144,8 +144,8 @@ class SyncOperations:
         if page is None:
             raise NotFound
         if query.after > page.position:
-            told = f"The workspace is only at position {page.position}: start again at 0."
-            raise InvalidRequest(errors=[("/query/after", told)])
+            message = f"The workspace is only at position {page.position}: start again at 0."
+            raise InvalidRequest(errors=[("/query/after", message)])
         return FeedPageSchema(
             entries=[feed_entry(each, text=page.texts) for each in page.entries],
             next=page.following,

@@ -145,9 +145,9 @@ class Application:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = RequestContext(scope, receive, send, self._new_id, self._memory)
         try:
-            answer = await self._answer(context)
-            if answer is not None:
-                await context.writer.send(answer)
+            response = await self._respond(context)
+            if response is not None:
+                await context.writer.send(response)
         except BrokenContent:
             context.failure = InternalError.code
             raise
@@ -156,7 +156,7 @@ class Application:
                 context.call.hold.release()
             self._log_request(context.record())
 
-    async def _answer(self, context: RequestContext) -> PreparedResponse | None:
+    async def _respond(self, context: RequestContext) -> PreparedResponse | None:
         """Return the response to send; None when it was sent, or the client is gone."""
         try:
             return await self._route(context)
@@ -189,7 +189,7 @@ class Application:
         endpoint = resource.methods.get(context.method)
         if endpoint is not None:
             context.call = call = Call(context.request_id, endpoint.operation, scope)
-            return await endpoint.answer(call, values, context.receive, context.exchange)
+            return await endpoint.respond(call, values, context.receive, context.exchange)
         if context.method == "OPTIONS":
             return options_answer(resource.allow)
         allow = (b"allow", resource.allow)

@@ -111,7 +111,7 @@ class Endpoint:
             self._serializer = adapter.serializer
             self._null = answers is not None and _takes_none(adapter)
 
-    async def answer(
+    async def respond(
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
     ) -> PreparedResponse:
         """Serve ``call``; ``values`` are the values of the path parameters.
@@ -120,13 +120,13 @@ class Endpoint:
         exception of the handler. A cancelled handler may have made its change.
         """
         try:
-            answer = self._encode(await self._serve(call, values, receive, exchange))
-            content = answer.content
+            response = self._encode(await self._serve(call, values, receive, exchange))
+            content = response.content
             # Streams reserve memory piece by piece.
             if type(content) is bytes and len(content) >= COUNTED:
                 held = self._memory.count if self.operation.must_answer else self._memory.hold
                 call.hold = held(call.client, len(content))
-            return answer
+            return response
         except Problem as problem:
             self._declared.problem(problem)
             raise

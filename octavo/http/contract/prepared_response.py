@@ -128,29 +128,29 @@ class ResponseWriter:
         """True once the response head was sent, after which no other response is possible."""
         return self.status != CLIENT_LEFT
 
-    async def send(self, answer: PreparedResponse) -> None:
-        """Send ``answer``.
+    async def send(self, response: PreparedResponse) -> None:
+        """Send ``response``.
 
         Exceptions of the server or of the content propagate; the response may then have been sent
         in part. The same holds for cancellation. Streamed content is closed in any case.
         """
-        status, headers, fixed, content = answer
+        status, headers, fixed, content = response
         headers.append(self._request_id)
         if content is None or isinstance(content, bytes):
             body = b"" if self._head_only or content is None else content
             if self._exchange is not None:
-                await self._exchange.answer(status, headers, fixed, body)
+                await self._exchange.respond(status, headers, fixed, body)
             else:
-                await self._send(self._start(answer))
+                await self._send(self._start(response))
                 await self._send({"type": self._events.body, "body": body, "more_body": False})
             self.status = status
             self.sent = len(body)
         else:
-            await self._send_stream(self._start(answer), content)
+            await self._send_stream(self._start(response), content)
 
-    def _start(self, answer: PreparedResponse) -> Event:
-        headers = [*answer.headers, *answer.fixed.each]
-        return {"type": self._events.start, "status": answer.status, "headers": headers}
+    def _start(self, response: PreparedResponse) -> Event:
+        headers = [*response.headers, *response.fixed.each]
+        return {"type": self._events.start, "status": response.status, "headers": headers}
 
     async def _send_stream(self, start: Event, content: AsyncIterator[bytes]) -> None:
         try:

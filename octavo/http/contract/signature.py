@@ -65,17 +65,17 @@ def _read(name: str, handler: Callable[..., object], declared: Declaration) -> O
     _, *others = inspect.signature(handler).parameters or ("",)
     if others[:1] != ["call"]:
         raise ContractError(f"the handler must accept its call: async def {name}(self, call: Call)")
-    taken = others[1:]
-    if unknown := [parameter for parameter in taken if parameter not in _PARTS]:
+    accepted = others[1:]
+    if unknown := [parameter for parameter in accepted if parameter not in _PARTS]:
         raise ContractError(f"a handler accepts {', '.join(_PARTS)}, not {', '.join(unknown)}")
-    if missing := [part for part in (*taken, "return") if part not in hints]:
+    if missing := [part for part in (*accepted, "return") if part not in hints]:
         raise ContractError(f"{', '.join(missing)} needs an annotation")
-    models = {part: _model(part, hints[part]) for part in taken if part != "body"}
+    models = {part: _model(part, hints[part]) for part in accepted if part != "body"}
     path_model, header_model = models.get("path"), models.get("headers")
     _check_path(declared, path_model)
     if header_model is not None and not issubclass(header_model, HeaderModel):
         raise ContractError("the model of headers must be a HeaderModel")
-    _check_body(declared, "body" in taken, hints.get("body"))
+    _check_body(declared, "body" in accepted, hints.get("body"))
     answers, empty, not_modified, streams = _success(hints["return"])
     check_statuses(declared, not_modified=not_modified)
     _check_success(declared, answers, streams=streams)

@@ -1,6 +1,6 @@
-"""The pages: HTML for people, without script.
+"""The HTML pages, which work without scripts.
 
-`pages` is loaded on first access: Quart takes a third of the time in which the server starts.
+`pages` is loaded on first access: importing Quart takes a third of the server's startup time.
 """
 
 from importlib import import_module
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from octavo.http.pages.application import pages
 
 API_REFERENCE = "/api/docs"
-"""The path of the page that describes the contract to people."""
+"""The path of the API reference."""
 
 __all__ = ["API_REFERENCE", "Registering", "pages"]
 

@@ -1,4 +1,4 @@
-"""The Quart application: its pages, and what holds for all of them."""
+"""The Quart application of the pages."""
 
 import hashlib
 import logging
@@ -26,13 +26,13 @@ from octavo.http.pages.registering import Registering
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
 
 FOREVER = "public, max-age=31536000, immutable"
-"""The ``cache-control`` of a file whose path has a digest of its content (RFC 8246)."""
+"""The ``cache-control`` of a file whose path contains a digest of its content (RFC 8246)."""
 
 PIECES = 100
-"""Pieces of a long template that are rendered without a checkpoint."""
+"""Chunks of a long template rendered between checkpoints."""
 
 LARGEST_BODY = 64 * 1024
-"""Bytes of a form that a page takes."""
+"""Maximum size in bytes of a submitted form."""
 
 _LOGGER = logging.getLogger(__name__)
 _HEADERS = tuple((name.decode("ascii"), value.decode("ascii")) for name, value in PAGE_HEADERS)
@@ -48,7 +48,8 @@ class _Pages(QuartTrio):
     async def handle_user_exception(
         self, error: Exception | BaseExceptionGroup[BaseException]
     ) -> HTTPException | ResponseReturnValue:
-        # QuartTrio answers the first member of a group that has a handler, and loses the others.
+        # QuartTrio handles only the first member of a group that has a handler, and loses the
+        # others.
         if isinstance(error, BaseExceptionGroup):
             if len(error.exceptions) > 1 or not isinstance(error.exceptions[0], Exception):
                 raise error
@@ -57,7 +58,7 @@ class _Pages(QuartTrio):
 
 
 class StaticFile(NamedTuple):
-    """A file that pages load, under a path that changes with its content."""
+    """A file that pages load, under a path that depends on its content."""
 
     path: str
     content: bytes
@@ -72,19 +73,19 @@ def static_file(file: Path, media_type: str) -> StaticFile:
 
 
 class Explained(Protocol):
-    """A problem that gets a page."""
+    """A problem that has a page."""
 
     @property
     def code(self) -> str:
-        """Its stable name."""
+        """Its stable code."""
 
     @property
     def status(self) -> int:
-        """The status that it comes with."""
+        """Its status."""
 
     @property
     def summary(self) -> str:
-        """What it means, in a sentence."""
+        """Its meaning, in a sentence."""
 
     @property
     def remedy(self) -> str:
@@ -99,20 +100,20 @@ def pages(
     public_url: str = "",
     registering: Registering | None = None,
 ) -> QuartTrio:
-    """Make the ASGI application of the pages.
+    """Return the ASGI application of the pages.
 
-    ``api_document`` is the path of the OpenAPI document, ``contract`` the document, which gets a
-    page at `API_REFERENCE`, ``problems`` get a page each below ``/problems/``, to which the
-    ``type`` of a problem leads, and ``public_url`` is the address of the installation, without a
-    slash at its end; with ``registering`` there is a page that makes an account. The application is
-    given the lifespan before its first request. A request is named in the log by its header
-    ``x-request-id``, which the application in front has set. A handler that fails is logged once
-    and answered with 500.
+    ``api_document`` is the path of the OpenAPI document, ``contract`` the document, which is shown
+    at `API_REFERENCE`. Each of ``problems`` gets a page below ``/problems/``, which the ``type`` of
+    a problem links to. ``public_url`` is the address of the installation, without a trailing slash;
+    with ``registering`` there is a page that creates an account. The application must receive the
+    lifespan before its first request. The header ``x-request-id``, set by the forwarding
+    application, identifies a request in the log. A handler that fails is logged once and gets a
+    500.
     """
     app = _Pages(__name__, root_path=str(FOLDER), template_folder=str(FOLDER), static_folder=None)
     app.config.update(
-        # An answer that takes longer would end in the middle and look whole. Whoever serves
-        # this application has deadlines, and cuts the connection at them.
+        # A slower response would be truncated but look complete. The server enforces deadlines, and
+        # closes the connection at them.
         RESPONSE_TIMEOUT=None,
         MAX_CONTENT_LENGTH=LARGEST_BODY,
         MAX_FORM_MEMORY_SIZE=LARGEST_BODY,
@@ -133,8 +134,7 @@ def pages(
 
     @app.before_serving
     async def write_api_page() -> None:
-        # The longest page, and the same for everybody: written once, with a break for others
-        # after each piece.
+        # The longest page, and the same for everyone: rendered once, with checkpoints.
         nonlocal api_page
         template = app.jinja_env.get_template("reference.html")
         pieces = []
@@ -172,7 +172,7 @@ def pages(
     @app.get("/problems/<code>")
     async def explain_problem(code: str) -> str:
         if code not in explained:
-            raise NotFound("There is no problem of this code.")
+            raise NotFound("There is no problem with this code.")
         problem = explained[code]
         phrase = HTTPStatus(problem.status).phrase
         return await render_template("problem.html", problem=problem, phrase=phrase)
@@ -189,7 +189,7 @@ def pages(
 
     serve_file(style, style.path, FOREVER)
     serve_file(icon, icon.path, FOREVER)
-    # Browsers look here when what they show is no page, as the API document.
+    # Browsers request this path when the response is not a page, such as the API document.
     serve_file(icon, "/favicon.ico", "public, max-age=86400")
 
     @app.errorhandler(HTTPException)

@@ -1,4 +1,4 @@
-"""The contract as its page tells it: from the OpenAPI document alone, ready for a template."""
+"""The content of the API reference page, derived from the OpenAPI document."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _CODE = re.compile(r"(`+)(.+?)\1")
 
 
 class Span(NamedTuple):
-    """A piece of a description: words, or ``code``."""
+    """A piece of a description: text, or ``code``."""
 
     text: str
     code: bool
@@ -37,7 +37,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A body or an answer: what it is, by its media types, and the members of an object."""
+    """A body or a response: its media types, its type, and the members of an object."""
 
     description: str
     media_types: tuple[str, ...]
@@ -48,7 +48,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class RefusalEntry:
-    """A status that refuses, and its codes."""
+    """An error status and its codes."""
 
     status: str
     codes: tuple[str, ...]
@@ -64,7 +64,7 @@ class OperationEntry:
     summary: str
     description: str
     callers: str
-    kept_when_locked: bool
+    allowed_when_locked: bool
     rate: str | None
     parameters: tuple[Member, ...]
     body: Content | None
@@ -74,7 +74,7 @@ class OperationEntry:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A schema with a name: its members, or its type when it is no object."""
+    """A named schema: its members, or its type when it is not an object."""
 
     name: str
     description: str
@@ -84,7 +84,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """All of the page: the operations by their tags, and the shapes that they refer to."""
+    """The content of the page: the operations by tag, and the schemas that they refer to."""
 
     title: str
     version: str
@@ -112,7 +112,7 @@ def reference(document: Mapping[str, object]) -> Reference:
 
 
 def spans(text: str) -> Iterator[Span]:
-    """Yield ``text`` as words and code, which stands between backticks."""
+    """Yield ``text`` as plain text and as code, which is between backticks."""
     at = 0
     for found in _CODE.finditer(text):
         if found.start() > at:
@@ -137,7 +137,7 @@ def _operation(
         summary=str(operation.get("summary", "")),
         description=str(operation.get("description", "")),
         callers=_callers(cast("Sequence[Mapping[str, object]]", operation.get("security", ()))),
-        kept_when_locked=operation.get("x-locked-account") == "allowed",
+        allowed_when_locked=operation.get("x-locked-account") == "allowed",
         rate=None if rate is None else str(rate),
         parameters=tuple(_parameters(cast("Sequence[Schema]", operation.get("parameters", ())))),
         body=None if body is None else _content(body, schemas),
@@ -156,7 +156,7 @@ def _callers(security: Sequence[Mapping[str, object]]) -> str:
 
 def _parameters(parameters: Sequence[Schema]) -> Iterator[Member]:
     for each in parameters:
-        # Those of every operation are told once.
+        # Parameters common to all operations are described once.
         if not str(each.get("$ref", "")).startswith(_COMMON_PARAMETERS):
             yield member(
                 str(each["name"]),

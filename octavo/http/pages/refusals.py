@@ -1,4 +1,4 @@
-"""Refusals of the pages: a small page for a browser, problem details for who asks for JSON."""
+"""Error responses of the pages: an HTML page, or problem details for clients that prefer JSON."""
 
 from http import HTTPStatus
 from typing import cast
@@ -38,14 +38,14 @@ _OFFERED = ("text/html", MEDIA_TYPE, "application/json")
 
 
 def as_problem(error: HTTPException) -> Problem:
-    """Return the problem that says what ``error`` of Quart does, in our words.
+    """Return the problem for ``error`` of Quart.
 
-    A status that no problem has becomes that of its class: 400, or 500.
+    A status without a problem of its own becomes 400 or 500, by its class.
     """
     status = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
     if isinstance(error, NotOfThisMethod):
         allow = ", ".join(sorted(error.valid_methods or ()))
-        return MethodNotAllowed(f"This path takes {allow}.", headers=[(b"allow", allow.encode())])
+        return MethodNotAllowed(f"This path accepts {allow}.", headers=[(b"allow", allow.encode())])
     if status == HTTPStatus.NOT_FOUND:
         return NotFound("There is no page at this address.")
     otherwise = InvalidRequest if status < HTTPStatus.INTERNAL_SERVER_ERROR else InternalError
@@ -53,9 +53,9 @@ def as_problem(error: HTTPException) -> Problem:
 
 
 def wants_document(accept: MIMEAccept) -> bool:
-    """Return whether a client that sent ``accept`` wants problem details and not a page.
+    """Return whether a client that sent ``accept`` wants problem details instead of a page.
 
-    It does when it prefers JSON to HTML (RFC 9110 section 12.5.1). Who takes anything is shown
+    It does when it prefers JSON to HTML (RFC 9110 section 12.5.1). Clients without a preference get
     the page.
     """
     best = accept.best_match(_OFFERED, default=_OFFERED[0])
@@ -63,11 +63,11 @@ def wants_document(accept: MIMEAccept) -> bool:
 
 
 async def refusal(problem: Problem, public_url: str) -> Response:
-    """Return ``problem`` to the present request, in the form that its client wants.
+    """Return the response for ``problem``, in the form that the client of the request prefers.
 
-    The line of the request in the log gets its code.
+    The code of the problem is included in the log line of the request.
     """
-    # Quart has types of its own for ASGI.
+    # Quart has its own ASGI types.
     report_refusal(cast("Scope", request.scope), problem.code)
     request_id = request.headers.get("x-request-id", "")
     if wants_document(request.accept_mimetypes):

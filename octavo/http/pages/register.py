@@ -1,4 +1,4 @@
-"""The page of an invitation: a form that makes an account, without script."""
+"""The invitation page: a form that creates an account, without scripts."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -18,7 +18,7 @@ _DONE = DONE.encode()
 FIELDS = ("invitation", "address", "displayName", "password")
 
 
-class Dead(NamedTuple):
+class FormlessPage(NamedTuple):
     """A page without a form: why there is none, and what to do; ``link`` may be empty."""
 
     heading: str
@@ -28,42 +28,42 @@ class Dead(NamedTuple):
     link_text: str = ""
 
 
-NO_INVITATION = Dead(
+NO_INVITATION = FormlessPage(
     "You need an invitation",
-    "An account is made from the link of an invitation, and this address has none.",
-    "Open the whole link that you were given, or ask the people who run this installation for one.",
+    "To create an account you need the link of an invitation, and this address has none.",
+    "Open the complete link that you received, or ask the people who run this "
+    "installation for one.",
 )
-UNUSABLE = Dead(
+UNUSABLE = FormlessPage(
     "This invitation can't be used",
-    "An invitation works once and for a limited time. This one was used, has expired, or is not"
-    " complete.",
-    "If you made your account with it, sign in on your device with your address and password."
-    " Otherwise ask whoever invited you for a new link.",
+    "An invitation works once and for a limited time. This one was used, has expired, or "
+    "is incomplete.",
+    "If you created your account with it, sign in on your device with your address and "
+    "password. Otherwise ask the person who invited you for a new link.",
 )
 OTHER_ADDRESS = (
-    "This invitation is not for this e-mail address. Give the one that was invited, or ask whoever"
-    " invited you for another link."
+    "This invitation is not for this e-mail address. Use the address that was invited, "
+    "or ask the person who invited you for another link."
 )
 
 
 def add_register_page(app: QuartTrio, registering: Registering, public_url: str) -> None:
-    """Serve the page at `PATH`, and what follows it at `DONE`.
+    """Serve the page at `PATH`, and the confirmation at `DONE`.
 
-    ``public_url`` is the origin at which the installation is used; a form that was opened at
-    another one is refused.
+    ``public_url`` is the origin of the installation; a form submitted from another one is refused.
     """
 
     @app.get(PATH)
     async def show_form() -> Response:
         given = {"invitation": request.args.get("invitation", "")}
         if not given["invitation"]:
-            return await _dead(NO_INVITATION, 200)
+            return await _without_form(NO_INVITATION, 200)
         try:
             if not await registering.opens(given["invitation"]):
-                return await _dead(UNUSABLE, NotFound.status)
+                return await _without_form(UNUSABLE, NotFound.status)
         except StoreUnavailable as error:
             return await _later(store_problem(error))
-        return await _form(given, elsewhere=_elsewhere(public_url, given["invitation"]))
+        return await _form(given, other_origin=_other_origin(public_url, given["invitation"]))
 
     @app.get(DONE)
     async def show_welcome() -> str:
@@ -78,7 +78,9 @@ def add_register_page(app: QuartTrio, registering: Registering, public_url: str)
                 given, [*request.scope["headers"]], request.remote_addr
             )
         except WrongOrigin as problem:
-            return await _dead(_at_the_public_url(public_url, given["invitation"]), problem.status)
+            return await _without_form(
+                _at_the_public_url(public_url, given["invitation"]), problem.status
+            )
         except NotFound as problem:
             try:
                 opens = await registering.opens(given["invitation"])
@@ -86,19 +88,19 @@ def add_register_page(app: QuartTrio, registering: Registering, public_url: str)
                 return await _form(given, store_problem(error))
             if opens:
                 return await _form(given, NotFound(OTHER_ADDRESS))
-            return await _dead(UNUSABLE, problem.status)
+            return await _without_form(UNUSABLE, problem.status)
         except Problem as problem:
             if "invitation" in _by_field(problem):
-                return await _dead(UNUSABLE, problem.status)
+                return await _without_form(UNUSABLE, problem.status)
             return await _form(given, problem)
         except StoreUnavailable as error:
             return await _form(given, store_problem(error))
-        # Elsewhere, so that a second look at the page does not send the form again.
+        # A redirect, so that reloading the page does not submit the form again.
         return _with_headers(await make_response("", 303), [(name, cookie), (b"location", _DONE)])
 
 
 async def _form(
-    given: Mapping[str, str], problem: Problem | None = None, *, elsewhere: str = ""
+    given: Mapping[str, str], problem: Problem | None = None, *, other_origin: str = ""
 ) -> Response:
     errors = {} if problem is None else _by_field(problem)
     page = await render_template(
@@ -106,36 +108,38 @@ async def _form(
         given=given,
         errors=errors,
         refused="" if problem is None or errors else problem.detail,
-        elsewhere=elsewhere,
+        other_origin=other_origin,
     )
     status, headers = (200, ()) if problem is None else (problem.status, problem.headers)
     return _with_headers(await make_response(page, status), headers)
 
 
-async def _dead(dead: Dead, status: int, headers: Sequence[Header] = ()) -> Response:
+async def _without_form(
+    dead: FormlessPage, status: int, headers: Sequence[Header] = ()
+) -> Response:
     page = await render_template("register_refused.html", **dead._asdict())
     return _with_headers(await make_response(page, status), headers)
 
 
 async def _later(problem: Problem) -> Response:
-    again = Dead("Try again soon", problem.detail, "Your invitation stays valid.")
-    return await _dead(again, problem.status, problem.headers)
+    again = FormlessPage("Try again soon", problem.detail, "Your invitation stays valid.")
+    return await _without_form(again, problem.status, problem.headers)
 
 
-def _elsewhere(public_url: str, invitation: str) -> str:
-    """Return the link to the page at ``public_url`` when the request names another host.
+def _other_origin(public_url: str, invitation: str) -> str:
+    """Return the link to the page at ``public_url`` when the request has another host.
 
-    The page keeps its form all the same: a proxy may have changed the name of the host.
+    The page keeps its form all the same: a proxy may have changed the host.
     """
     known = urlsplit(public_url).netloc
     return "" if request.host.lower() == known else _link(public_url, invitation)
 
 
-def _at_the_public_url(public_url: str, invitation: str) -> Dead:
-    return Dead(
+def _at_the_public_url(public_url: str, invitation: str) -> FormlessPage:
+    return FormlessPage(
         "Open this page at its own address",
-        f"This installation is used at {public_url}, and your browser opened the page at another"
-        " address, where it would not keep you signed in.",
+        f"This installation is used at {public_url}, and your browser opened the page at "
+        "another address, where it would not keep you signed in.",
         "Open it there, and fill in the form again.",
         _link(public_url, invitation),
         f"Go to {public_url}",

@@ -1,4 +1,4 @@
-"""What the page of an invitation needs of the service."""
+"""What the invitation page requires of the service."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -6,18 +6,18 @@ from typing import NamedTuple
 from octavo.http.contract.problems import Header
 
 Register = Callable[[Mapping[str, str], Sequence[Header], str | None], Awaitable[Header]]
-"""Makes an account of the fields of a form, the headers and the client; returns the cookie.
+"""Creates an account from the fields of a form, the headers and the client; returns the cookie.
 
 Raises a `Problem`, whose ``errors`` point to fields.
 """
 
 
 Opens = Callable[[str], Awaitable[bool]]
-"""Returns whether an account may be made from an invitation. Raises `StoreUnavailable`."""
+"""Returns whether an invitation is valid. Raises `StoreUnavailable`."""
 
 
 class Registering(NamedTuple):
-    """What the page needs."""
+    """The functions that the page calls."""
 
     opens: Opens
     register: Register

@@ -1,4 +1,4 @@
-"""JSON schemas in words that fit on a line, with the names of shapes kept apart as links."""
+"""Describe JSON schemas in one line of text, with links to named schemas."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ _BOUNDS_OF_ITEMS = ("minItems", "maxItems", " items")
 
 
 class TextPart(NamedTuple):
-    """A piece of a type: plain words, or the name of a ``shape`` that is shown elsewhere."""
+    """A piece of a type: plain text, or the name of a ``shape`` that has its own section."""
 
     text: str
     shape: bool = False
@@ -21,7 +21,7 @@ class TextPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member of a shape, or one parameter of a request."""
+    """A member of an object, or a parameter of a request."""
 
     name: str
     type: tuple[TextPart, ...]
@@ -32,18 +32,18 @@ class Member:
 
 
 def shape_of(schema: Schema) -> str | None:
-    """Return the name of the shape that ``schema`` refers to; None when it is its own."""
+    """Return the name of the schema that ``schema`` refers to; None when it is inline."""
     reference = schema.get("$ref")
     return str(reference).removeprefix(_SHAPES) if reference is not None else None
 
 
 def type_of(schema: Schema) -> tuple[TextPart, ...]:
-    """Return what a value of ``schema`` is."""
+    """Return the type of ``schema`` as text."""
     return tuple(_joined(_type(schema)))
 
 
 def members_of(schema: Schema) -> tuple[Member, ...]:
-    """Return the members of an object of ``schema``, in its order; none for what is no object."""
+    """Return the members of an object ``schema``, in definition order; empty for other types."""
     required = cast("Sequence[str]", schema.get("required", ()))
     properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
     return tuple(member(name, each, required=name in required) for name, each in properties.items())
@@ -122,7 +122,7 @@ def _plain(schema: Schema) -> str:
     name = str(schema.get("type", "anything"))
     notes = [str(schema[name]) for name in ("format", "contentEncoding") if name in schema]
     notes += [bound for bound in (_bound(schema, *each) for each in _BOUNDS) if bound]
-    # A format says in a word what its pattern does.
+    # A format describes the pattern already.
     if "pattern" in schema and "format" not in schema:
         notes.append(f"matches {schema['pattern']}")
     return f"{name} ({', '.join(notes)})" if notes else name
@@ -142,7 +142,7 @@ def _bound(schema: Schema, least: str, most: str, unit: str) -> str:
 
 
 def _joined(parts: Iterator[TextPart]) -> Iterator[TextPart]:
-    """Put neighbouring words together."""
+    """Join adjacent pieces of plain text."""
     words = ""
     for part in parts:
         if not part.shape:

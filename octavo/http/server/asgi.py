@@ -86,7 +86,9 @@ class Extension(Protocol):
     def stopping(self) -> trio.Event:
         """Set when the service stops; long-lived requests must end within the grace time."""
 
-    async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
+    async def respond(
+        self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes
+    ) -> None:
         """Send a complete response in one call instead of the two ASGI events.
 
         ``headers`` and ``fixed`` are its headers; ``body`` is empty where HTTP allows none. Raises

@@ -3,7 +3,7 @@
 import pytest
 
 from octavo.http.api.auth import AuthPasswordSignIn
-from octavo.http.api.auth_protocol import leads_elsewhere
+from octavo.http.api.auth_protocol import is_external_redirect
 from octavo.http.api.registrations import RegistrationInput
 from tests.fakes.asgi_client import ask
 from tests.fakes.identity_fixture import PASSWORD
@@ -95,7 +95,7 @@ async def test_sign_in_with_an_address_elsewhere_is_refused(users: UsersApi, url
     answer = await users.sign_in(callbackURL=url)
     assert (answer.status, answer.code) == (400, "invalid_request")
     assert answer.json()["errors"][0]["pointer"] == "/callbackURL"
-    assert leads_elsewhere(url, ORIGIN)
+    assert is_external_redirect(url, ORIGIN)
 
 
 @pytest.mark.parametrize("address", ["ANN@Example.ORG", "  ann@example.org\t"])

@@ -41,7 +41,7 @@ def test_operation_tells_how_it_is_called() -> None:
     found = entry("putNote")
     assert (found.method, found.path) == ("PUT", "/api/shelves/{shelfId}/pages/{page}")
     assert found.callers == "session or personal API key"
-    assert (found.kept_when_locked, found.rate) == (False, "writes")
+    assert (found.allowed_when_locked, found.rate) == (False, "writes")
     places = [(each.name, each.place, each.required) for each in found.parameters]
     assert places == [
         ("shelfId", "path", True),
@@ -52,7 +52,7 @@ def test_operation_tells_how_it_is_called() -> None:
 
 def test_operation_that_anybody_may_call_says_so() -> None:
     assert entry("getHealth").callers == "anybody"
-    assert entry("getShelf").kept_when_locked
+    assert entry("getShelf").allowed_when_locked
 
 
 def test_operation_tells_body_and_answers_with_their_members() -> None:

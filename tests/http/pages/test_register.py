@@ -66,7 +66,7 @@ async def test_page_without_an_invitation_has_no_form_and_says_what_to_do() -> N
     text = await answer.get_data(as_text=True)
     assert answer.status_code == 200
     assert "You need an invitation" in text
-    assert "Open the whole link that you were given" in text
+    assert "Open the complete link that you received" in text
     assert "<form" not in text
 
 
@@ -108,7 +108,7 @@ async def test_link_that_opens_nothing_has_no_form_and_says_what_to_do() -> None
     text = await answer.get_data(as_text=True)
     assert answer.status_code == 404
     assert "This invitation can&#39;t be used" in text
-    assert "ask whoever invited you for a new link" in text
+    assert "ask the person who invited you for a new link" in text
     assert "<form" not in text
 
 

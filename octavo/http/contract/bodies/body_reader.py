@@ -16,7 +16,7 @@ class ClientLeft(Exception):
 
 Headers = Sequence[Header]
 
-_OF_A_BODY = frozenset({b"content-type", b"content-length", b"content-encoding"})
+_BODY_HEADERS = frozenset({b"content-type", b"content-length", b"content-encoding"})
 # A longer number exceeds every limit, and would be slow to convert.
 _MAX_LENGTH_DIGITS = 18
 
@@ -30,7 +30,7 @@ def body_head(headers: Headers, limit: int) -> tuple[bytes | None, int | None]:
     """
     media_type = length = None
     for name, value in headers:
-        if name not in _OF_A_BODY:
+        if name not in _BODY_HEADERS:
             continue
         if name == b"content-type":
             if media_type is not None:
@@ -64,10 +64,10 @@ def refuse_length(limit: int) -> NoReturn:
     raise BodyTooLarge(f"The body may have at most {limit} bytes.")
 
 
-def refuse_media_type(taken: Iterable[str]) -> NoReturn:
-    """Raise the problem of a body that has none of the media types ``taken``."""
+def refuse_media_type(accepted: Iterable[str]) -> NoReturn:
+    """Raise the problem of a body that has none of the media types ``accepted``."""
     raise UnsupportedMediaType(
-        f"Send a body of this media type, and declare it in content-type: {', '.join(taken)}."
+        f"Send a body of this media type, and declare it in content-type: {', '.join(accepted)}."
     )
 
 

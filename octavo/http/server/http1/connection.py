@@ -234,7 +234,7 @@ class Http1Connection:
             exchange = Http1Exchange(self, head, request_body(head.length, self.limits))
             if head.websocket and not await self._accepts_handshake(exchange):
                 return
-            await self._answer(exchange)
+            await self._respond(exchange)
             self.request_deadline = math.inf
             if exchange.close or self.stopping.is_set() or not await self._drain(exchange):
                 if not exchange.taken_over:
@@ -299,7 +299,7 @@ class Http1Connection:
             self.deadline = math.inf
             self.state = ConnectionState.REQUEST
 
-    async def _answer(self, exchange: Http1Exchange) -> None:
+    async def _respond(self, exchange: Http1Exchange) -> None:
         handler, peer = self._handler, self._peer
         client, scheme = peer.client, peer.scheme
         if peer.trusted:
@@ -388,10 +388,10 @@ class Http1Connection:
                 rejection, exchange.request_id, self._peer, exchange.head, seen=True
             )
         head_only = exchange.head.method == "HEAD"
-        answer = self._handler.rejections.response(
+        response = self._handler.rejections.response(
             rejection, exchange.request_id, head_only=head_only
         )
-        await self.send(answer)
+        await self.send(response)
         exchange.close = True
 
     async def _send_close_reason(self, reason: CloseReason) -> None:

@@ -220,7 +220,9 @@ class Http1Exchange:
         else:
             raise InvalidResponse(f"{kind} is not an event that the server supports")
 
-    async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
+    async def respond(
+        self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes
+    ) -> None:
         """Send a complete response; errors and cancellation are those of `send`."""
         if self._at is not _ExchangeState.REQUEST:
             raise InvalidResponse("the response has already started")

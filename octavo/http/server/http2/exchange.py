@@ -219,7 +219,9 @@ class Http2Exchange:
             self._done = True
         await self._put(event)
 
-    async def answer(self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes) -> None:
+    async def respond(
+        self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes
+    ) -> None:
         """Send a complete response; errors and cancellation are those of `send`."""
         every = [*headers, *fixed.each]
         await self.send({"type": "http.response.start", "status": status, "headers": every})

@@ -44,7 +44,7 @@ async def twice(scope: Scope, receive: Receive, send: Send) -> None:
 async def give(scope: Scope, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
     extension = extension_of(scope)
     assert extension is not None
-    await extension.answer(status, headers, FIXED, body)
+    await extension.respond(status, headers, FIXED, body)
 
 
 APPLICATION = routed(
