@@ -14,7 +14,7 @@ MAX_FRAGMENTS = 4096
 """Maximum number of fragments of a message; otherwise empty ones could fill the memory."""
 
 _CONTINUATION, _CLOSE = 0x0, 0x8
-_KNOWN = frozenset((_CONTINUATION, 0x1, 0x2, _CLOSE, 0x9, 0xA))
+_OPCODES = frozenset((_CONTINUATION, 0x1, 0x2, _CLOSE, 0x9, 0xA))
 _FIN = 0x80
 _MASK_SIZE = 4
 
@@ -133,7 +133,7 @@ class FrameSplitter:
         control = opcode & 0x08
         if (
             first & 0x70
-            or opcode not in _KNOWN
+            or opcode not in _OPCODES
             or not second & 0x80
             or (control and (length > 125 or not first & _FIN))
         ):

@@ -224,7 +224,7 @@ class WebSocketStreamAdapter(trio.abc.Stream):
                     await self.refuse(1009, str(error))
                     break
                 if frame is not None:
-                    return self._hand_on(*frame)
+                    return self._deliver(*frame)
             data = await self._receive()
             if not data:
                 break
@@ -253,7 +253,7 @@ class WebSocketStreamAdapter(trio.abc.Stream):
         self._frames.feed(head[end:])
         return _HOST.sub(rb"\1 host", _NOT_ASCII.sub(b"?", bytes(head[:end])))
 
-    def _hand_on(self, frame: bytes, message_size: int | None) -> bytes:
+    def _deliver(self, frame: bytes, message_size: int | None) -> bytes:
         # trio-websocket passes messages through a channel, which is a checkpoint.
         self._checkpoint_due = message_size is None
         if message_size is not None:

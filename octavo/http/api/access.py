@@ -10,11 +10,11 @@ from octavo.model.workspace import Right, Role, Workspace, grants
 from octavo.store import Store
 from octavo.store.scripts.workspaces import role_of, seen_by
 
-_NEEDED: dict[Right, str] = {
-    "read": "a member",
-    "write": "an editor",
-    "manage": "an administrator",
-    "own": "the owner",
+_REQUIRED_ROLE: dict[Right, str] = {
+    "read": "reader or higher",
+    "write": "editor or higher",
+    "manage": "administrator or higher",
+    "own": "owner",
 }
 
 
@@ -72,7 +72,7 @@ class Access:
         if role is None:
             raise NotFound
         if not grants(role, right):
-            raise Forbidden(f"Your role here is {role}: this requires {_NEEDED[right]} or more.")
+            raise Forbidden(f"Your role here is {role}: this requires {_REQUIRED_ROLE[right]}.")
         return caller
 
     async def seen(self, call: Call, workspace_id: WorkspaceId) -> Workspace:

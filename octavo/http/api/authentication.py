@@ -18,7 +18,7 @@ from octavo.http.contract.problems import Header, KeyRefused, NotSignedIn, Wrong
 from octavo.http.server.client_network import client_network
 
 _BEARER = b"bearer "
-_HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class SessionOrKey:
@@ -39,7 +39,7 @@ class SessionOrKey:
         Raises as `identify`, and `StoreUnavailable`. Cancellation changes nothing.
         """
         scope = call.scope
-        return await self.identify(scope["headers"], changes=scope["method"] not in _HARMLESS)
+        return await self.identify(scope["headers"], changes=scope["method"] not in _SAFE_METHODS)
 
     async def identify(self, headers: Sequence[Header], *, changes: bool) -> Caller:
         """Return the caller that sent ``headers``, names in lower case.

@@ -124,7 +124,7 @@ class ChangesetInput(ContractModel):
 
     @field_validator("operations", mode="before")
     @classmethod
-    def _few(cls, given: object) -> object:
+    def _check_count(cls, given: object) -> object:
         # Checked before the operations are parsed, which would take long for many.
         if isinstance(given, list) and len(given) > MOST_OPERATIONS:
             raise TooManyFiles(

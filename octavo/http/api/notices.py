@@ -159,7 +159,9 @@ class NoticeSocket:
             message = f"Request the subprotocol {self._subprotocol}."
             raise InvalidRequest(errors=[("/headers/sec-websocket-protocol", message)])
 
-        async def stand(workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, WorkspaceAccess]:
+        async def workspace_access(
+            workspace_ids: Sequence[WorkspaceId],
+        ) -> dict[WorkspaceId, WorkspaceAccess]:
             few = len(workspace_ids) <= _MAX_INLINE
             read = self._store.read if few else self._store.read_much
             return await read(access_to(workspace_ids, caller.account_id))
@@ -171,7 +173,7 @@ class NoticeSocket:
                 return False
             return again.account_id == caller.account_id
 
-        return StreamCaller(caller, stand, still_valid)
+        return StreamCaller(caller, workspace_access, still_valid)
 
     async def _open(self, context: RequestContext, caller_state: StreamCaller) -> None:
         extension = extension_of(context.scope)

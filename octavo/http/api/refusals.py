@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from octavo.actors.core import ActorCrashed, ActorQuarantined, NotExecuted, OutcomeUnknown
 from octavo.actors.workspace.messages import NotAccepted, NotKept, NoWorkspace
-from octavo.http.api.store_problems import DOUBT, WorkspaceBusy, store_failure
+from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
 from octavo.http.contract.problems import (
     CredentialRefused,
     Header,
@@ -248,7 +248,7 @@ def problem_of(error: Exception) -> Problem | None:
             # A bug: it is logged, and repeating the request does not help.
             return None
         case OutcomeUnknown():
-            return WorkspaceBusy(DOUBT, retry_after=1)
+            return WorkspaceBusy(OUTCOME_UNKNOWN, retry_after=1)
         case _:
             return store_failure(error)
 

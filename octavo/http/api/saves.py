@@ -17,7 +17,7 @@ from octavo.model.files.changeset import SaveNote
 from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import InvalidContent, MutationReused
 
-_NOTHING_HAD = b"\0"
+_EMPTY_VECTOR = b"\0"
 
 
 class SaveNoteInput(ContractModel):
@@ -62,7 +62,7 @@ class SaveOperations:
     ) -> Reply[NoteSaveSchema]:
         """Save a note."""
         workspace_id, file_id = str(path.workspace_id), FileId(str(path.file_id))
-        vector = _NOTHING_HAD if body.state_vector is MISSING else body.state_vector
+        vector = _EMPTY_VECTOR if body.state_vector is MISSING else body.state_vector
         read_state_vector(vector)
         save = SaveNote(file_id, Epoch(body.epoch), body.update)
         receipt = await self._pushing.push(call, workspace_id, (save,), body.mutation_id)

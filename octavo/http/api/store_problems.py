@@ -4,7 +4,7 @@ from octavo.http.contract.problems import Problem
 from octavo.http.contract.unavailable import StorageFull, StorageUnavailable, TemporaryProblem
 from octavo.store import StoreFull, StoreUnavailable
 
-DOUBT = (
+OUTCOME_UNKNOWN = (
     "The change may have been made. With the same mutationId the request can be "
     "repeated, and takes effect once; without one, read the current state first."
 )
@@ -22,7 +22,7 @@ def store_problem(error: StoreUnavailable) -> Problem:
     """Return the problem of a store failure; it says whether the change may have been made."""
     if isinstance(error, StoreFull):
         return StorageFull(retry_after=30)
-    return StorageUnavailable(DOUBT if error.outcome_unknown else None, retry_after=1)
+    return StorageUnavailable(OUTCOME_UNKNOWN if error.outcome_unknown else None, retry_after=1)
 
 
 def store_failure(error: Exception) -> Problem | None:

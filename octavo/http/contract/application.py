@@ -180,8 +180,8 @@ class Application:
         resource, values = self._router.find(_raw_path(scope))
         if resource is None:
             path = scope["path"]
-            kept = _is_api(path) and path not in self._fallback_below_api
-            if self._fallback is None or kept:
+            api_only = _is_api(path) and path not in self._fallback_below_api
+            if self._fallback is None or api_only:
                 raise NotFound(_NOTHING)
             forwarded = forwarded_scope(scope, context.request_id, context.refused)
             await self._fallback(forwarded, context.receive, context.writer.forward)

@@ -88,7 +88,7 @@ def _check_problem(kind: type[Problem]) -> None:
 _Schema = dict[str, object]
 _REFERENCE = "#/$defs/"
 _UNIONS = ("anyOf", "oneOf", "allOf")
-_COMPOSED = ("array", "object")
+_CONTAINER_TYPES = ("array", "object")
 
 
 def check_single_values(part: str, model: type[BaseModel]) -> None:
@@ -130,7 +130,7 @@ def _is_single(schema: _Schema, definitions: dict[str, _Schema], values: list[ob
         values += cast("list[object]", schema["enum"])
     elif "const" in schema:
         values.append(schema["const"])
-    elif schema.get("type") in _COMPOSED:
+    elif schema.get("type") in _CONTAINER_TYPES:
         return False
     return all(_is_single(branch, definitions, values) for branch in branches)
 

@@ -93,8 +93,8 @@ class Endpoint:
         # A body without a model is passed on as it arrives.
         self._large_body = body is not None and body.model is not None and body.limit >= COUNTED
         self._declared = DeclaredAnswers(operation, strict=strict)
-        kept = () if "cache-control" in operation.headers else (NOT_STORED,)
-        self._headers = FixedHeaders([*kept, *API_HEADERS])
+        cache_control = () if "cache-control" in operation.headers else (NOT_STORED,)
+        self._headers = FixedHeaders([*cache_control, *API_HEADERS])
         self._json_headers = FixedHeaders([_JSON, *self._headers.each])
         self._status = operation.status
         answers = operation.answers

@@ -26,7 +26,7 @@ _RETRY_AFTER: Json = {
         "schema": {"type": "string", "pattern": "^[0-9]{1,16}$"},
     }
 }
-_STATUSES_THAT_PASS = (429, 503, 507)
+_TEMPORARY_STATUSES = (429, 503, 507)
 
 _SECURITY: dict[Security, list[Json]] = {
     Security.NONE: [],
@@ -228,7 +228,7 @@ def _refusals(each: Operation) -> dict[str, Json]:
 
 
 def _refusal(status: int, problems: Sequence[type[Problem]]) -> Json:
-    headers = {**_REQUEST_ID_HEADER, **(_RETRY_AFTER if status in _STATUSES_THAT_PASS else {})}
+    headers = {**_REQUEST_ID_HEADER, **(_RETRY_AFTER if status in _TEMPORARY_STATUSES else {})}
     schema: Json = {
         "$ref": "#/components/schemas/Problem",
         "properties": {"code": {"enum": [problem.code for problem in problems]}},

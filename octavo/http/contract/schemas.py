@@ -67,9 +67,11 @@ class Schemas:
             taken.add(name)
             self._parameters[part] = _parameters(definitions[name])
         # Parameters are described where they occur; the model that groups them is left out.
-        kept = {_referred(schema) for schema in self._schemas.values()}
+        referenced = {_referred(schema) for schema in self._schemas.values()}
         self.components = {
-            name: definitions[name] for name in sorted(definitions) if name not in taken - kept
+            name: definitions[name]
+            for name in sorted(definitions)
+            if name not in taken - referenced
         }
 
     def of(self, kind: object, mode: Mode) -> Json:

@@ -62,7 +62,7 @@ def add_register_page(app: QuartTrio, registering: Registering, public_url: str)
             if not await registering.opens(given["invitation"]):
                 return await _without_form(UNUSABLE, NotFound.status)
         except StoreUnavailable as error:
-            return await _later(store_problem(error))
+            return await _temporary(store_problem(error))
         return await _form(given, other_origin=_other_origin(public_url, given["invitation"]))
 
     @app.get(DONE)
@@ -121,7 +121,7 @@ async def _without_form(
     return _with_headers(await make_response(page, status), headers)
 
 
-async def _later(problem: Problem) -> Response:
+async def _temporary(problem: Problem) -> Response:
     again = FormlessPage("Try again soon", problem.detail, "Your invitation stays valid.")
     return await _without_form(again, problem.status, problem.headers)
 

@@ -223,7 +223,7 @@ def _reason(error: trio.BrokenResourceError) -> str:
     cause = error.__cause__
     if isinstance(cause, ssl.SSLError) and cause.reason:
         return cause.reason.lower().replace("_", " ")
-    return "it left"
+    return "the client disconnected"
 
 
 def _socket(stream: Stream) -> trio.socket.SocketType:

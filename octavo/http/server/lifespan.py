@@ -25,7 +25,7 @@ def with_lifespan(application: Application) -> Application:
 
 async def _live(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
     received: list[str] = []
-    answered: set[str] = set()
+    completed: set[str] = set()
 
     async def watched_receive() -> Event:
         event = await receive()
@@ -33,20 +33,20 @@ async def _live(application: Application, scope: Scope, receive: Receive, send: 
         return event
 
     async def watched_send(event: Event) -> None:
-        answered.add(event["type"].rpartition(".")[0])
+        completed.add(event["type"].rpartition(".")[0])
         await send(event)
 
     try:
         await application(scope, watched_receive, watched_send)
     except Exception as error:
-        if received[-1:] == ["lifespan.startup"] and "lifespan.startup" not in answered:
+        if received[-1:] == ["lifespan.startup"] and "lifespan.startup" not in completed:
             _log.error("the application failed to start", exc_info=error)
             await send({"type": "lifespan.startup.failed", "message": repr(error)})
         if received:
             raise
     while "lifespan.shutdown" not in received:
-        if "lifespan.startup" in received and "lifespan.startup" not in answered:
+        if "lifespan.startup" in received and "lifespan.startup" not in completed:
             await watched_send({"type": "lifespan.startup.complete"})
         await watched_receive()
-    if "lifespan.shutdown" not in answered:
+    if "lifespan.shutdown" not in completed:
         await send({"type": "lifespan.shutdown.complete"})

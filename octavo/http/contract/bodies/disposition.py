@@ -9,8 +9,8 @@ _PARAMETER = re.compile(
 )
 # Browsers percent-encode quotes and line breaks (HTML, section 4.10.21.8), other clients use a
 # backslash; before any other character a backslash is part of the file name.
-_SPELLED = re.compile(rb'%(?:22|0[Dd]|0[Aa])|\\["\\]')
-_MEANT = {b"%22": b'"', b"%0D": b"\r", b"%0A": b"\n", b'\\"': b'"', b"\\\\": b"\\"}
+_ESCAPE = re.compile(rb'%(?:22|0[Dd]|0[Aa])|\\["\\]')
+_UNESCAPED = {b"%22": b'"', b"%0D": b"\r", b"%0A": b"\n", b'\\"': b'"', b"\\\\": b"\\"}
 
 
 class Disposition(NamedTuple):
@@ -48,7 +48,7 @@ def parse_disposition(value: bytes) -> Disposition | None:
     return Disposition(found[b"name"], found.get(b"filename"))
 
 
-def _text(spelled: bytes) -> str:
-    if not spelled.startswith(b'"'):
-        return spelled.decode()
-    return _SPELLED.sub(lambda one: _MEANT[one[0].upper()], spelled[1:-1]).decode()
+def _text(quoted: bytes) -> str:
+    if not quoted.startswith(b'"'):
+        return quoted.decode()
+    return _ESCAPE.sub(lambda one: _UNESCAPED[one[0].upper()], quoted[1:-1]).decode()

@@ -70,7 +70,7 @@ MOST_LISTED = 32
 
 # Pydantic builds all faults or none, at microseconds each: past this number only their count is
 # reported.
-MOST_LOOKED_AT = 1000
+MAX_FAULTS = 1000
 
 # A message may quote the input.
 _MAX_MESSAGE = 240
@@ -88,7 +88,7 @@ def invalid_request(error: ValidationError, document: object, what: str) -> Inva
     relative to the document, whose own pointer is ``""``.
     """
     number = error.error_count()
-    if number > MOST_LOOKED_AT:
+    if number > MAX_FAULTS:
         message = f"It has {number} faults, too many to list."
         return InvalidRequest(f"{what} does not match the contract.", errors=[("", message)])
     found: dict[str, list[str]] = {}

@@ -21,7 +21,7 @@ from octavo.http.server.asgi import Receive
 M = TypeVar("M", bound=BaseModel)
 
 MEDIA_TYPE = "application/x-www-form-urlencoded"
-_SEVERAL = (list, tuple, set, frozenset)
+_LIST_TYPES = (list, tuple, set, frozenset)
 
 
 class FormBody(Generic[M]):
@@ -39,7 +39,7 @@ class FormBody(Generic[M]):
         self._repeatable = frozenset(
             field.validation_alias if isinstance(field.validation_alias, str) else name
             for name, field in model.model_fields.items()
-            if get_origin(field.annotation) in _SEVERAL
+            if get_origin(field.annotation) in _LIST_TYPES
         )
 
     async def read(self, headers: Headers, receive: Receive) -> M:

@@ -12,7 +12,7 @@ from octavo.http.contract.bodies.body_reader import (
     refuse_media_type,
     whole_body,
 )
-from octavo.http.contract.bodies.faults import MOST_LOOKED_AT, invalid_request
+from octavo.http.contract.bodies.faults import MAX_FAULTS, invalid_request
 from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
 from octavo.http.contract.bodies.strict_json import NotStrict, check_strict
 from octavo.http.contract.problems import InvalidRequest
@@ -22,7 +22,7 @@ M = TypeVar("M", bound=BaseModel)
 
 MEDIA_TYPE = "application/json"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_LEAVES = frozenset({str, bytes, int, bool, type(None), type(MISSING)})
+_SCALAR_TYPES = frozenset({str, bytes, int, bool, type(None), type(MISSING)})
 
 
 class JsonBody(Generic[M]):
@@ -84,9 +84,9 @@ def _plain(document: BaseModel, body: bytes) -> bool:
     It does when all values are scalars and the body has as many colons as ``document`` has members:
     there is no room for a duplicate key. This avoids a second parse for most small documents.
     """
-    return _LEAVES.issuperset(map(type, document.__dict__.values())) and body.count(b":") == len(
-        document.__pydantic_fields_set__
-    )
+    return _SCALAR_TYPES.issuperset(map(type, document.__dict__.values())) and body.count(
+        b":"
+    ) == len(document.__pydantic_fields_set__)
 
 
 def _refusal(error: ValidationError, body: bytes) -> InvalidRequest:
@@ -95,7 +95,7 @@ def _refusal(error: ValidationError, body: bytes) -> InvalidRequest:
         if only["type"] == "json_invalid":
             return InvalidRequest(errors=[("", _broken(body, str(only["ctx"]["error"])))])
     # A body with more faults is not parsed again, since they are not listed.
-    document = from_json(body) if error.error_count() <= MOST_LOOKED_AT else None
+    document = from_json(body) if error.error_count() <= MAX_FAULTS else None
     return invalid_request(error, document, "The body")
 
 

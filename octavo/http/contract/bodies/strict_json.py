@@ -46,10 +46,10 @@ class _NotStrictValue:
 
 
 _NO_NUMBER = _NotStrictValue("This is not a JSON number: send a finite one.")
-_MANY = _NotStrictValue("This member occurs more than once: send it once.")
+_DUPLICATE = _NotStrictValue("This member occurs more than once: send it once.")
 
 
-def _once(members: list[tuple[str, object]]) -> None:
+def _mark_duplicates(members: list[tuple[str, object]]) -> None:
     if len(dict(members)) != len(members):
         raise _Unusable
 
@@ -70,7 +70,7 @@ def _mark_number(digits: str) -> object:
 def _mark_members(members: list[tuple[str, object]]) -> dict[str, object]:
     marked: dict[str, object] = {}
     for name, value in members:
-        marked[name] = _MANY if name in marked else value
+        marked[name] = _DUPLICATE if name in marked else value
     return marked
 
 
@@ -87,7 +87,7 @@ def _faults(value: object, steps: tuple[Step, ...]) -> Iterator[tuple[str, str]]
 
 # Integers are only skipped: int() is slow for long ones.
 _scan = json.JSONDecoder(
-    object_pairs_hook=_once, parse_constant=_refuse, parse_float=_finite, parse_int=str
+    object_pairs_hook=_mark_duplicates, parse_constant=_refuse, parse_float=_finite, parse_int=str
 ).raw_decode
 _marked = json.JSONDecoder(
     object_pairs_hook=_mark_members,

@@ -119,8 +119,8 @@ class Http1Connection:
             # While the response is sent, the socket reports the disconnect.
             return False
         exchange.gone = True
-        if exchange.leaves is not None:
-            exchange.leaves.set()
+        if exchange.disconnected is not None:
+            exchange.disconnected.set()
         return not exchange.finishes
 
     # Called by the exchange.

@@ -45,8 +45,8 @@ class _ExchangeState(Enum):
 class Http1Exchange:
     """One request on one connection.
 
-    The application finds it as ``scope["extensions"]["octavo"]``. ``leaves`` is set when the client
-    disconnects; ``close`` is whether the connection ends after the response.
+    The application finds it as ``scope["extensions"]["octavo"]``. ``disconnected`` is set when
+    the client disconnects; ``close`` is whether the connection ends after the response.
     """
 
     __slots__ = (
@@ -63,10 +63,10 @@ class Http1Exchange:
         "_status",
         "body",
         "close",
+        "disconnected",
         "finishes",
         "gone",
         "head",
-        "leaves",
         "rejection",
     )
 
@@ -78,7 +78,7 @@ class Http1Exchange:
         self.finishes = False
         self.gone = False
         self.rejection: RequestRejected | None = None
-        self.leaves: trio.Event | None = None
+        self.disconnected: trio.Event | None = None
         self._at = _ExchangeState.REQUEST
         self._status = 0
         self._headers: Iterable[tuple[bytes, bytes]] = ()
@@ -162,7 +162,7 @@ class Http1Exchange:
         Cancellation loses no bytes of the body.
         """
         if self._body_delivered or self.gone:
-            return await self._wait_for_leave()
+            return await self._wait_for_disconnect()
         if self.head.websocket:
             self._body_delivered = True
             return {"type": "websocket.connect"}
@@ -186,11 +186,11 @@ class Http1Exchange:
         self._body_delivered = body.complete
         return {"type": "http.request", "body": content, "more_body": not body.complete}
 
-    async def _wait_for_leave(self) -> Event:
+    async def _wait_for_disconnect(self) -> Event:
         if not self.gone and not self.done:
-            if self.leaves is None:
-                self.leaves = trio.Event()
-            await self.leaves.wait()
+            if self.disconnected is None:
+                self.disconnected = trio.Event()
+            await self.disconnected.wait()
         if self.head.websocket:
             return {"type": "websocket.disconnect", "code": 1006}
         return {"type": "http.disconnect"}

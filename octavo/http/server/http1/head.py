@@ -77,9 +77,9 @@ def parse_head(raw: bytes, limits: Limits) -> Head:
     """
     if raw.count(b"\n") - 2 > limits.header_count:
         raise too_many_headers(limits)
-    seen = _HeadEvents()
+    events = _HeadEvents()
     # A reused parser would keep state of bodies, upgrades and closes.
-    parser = httptools.HttpRequestParser(seen)
+    parser = httptools.HttpRequestParser(events)
     try:
         parser.feed_data(raw)
     except httptools.HttpParserUpgrade:
@@ -95,9 +95,9 @@ def parse_head(raw: bytes, limits: Limits) -> Head:
         if _OTHER_VERSION.search(raw.partition(b"\r\n")[0]):
             raise _other_version() from None
         raise malformed(f"The head of the request is malformed: {error}.") from None
-    if seen.heads != 1:
+    if events.heads != 1:
         raise malformed("The head of the request is malformed.")
-    method, target = parser.get_method(), seen.target
+    method, target = parser.get_method(), events.target
     if len(target) > limits.target_length:
         raise target_too_long(limits)
     begin = method + b" " + target
@@ -108,7 +108,7 @@ def parse_head(raw: bytes, limits: Limits) -> Head:
         if raw.startswith(b" HTTP/", len(begin)):
             raise _other_version()
         raise malformed("The request line must be a method, a target and HTTP/1.1.")
-    return _head(method, version, target, seen.headers)
+    return _head(method, version, target, events.headers)
 
 
 class PartialHead(NamedTuple):

@@ -68,7 +68,7 @@ class Http2Connection:
                 writing.cancel_scope.cancel(reason="every sender has ended")
         if self._close_reason in (CloseReason.IDLE_TIMEOUT, CloseReason.SHUTDOWN):
             with trio.move_on_after(self.limits.linger_time):
-                await self._say_goodbye()
+                await self._send_goaway()
 
     async def _serve(self, nursery: trio.Nursery, received: bytes) -> None:
         self._protocol = protocol = GuardedProtocol(
@@ -112,11 +112,11 @@ class Http2Connection:
         if self._output.empty:
             self.terminate(CloseReason.SHUTDOWN)
 
-    async def _say_goodbye(self) -> None:
+    async def _send_goaway(self) -> None:
         if self._protocol is None or not self._output.empty:
             return
         try:
-            await self._transport.send(memoryview(self._protocol.goodbye()))
+            await self._transport.send(memoryview(self._protocol.goaway()))
             await self._transport.linger(expecting=False)
         except ClientGone:
             return

@@ -25,9 +25,9 @@ _log = logging.getLogger(__name__)
 class Http2Exchange:
     """One request on one stream; the application finds it in its scope, as with HTTP/1.1.
 
-    ``taken`` receives the number of bytes of the ``body`` that the application took, ``proceed``
-    asks the client to send its body; ``rejection`` is what the server must respond instead of the
-    application.
+    ``acknowledge`` is called with the number of bytes of the ``body`` that the application took,
+    ``proceed`` asks the client to send its body; ``rejection`` is what the server must respond
+    instead of the application.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Http2Exchange:
         peer: "Peer",
         scope: Scope,
         body: Http2Body,
-        taken: Callable[[int], Awaitable[None]],
+        acknowledge: Callable[[int], Awaitable[None]],
         send: Callable[[Event | None], Awaitable[None]],
         proceed: Callable[[], Awaitable[None]],
         rejection: RequestRejected | None,
@@ -45,7 +45,7 @@ class Http2Exchange:
         self._peer = peer
         self._scope = scope
         self._body = body
-        self._taken = taken
+        self._acknowledge = acknowledge
         self._send = send
         self._proceed = proceed
         self._expects = (b"expect", b"100-continue") in scope["headers"]
@@ -104,7 +104,7 @@ class Http2Exchange:
         """Discard the unread part of the body and replenish the window by its size."""
         size = self._body.drop()
         if size:
-            await self._taken(size)
+            await self._acknowledge(size)
 
     async def run(self) -> bool:
         """Run the application; return whether its response was sent completely."""
@@ -177,7 +177,7 @@ class Http2Exchange:
             self._rejection = body_stopped()
             return {"type": "http.disconnect"}
         if size:
-            await self._taken(size)
+            await self._acknowledge(size)
         return event
 
     async def send(self, event: Event) -> None:
@@ -257,7 +257,7 @@ class Http2Exchange:
 
 def _plain_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return ``headers`` without those that HTTP/2 forbids (RFC 9113 section 8.2.2)."""
-    kept = [(name, value) for name, value in headers if name not in HOP_BY_HOP]
-    if any(byte in value for _, value in kept for byte in (b"\r", b"\n", b"\0")):
+    plain = [(name, value) for name, value in headers if name not in HOP_BY_HOP]
+    if any(byte in value for _, value in plain for byte in (b"\r", b"\n", b"\0")):
         raise InvalidResponse("a header of the response contains a line break")
-    return kept
+    return plain

@@ -57,7 +57,7 @@ class WaitingProtocol(H2Protocol):
 # rapid reset).
 _RESETS = 100
 # The stream limit that h2 itself enforces.
-_MOST_REFUSED = 2**31 - 1
+_H2_STREAM_LIMIT = 2**31 - 1
 _METHOD = re.compile(rb"[A-Z-]{1,32}")
 
 
@@ -115,7 +115,7 @@ class GuardedProtocol(WaitingProtocol):
         await super().initiate(headers, settings)
         # h2 would close the connection of a client that exceeds the limit before it received the
         # setting. The guard refuses each such stream alone (RFC 9113 section 5.1.2).
-        self.connection.local_settings.max_concurrent_streams = _MOST_REFUSED
+        self.connection.local_settings.max_concurrent_streams = _H2_STREAM_LIMIT
         self.connection.local_settings.acknowledge()
 
     @property
@@ -141,7 +141,7 @@ class GuardedProtocol(WaitingProtocol):
             await buffer.close()
         await self.handle(Closed())
 
-    def goodbye(self) -> bytes:
+    def goaway(self) -> bytes:
         """Return the GOAWAY frame for an orderly close."""
         try:
             self.connection.close_connection()
@@ -172,9 +172,9 @@ class GuardedProtocol(WaitingProtocol):
         if rejection is not None:
             # hypercorn was given a placeholder path.
             scope["path"] = requested
-        taken = partial(self._taken, stream_id)
+        acknowledge = partial(self._acknowledge, stream_id)
         exchange = Http2Exchange(
-            self._handler, self._peer, scope, body, taken, send, proceed, rejection
+            self._handler, self._peer, scope, body, acknowledge, send, proceed, rejection
         )
         self._exchanges[stream_id] = exchange
         self._nursery.start_soon(self._run, stream_id, exchange)
@@ -184,7 +184,7 @@ class GuardedProtocol(WaitingProtocol):
 
         return put
 
-    async def _taken(self, stream_id: int, size: int) -> None:
+    async def _acknowledge(self, stream_id: int, size: int) -> None:
         """Replenish the window by the bytes that the application took."""
         try:
             self.connection.acknowledge_received_data(size, stream_id)
@@ -201,9 +201,9 @@ class GuardedProtocol(WaitingProtocol):
             del self._exchanges[stream_id]
         await exchange.drop_body()
         if not whole:
-            await self._abandon(stream_id)
+            await self._reset_response(stream_id)
 
-    async def _abandon(self, stream_id: int) -> None:
+    async def _reset_response(self, stream_id: int) -> None:
         """Reset a stream whose response cannot be completed, and discard its buffer."""
         self._reset(stream_id, h2.errors.ErrorCodes.INTERNAL_ERROR)
         buffer = self.stream_buffers.get(stream_id)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, model_validator
 
 from octavo.http.contract.bodies.body_reader import ClientLeft
-from octavo.http.contract.bodies.faults import MOST_LISTED, MOST_LOOKED_AT
+from octavo.http.contract.bodies.faults import MAX_FAULTS, MOST_LISTED
 from octavo.http.contract.bodies.json_body import json_body
 from octavo.http.contract.problems import BodyTooLarge, InvalidRequest, UnsupportedMediaType
 from tests.fakes.arriving_bodies import JSON, PLACES, broken_off, chunks, cut, nothing_read
@@ -281,7 +281,7 @@ def test_many_faults_are_listed_up_to_a_bound_and_the_rest_counted() -> None:
 
 
 def test_a_flood_of_faults_is_only_counted() -> None:
-    names = {str(number): "x" for number in range(MOST_LOOKED_AT + 1)}
+    names = {str(number): "x" for number in range(MAX_FAULTS + 1)}
     told = faults(json.dumps({"title": "", "names": names}).encode())
     assert told == {"": "It has 1001 faults, too many to list."}
 
