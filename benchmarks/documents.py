@@ -46,7 +46,7 @@ QUERIES = {
 
 
 def client_of(port: int, key: str) -> Client:
-    return Client(f"http://127.0.0.1:{port}", chance=random.SystemRandom(), key=key)
+    return Client(f"http://127.0.0.1:{port}", entropy=random.SystemRandom(), key=key)
 
 
 def peak(pid: int | str) -> float:

@@ -61,7 +61,7 @@ async def prepare(visitor: Client, invitation: str) -> tuple[WorkspaceId, list[s
 
 def client(url: str, key: str | None = None) -> Client:
     """Answer a client that calls with a key, or in nobody's name."""
-    return Client(url, chance=random.SystemRandom(), key=key, origin=ORIGIN)
+    return Client(url, entropy=random.SystemRandom(), key=key, origin=ORIGIN)
 
 
 async def in_step(devices: list[Device], server_has: Mirror) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import trio
 
 from octavo.client import Changed, Create, HeadMovedError, Mirror, NoteDocument, WorkspaceClient
-from octavo.client.answers import FileChange
+from octavo.client.responses import FileChange
 from octavo.model.identity import FileId
 
 PUSH_AT_ONCE = 100

@@ -24,23 +24,23 @@ from octavo.client.errors import (
     RateLimitedError,
     SnapshotCut,
     UnavailableError,
-    UnexpectedAnswer,
+    UnexpectedResponse,
     WorkspaceGoneError,
 )
 from octavo.client.mirror import Mirror, Note
 from octavo.client.note_document import NoteDocument
 from octavo.client.notices import Changed, Gone, Notices
-from octavo.client.retrying import Chance, Retrying
+from octavo.client.retrying import EntropySource, Retrying
 from octavo.client.workspace import WorkspaceClient
 
 __all__ = [
-    "Chance",
     "Changed",
     "Client",
     "ClientError",
     "ConnectionFailed",
     "Create",
     "Delete",
+    "EntropySource",
     "EpochMismatchError",
     "Gone",
     "HeadMovedError",
@@ -60,7 +60,7 @@ __all__ = [
     "Save",
     "SnapshotCut",
     "UnavailableError",
-    "UnexpectedAnswer",
+    "UnexpectedResponse",
     "Update",
     "WorkspaceClient",
     "WorkspaceGoneError",

@@ -18,7 +18,7 @@ __all__ = [
     "Save",
     "Update",
     "encoded",
-    "given",
+    "present_members",
 ]
 
 
@@ -78,8 +78,8 @@ def encoded(operations: Sequence[Operation]) -> list[dict[str, Any]]:
     return [_encoded(each) for each in operations]
 
 
-def given(**members: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON values
-    """Return the members that are not None."""
+def present_members(**members: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON values
+    """Return the members that are not None, as optional members are omitted in JSON."""
     return {name: value for name, value in members.items() if value is not None}
 
 
@@ -90,7 +90,7 @@ def _encoded(each: Operation) -> dict[str, Any]:
             return {"op": "create", "fileId": file_id, "path": path, "text": text}
         case Update(_, if_match, text, path, rewrite):
             # Omitted unless set, as older servers refuse unknown members.
-            more = given(text=text, path=path, rewriteLinks=rewrite or None)
+            more = present_members(text=text, path=path, rewriteLinks=rewrite or None)
             return {"op": "update", "fileId": file_id, "ifMatch": if_match, **more}
         case Save(_, epoch, update):
             sent = b64encode(update).decode()
@@ -98,7 +98,7 @@ def _encoded(each: Operation) -> dict[str, Any]:
         case Delete(_, if_match):
             return {"op": "delete", "fileId": file_id, "ifMatch": if_match}
         case Restore(_, if_match, path, revision_id):
-            more = given(path=path, revisionId=revision_id)
+            more = present_members(path=path, revisionId=revision_id)
             return {"op": "restore", "fileId": file_id, "ifMatch": if_match, **more}
         case Purge():
             return {"op": "purge", "fileId": file_id}

@@ -9,14 +9,14 @@ from typing import Any, Self
 import httpx
 import trio
 
-from octavo.client.answers import AccountInfo, NewKey, WorkspaceInfo, WorkspacePage
-from octavo.client.calling import Calling, Request
-from octavo.client.changes import given
-from octavo.client.errors import UnexpectedAnswer
+from octavo.client.changes import present_members
+from octavo.client.connection import ApiConnection, Request
+from octavo.client.errors import UnexpectedResponse
 from octavo.client.findings import Hits
 from octavo.client.notices import Notices, listen
 from octavo.client.paging import Pages
-from octavo.client.retrying import Chance, Retrying
+from octavo.client.responses import AccountInfo, NewKey, WorkspaceInfo, WorkspacePage
+from octavo.client.retrying import EntropySource, Retrying
 from octavo.client.workspace import WorkspaceClient
 from octavo.model.identity import WorkspaceId
 
@@ -33,7 +33,7 @@ class Client:
 
     Args:
         url: the URL of the server, such as ``https://notes.example.org``.
-        chance: the source of randomness for identifiers and jitter: ``random.SystemRandom()``, or
+        entropy: the source of randomness for identifiers and jitter: ``random.SystemRandom()``, or
             a seeded generator in a test.
         key: an API key; without one, call `sign_in` or `register`.
         origin: the origin of the installation, required by sessions if it differs from that of
@@ -48,7 +48,7 @@ class Client:
         self,
         url: str,
         *,
-        chance: Chance,
+        entropy: EntropySource,
         key: str | None = None,
         origin: str | None = None,
         retrying: Retrying | None = None,
@@ -71,9 +71,9 @@ class Client:
         )
         address = httpx.URL(url)
         self._origin = origin or f"{address.scheme}://{address.netloc.decode()}"
-        self._calling = Calling(self._http, retrying or Retrying(), chance)
+        self._connection = ApiConnection(self._http, retrying or Retrying(), entropy)
         if key is not None:
-            self._calling.credential = {"authorization": f"Bearer {key}"}
+            self._connection.credential = {"authorization": f"Bearer {key}"}
 
     async def __aenter__(self) -> Self:
         return self
@@ -90,12 +90,12 @@ class Client:
 
         An address in use raises `ProblemError` with the code ``address_taken``.
         """
-        body = given(
+        body = present_members(
             invitation=invitation, address=address, password=password, displayName=display_name
         )
         request = Request("POST", "/api/registrations", body, headers=self._from, effect="single")
-        self._keep_session(answer := await self._calling.send(request))
-        return self._calling.read(AccountInfo, answer, request)
+        self._keep_session(answer := await self._connection.send(request))
+        return self._connection.read(AccountInfo, answer, request)
 
     async def sign_in(self, address: str, password: str) -> None:
         """Start a session and use it (signInWithPassword).
@@ -106,50 +106,54 @@ class Client:
         body = {"email": address, "password": password}
         path = "/api/auth/sign-in/email"
         request = Request("POST", path, body, headers=self._from, effect="single")
-        self._keep_session(await self._calling.send(request))
+        self._keep_session(await self._connection.send(request))
 
     async def sign_out(self) -> None:
         """End the session, if any, and drop its credential (signOut)."""
         path = "/api/auth/sign-out"
-        await self._calling.send(Request("POST", path, {}, headers=self._from, effect="repeatable"))
-        self._calling.credential = {}
+        await self._connection.send(
+            Request("POST", path, {}, headers=self._from, effect="repeatable")
+        )
+        self._connection.credential = {}
 
     async def create_key(self, name: str, expires_at: datetime | None = None) -> NewKey:
         """Create an API key of the account (createApiKey); it never expires by default."""
-        body = given(name=name, expiresAt=None if expires_at is None else expires_at.isoformat())
+        body = present_members(
+            name=name, expiresAt=None if expires_at is None else expires_at.isoformat()
+        )
         request = Request("POST", "/api/account/keys", body, effect="single")
-        return await self._calling.ask(NewKey, request)
+        return await self._connection.ask(NewKey, request)
 
     def workspaces(self) -> AsyncIterator[WorkspaceInfo]:
         """Iterate over the workspaces of the account, the oldest first (listWorkspaces)."""
 
         async def page(after: str | None) -> WorkspacePage:
-            query = given(limit=_PAGE, after=after)
+            query = present_members(limit=_PAGE, after=after)
             request = Request("GET", "/api/workspaces", query=query)
-            return await self._calling.ask(WorkspacePage, request)
+            return await self._connection.ask(WorkspacePage, request)
 
         return Pages(page)
 
     async def create_workspace(self, name: str) -> WorkspaceClient:
         """Create a workspace (createWorkspace)."""
         request = Request("POST", "/api/workspaces", {"name": name}, effect="single")
-        made = await self._calling.ask(WorkspaceInfo, request)
+        made = await self._connection.ask(WorkspaceInfo, request)
         return self.workspace(made.id)
 
     def workspace(self, workspace_id: WorkspaceId | str) -> WorkspaceClient:
         """Return a client of one workspace, without checking whether it exists."""
-        return WorkspaceClient(self._calling, WorkspaceId(workspace_id), self.notices)
+        return WorkspaceClient(self._connection, WorkspaceId(workspace_id), self.notices)
 
     async def search(self, query: str, *, folder: str = "", limit: int = 20) -> Hits:
         """Search all workspaces of the account (search); see `WorkspaceClient.search`."""
-        asked = given(q=query, path=folder or None, limit=limit)
-        return await self._calling.ask(Hits, Request("GET", "/api/search", query=asked))
+        asked = present_members(q=query, path=folder or None, limit=limit)
+        return await self._connection.ask(Hits, Request("GET", "/api/search", query=asked))
 
     def notices(
         self, workspace_ids: Collection[WorkspaceId]
     ) -> AbstractAsyncContextManager[Notices]:
         """Listen to workspaces as the account; see `octavo.client.notices.listen`."""
-        return listen(self._calling, workspace_ids, self._tls)
+        return listen(self._connection, workspace_ids, self._tls)
 
     @property
     def _from(self) -> dict[str, str]:
@@ -159,5 +163,5 @@ class Client:
         # By hand: a cookie jar would not send the https-only cookie to a test server.
         cookie = answer.headers.get("set-cookie", "").partition(";")[0]
         if not cookie:
-            raise UnexpectedAnswer("the response has no session cookie", outcome_unknown=True)
-        self._calling.credential = {"cookie": cookie, **self._from}
+            raise UnexpectedResponse("the response has no session cookie", outcome_unknown=True)
+        self._connection.credential = {"cookie": cookie, **self._from}

@@ -5,7 +5,7 @@
     ClientError
      ├ ConnectionFailed      no complete response arrived
      │  └ SnapshotCut        the snapshot ended before its last line
-     ├ UnexpectedAnswer      the response violates the contract
+     ├ UnexpectedResponse      the response violates the contract
      ├ ListeningEnded        the server ended the notification stream
      ├ WorkspaceGoneError    the workspace no longer exists or is not visible
      └ ProblemError          an error response of the server (RFC 9457), by its code
@@ -22,7 +22,7 @@ from typing import Any
 
 from octavo.model.identity import FileId, MutationId, RevisionId
 
-_SETTLING = frozenset((400, 405, 409, 410, 412, 413, 415, 422, 428))
+_CONCLUSIVE = frozenset((400, 405, 409, 410, 412, 413, 415, 422, 428))
 """Statuses that, in response to a repetition, prove that earlier attempts had no effect: their
 reasons are in the request, or are checked after the mutation id. 401, 403, 404, 423 and 429 may be
 returned earlier, even if the first attempt was accepted."""
@@ -51,7 +51,7 @@ class SnapshotCut(ConnectionFailed):
     """The last line of a snapshot is missing, so the copy is incomplete: start again."""
 
 
-class UnexpectedAnswer(ClientError):
+class UnexpectedResponse(ClientError):
     """The response violates the contract: another program, or a newer protocol."""
 
 
@@ -164,7 +164,7 @@ def problem_error(
     further = {name: value for name, value in members.items() if name not in _DESCRIBED}
     wait = headers.get("retry-after", "")
     retry_after = float(wait) if wait.isascii() and wait.isdecimal() else None
-    doubt = in_doubt and status not in _SETTLING
+    doubt = in_doubt and status not in _CONCLUSIVE
     if status == 412:
         return HeadMovedError(status, code, detail, further, tag=headers.get("etag"))
     kind = EpochMismatchError if code == "epoch_mismatch" else _BY_STATUS.get(status, ProblemError)

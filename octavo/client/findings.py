@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from octavo.client.answering import Answer
+from octavo.client.response_model import ResponseModel
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 
 
 @dataclass(frozen=True, slots=True)
-class Mark(Answer):
+class Mark(ResponseModel):
     """A hit in a snippet: characters from ``start`` up to ``end``."""
 
     start: int
@@ -16,7 +16,7 @@ class Mark(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class HitSnippet(Answer):
+class HitSnippet(ResponseModel):
     """An excerpt of a note, as plain text on one line."""
 
     text: str
@@ -24,7 +24,7 @@ class HitSnippet(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(Answer):
+class Hit(ResponseModel):
     """A note that matches the query; ``title`` is its first heading."""
 
     workspace_id: WorkspaceId
@@ -37,7 +37,7 @@ class Hit(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Hits(Answer):
+class Hits(ResponseModel):
     """Matching notes, the best first.
 
     Attributes:
@@ -51,7 +51,7 @@ class Hits(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class LinkInfo(Answer):
+class LinkInfo(ResponseModel):
     """A link of a note; ``file_id`` is its target, None if it does not resolve."""
 
     kind: Literal["standard", "wiki"]
@@ -64,7 +64,7 @@ class LinkInfo(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class BackLink(Answer):
+class BackLink(ResponseModel):
     """A link, with the note that contains it."""
 
     file_id: FileId
@@ -77,7 +77,7 @@ class BackLink(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class LinksOfFile(Answer):
+class LinksOfFile(ResponseModel):
     """The links of a file; only the first page has ``outgoing``."""
 
     outgoing: tuple[LinkInfo, ...]
@@ -86,7 +86,7 @@ class LinksOfFile(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class LinkPage(Answer):
+class LinkPage(ResponseModel):
     """A page of links; ``next`` is None on the last one."""
 
     items: tuple[BackLink, ...]

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 import trio
 
-from octavo.client.answers import FeedEntry
 from octavo.client.errors import (
     ConnectionFailed,
     NotFoundError,
@@ -18,11 +17,12 @@ from octavo.client.errors import (
     WorkspaceGoneError,
 )
 from octavo.client.notices import Changed, Gone
+from octavo.client.responses import FeedEntry
 from octavo.client.workspace import WorkspaceClient
 from octavo.model.identity import FileId, Position, RevisionId
 
-_NOWHERE = Position(-1)
-_PASSING = (ConnectionFailed, RateLimitedError, UnavailableError)
+_NO_COPY = Position(-1)
+_TRANSIENT = (ConnectionFailed, RateLimitedError, UnavailableError)
 _PURGED = 410
 
 
@@ -55,7 +55,7 @@ class Mirror:
     """
 
     def __init__(self, workspace: WorkspaceClient, *, poll_every: float = 60.0) -> None:
-        self.position = _NOWHERE
+        self.position = _NO_COPY
         self._workspace = workspace
         self._poll_every = poll_every
         self._notes: dict[FileId, Note] = {}
@@ -109,10 +109,10 @@ class Mirror:
         While the server is unavailable the copy remains unchanged. Raises `WorkspaceGoneError`, and
         any `ClientError` that is not transient, such as `NotSignedInError`.
         """
-        if self.position == _NOWHERE:
+        if self.position == _NO_COPY:
             await self.start()
         task_status.started()
-        notified = _NOWHERE
+        notified = _NO_COPY
         async with self._workspace.notices() as notices:
             while True:
                 notice: Changed | Gone | None = None
@@ -129,15 +129,15 @@ class Mirror:
                 notified = notified if notice is None else notice.position
 
     async def _follow(self) -> None:
-        retrying, chance = self._workspace.calling.retrying, self._workspace.calling.chance
+        retrying, entropy = self._workspace.connection.retrying, self._workspace.connection.entropy
         failures = 0
         while True:
             try:
                 await self.pull()
-            except _PASSING as error:
+            except _TRANSIENT as error:
                 failures += 1
                 asked = error.retry_after if isinstance(error, ProblemError) else None
-                await trio.sleep(retrying.wait(failures, chance, asked))
+                await trio.sleep(retrying.wait(failures, entropy, asked))
             else:
                 return
 
@@ -172,7 +172,7 @@ class Mirror:
         return True
 
     async def _copy(self) -> None:
-        retrying, chance = self._workspace.calling.retrying, self._workspace.calling.chance
+        retrying, entropy = self._workspace.connection.retrying, self._workspace.connection.entropy
         failures = 0
         while True:
             notes: list[FeedEntry] = []
@@ -183,7 +183,7 @@ class Mirror:
                 failures += 1
                 if failures >= retrying.attempts:
                     raise
-                await trio.sleep(retrying.wait(failures, chance))
+                await trio.sleep(retrying.wait(failures, entropy))
             else:
                 break
         self._notes.clear()

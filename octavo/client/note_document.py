@@ -6,8 +6,8 @@ from typing import NamedTuple, Self
 
 import trio
 
-from octavo.client.answers import NoteSave, RevisionInfo, WorkspaceFileInfo
-from octavo.client.errors import ClientError, EpochMismatchError, ProblemError, UnexpectedAnswer
+from octavo.client.errors import ClientError, EpochMismatchError, ProblemError, UnexpectedResponse
+from octavo.client.responses import NoteSave, RevisionInfo, WorkspaceFileInfo
 from octavo.client.three_way import merged, shared
 from octavo.client.workspace import WorkspaceClient
 from octavo.documents.live_document import LiveDocument
@@ -58,14 +58,14 @@ class NoteDocument:
         self.file_id: FileId = file.id
         self._workspace = workspace
         self._saving = trio.Lock()
-        self._hear(file.path, file.head)
+        self._set_head(file.path, file.head)
         # Whether the server may lack changes that it is known to have had.
-        self._doubted = False
+        self._suspect = False
         # A save that was sent and whose outcome is unknown.
         self._sent: _Save | None = None
-        self._known: LiveDocument
+        self._synced: LiveDocument
         self._live: LiveDocument
-        self._load(_kept(file))
+        self._load(_stored(file))
 
     @classmethod
     async def open(cls, workspace: WorkspaceClient, file_id: FileId) -> Self:
@@ -90,7 +90,7 @@ class NoteDocument:
     @property
     def unsaved(self) -> bool:
         """Whether there are edits that the server is not known to have."""
-        return self._doubted or _differ(self._live, self._known)
+        return self._suspect or _differ(self._live, self._synced)
 
     def insert(self, at: int, text: str) -> None:
         """Insert ``text`` before the character ``at``.
@@ -131,12 +131,12 @@ class NoteDocument:
         A server restored from an older backup lacks later saves; any device that has them sends
         them again. If the backup has an earlier generation, the document gets the lines and words
         of both texts: nothing in either is lost, and deletions since the backup are undone. Raises
-        `UnexpectedAnswer` if the server keeps lacking what it accepted.
+        `UnexpectedResponse` if the server keeps lacking what it accepted.
         """
         async with self._saving:
             problem: ProblemError | None = None
-            if self._doubted:
-                await self._look()
+            if self._suspect:
+                await self._reload()
             for _ in range(_ROUNDS):
                 repeated = self._sent is not None
                 sent = self._sent = self._sent or self._next()
@@ -150,16 +150,16 @@ class NoteDocument:
                     if not isinstance(error, ProblemError) or error.code not in _RECOVERABLE:
                         raise
                     problem = error
-                    await self._look()
+                    await self._reload()
                     if isinstance(error, EpochMismatchError) and self.epoch == sent.epoch:
                         raise
                     continue
                 self._sent = problem = None
-                self._take(sent, saved)
-                lost = self._doubted and await self._look()
+                self._apply_saved(sent, saved)
+                lost = self._suspect and await self._reload()
                 if not (lost or (repeated and self.unsaved)):
                     return saved
-            raise problem or UnexpectedAnswer("the server keeps lacking changes that it accepted")
+            raise problem or UnexpectedResponse("the server keeps lacking changes that it accepted")
 
     def _edit(self, start: int, end: int, inserted: str) -> None:
         text = self._live.text
@@ -171,45 +171,45 @@ class NoteDocument:
 
     def _next(self) -> _Save:
         live = self._live
-        update = live.update_since(self._known.vector_bytes()) if self.unsaved else NOTHING
-        mutation_id = self._workspace.calling.new_mutation()
+        update = live.update_since(self._synced.vector_bytes()) if self.unsaved else NOTHING
+        mutation_id = self._workspace.connection.new_mutation()
         return _Save(mutation_id, live.epoch, update, live.vector_bytes())
 
-    def _take(self, sent: _Save, saved: NoteSave) -> None:
-        self._hear(saved.path, saved.revision)
-        with _understood():
-            self._known.apply(sent.update)
+    def _apply_saved(self, sent: _Save, saved: NoteSave) -> None:
+        self._set_head(saved.path, saved.revision)
+        with _validated():
+            self._synced.apply(sent.update)
             if saved.epoch == sent.epoch:
-                self._known.apply(saved.update)
+                self._synced.apply(saved.update)
                 self._live.apply(saved.update)
-                self._doubted = not _has(saved, self._known)
+                self._suspect = not _has(saved, self._synced)
                 return
         # The new generation includes this save; later edits are applied to it.
         self._rebase(StoredDocument(saved.epoch, saved.update, b""))
 
-    async def _look(self) -> bool:
+    async def _reload(self) -> bool:
         """Read the server's document; return whether it lacks changes it was known to have."""
         file = await self._workspace.file(self.file_id, document=True)
-        kept = _kept(file)
+        stored = _stored(file)
         position, revision_id = self._position, self.revision_id
-        self._hear(file.path, file.head)
-        self._doubted = False
-        if kept.epoch == self.epoch:
-            believed = self._known
-            with _understood():
-                self._known = LiveDocument(kept, _READER)
-                believed.apply(kept.state)
-                self._live.apply(kept.state)
-            return _differ(believed, self._known)
+        self._set_head(file.path, file.head)
+        self._suspect = False
+        if stored.epoch == self.epoch:
+            believed = self._synced
+            with _validated():
+                self._synced = LiveDocument(stored, _READER)
+                believed.apply(stored.state)
+                self._live.apply(stored.state)
+            return _differ(believed, self._synced)
         # Epochs are ids of revisions, which sort by creation time.
-        back = kept.epoch < self.epoch or file.head.position < position
+        back = stored.epoch < self.epoch or file.head.position < position
         same_place = file.head.position == position and file.head.id != revision_id
-        self._rebase(kept, back=back or same_place)
+        self._rebase(stored, back=back or same_place)
         return self.unsaved
 
-    def _rebase(self, kept: StoredDocument, *, back: bool = False) -> None:
-        base, mine = self._known.text, self._live.text
-        self._load(kept)
+    def _rebase(self, stored: StoredDocument, *, back: bool = False) -> None:
+        base, mine = self._synced.text, self._live.text
+        self._load(stored)
         theirs = self._live.text
         if back:
             # Their text is not newer than the base: what it lacks was not deleted by anybody.
@@ -217,14 +217,16 @@ class NoteDocument:
         if mine != base:
             self.replace(merged(base, mine, theirs, exact=back))
 
-    def _hear(self, path: str | None, head: RevisionInfo) -> None:
+    def _set_head(self, path: str | None, head: RevisionInfo) -> None:
         self.path, self.revision_id, self._position = path, head.id, head.position
 
-    def _load(self, kept: StoredDocument) -> None:
-        with _understood():
-            known = LiveDocument(kept, _READER)
-            live = LiveDocument(kept, self._workspace.calling.chance.getrandbits(_CLIENT_BITS))
-        self._known, self._live = known, live
+    def _load(self, stored: StoredDocument) -> None:
+        with _validated():
+            synced = LiveDocument(stored, _READER)
+            live = LiveDocument(
+                stored, self._workspace.connection.entropy.getrandbits(_CLIENT_BITS)
+            )
+        self._synced, self._live = synced, live
 
 
 def _check_text(text: str) -> None:
@@ -237,28 +239,28 @@ def _differ(one: LiveDocument, other: LiveDocument) -> bool:
     return one.vector() != other.vector() or one.text != other.text
 
 
-def _has(saved: NoteSave, known: LiveDocument) -> bool:
-    """Return whether the server certainly has everything in ``known`` after a save."""
-    with _understood():
+def _has(saved: NoteSave, synced: LiveDocument) -> bool:
+    """Return whether the server certainly has everything in ``synced`` after a save."""
+    with _validated():
         vector = read_state_vector(saved.state_vector)
         # State vectors do not include deletions, but every update has all of them.
         [received], [held] = (
             update_contents([saved.update]),
-            update_contents([known.update_since(saved.state_vector)]),
+            update_contents([synced.update_since(saved.state_vector)]),
         )
-    return vector == known.vector() and set(received.ranges) == set(held.ranges)
+    return vector == synced.vector() and set(received.ranges) == set(held.ranges)
 
 
-def _kept(file: WorkspaceFileInfo) -> StoredDocument:
+def _stored(file: WorkspaceFileInfo) -> StoredDocument:
     document = file.document
     if document is None:
-        raise UnexpectedAnswer(f"the file {file.id} has no document")
+        raise UnexpectedResponse(f"the file {file.id} has no document")
     return StoredDocument(document.epoch, document.state, document.state_vector)
 
 
 @contextmanager
-def _understood() -> Iterator[None]:
+def _validated() -> Iterator[None]:
     try:
         yield
     except DomainError as refusal:
-        raise UnexpectedAnswer(refusal.detail) from refusal
+        raise UnexpectedResponse(refusal.detail) from refusal

@@ -14,16 +14,16 @@ from trio_websocket import (
     WebSocketConnection,
 )
 
-from octavo.client.answering import read_answer
-from octavo.client.answers import Notice
-from octavo.client.calling import Calling
+from octavo.client.connection import ApiConnection
 from octavo.client.errors import (
     ClientError,
     ListeningEnded,
     ProblemError,
-    UnexpectedAnswer,
+    UnexpectedResponse,
     problem_error,
 )
+from octavo.client.response_model import parse_response
+from octavo.client.responses import Notice
 from octavo.client.websocket import websocket
 from octavo.model.identity import Position, WorkspaceId
 
@@ -79,7 +79,7 @@ class Notices:
 
 @asynccontextmanager
 async def listen(
-    calling: Calling, workspace_ids: Collection[WorkspaceId], tls: ssl.SSLContext
+    connection: ApiConnection, workspace_ids: Collection[WorkspaceId], tls: ssl.SSLContext
 ) -> AsyncIterator[Notices]:
     """Receive notifications of ``workspace_ids``, reconnecting as needed.
 
@@ -98,13 +98,13 @@ async def listen(
     The iterator ends when all workspaces are gone. It raises `ListeningEnded` or `ProblemError`
     when the account may no longer listen. Leaving the block closes the stream.
     """
-    async with _received(calling, workspace_ids, tls) as received:
+    async with _received(connection, workspace_ids, tls) as received:
         yield Notices(received)
 
 
 @trio.as_safe_channel
 async def _received(
-    calling: Calling, workspace_ids: Collection[WorkspaceId], tls: ssl.SSLContext
+    connection: ApiConnection, workspace_ids: Collection[WorkspaceId], tls: ssl.SSLContext
 ) -> AsyncGenerator[Changed | Gone | ClientError, None]:
     """Yield the notifications, and finally an error, if any.
 
@@ -113,14 +113,14 @@ async def _received(
     """
     wanted = dict.fromkeys(workspace_ids)
     failures = 0
-    retrying, chance = calling.retrying, calling.chance
-    url = calling.url.copy_with(path=calling.url.path.rstrip("/") + PATH)
+    retrying, entropy = connection.retrying, connection.entropy
+    url = connection.url.copy_with(path=connection.url.path.rstrip("/") + PATH)
     while wanted:
         rest: float | None = None
         expelled = False
         opened = trio.current_time()
         try:
-            async with websocket(url, SUBPROTOCOL, calling.credential, tls) as socket:
+            async with websocket(url, SUBPROTOCOL, connection.credential, tls) as socket:
                 for workspace_id in tuple(wanted):
                     request = {"type": "subscribe", "workspaceId": workspace_id}
                     await socket.send_message(json.dumps(request))
@@ -144,26 +144,26 @@ async def _received(
             if problem.status in _REFUSING:
                 yield problem
                 return
-            rest = problem.retry_after or retrying.stay_away(chance)
-        except (HandshakeError, OSError, trio.TooSlowError, UnexpectedAnswer):
+            rest = problem.retry_after or retrying.stay_away(entropy)
+        except (HandshakeError, OSError, trio.TooSlowError, UnexpectedResponse):
             # The server is unreachable, or its messages are not understood.
             rest = None
         if wanted:
             lasted = trio.current_time() - opened > retrying.longest
             failures = 1 if lasted else failures + 1
-            await trio.sleep(retrying.wait(failures, chance, rest))
+            await trio.sleep(retrying.wait(failures, entropy, rest))
 
 
 async def _next(socket: WebSocketConnection) -> Notice:
     while True:
         with trio.move_on_after(QUIET):
-            return read_answer(Notice, await socket.get_message())
+            return parse_response(Notice, await socket.get_message())
         with trio.move_on_after(ANSWER) as answering:
             await socket.ping()
         if answering.cancelled_caught:
             # The pong may be queued after messages that were not consumed yet.
             with trio.fail_after(1):
-                return read_answer(Notice, await socket.get_message())
+                return parse_response(Notice, await socket.get_message())
 
 
 def _problem(rejected: ConnectionRejected) -> ProblemError:

@@ -4,7 +4,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeVar
 
-from octavo.client.answers import (
+from octavo.client.changes import present_members
+from octavo.client.connection import ApiConnection, Request
+from octavo.client.findings import BackLink, Hits, LinkPage, LinksOfFile
+from octavo.client.paging import Page, Pages
+from octavo.client.responses import (
     Difference,
     FilePage,
     ListedFile,
@@ -13,10 +17,6 @@ from octavo.client.answers import (
     RevisionPage,
     WorkspaceFileInfo,
 )
-from octavo.client.calling import Calling, Request
-from octavo.client.changes import given
-from octavo.client.findings import BackLink, Hits, LinkPage, LinksOfFile
-from octavo.client.paging import Page, Pages
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ Query = Mapping[str, str | int]
 _PAGE = 500
 
 
-class Reading:
+class WorkspaceReader:
     """Read access to the files of one workspace.
 
     Every method raises `ClientError`. Iterators read a page at a time; concurrent changes may or
@@ -32,12 +32,12 @@ class Reading:
 
     Attributes:
         id: the id of the workspace.
-        calling: sends the requests.
+        connection: sends the requests.
     """
 
-    def __init__(self, calling: Calling, workspace_id: WorkspaceId) -> None:
+    def __init__(self, connection: ApiConnection, workspace_id: WorkspaceId) -> None:
         self.id = workspace_id
-        self.calling = calling
+        self.connection = connection
 
     @property
     def path(self) -> str:
@@ -66,7 +66,9 @@ class Reading:
         The limits are 500 of each and 8 MiB of text in total; more raises `ProblemError`.
         """
         body = {"fileIds": list(file_ids), "revisionIds": list(revision_ids)}
-        return await self.calling.ask(ReadFiles, Request("POST", f"{self.path}/files/read", body))
+        return await self.connection.ask(
+            ReadFiles, Request("POST", f"{self.path}/files/read", body)
+        )
 
     async def revision(self, file_id: FileId, revision_id: RevisionId) -> WorkspaceFileInfo:
         """Return a file at a revision (getRevision)."""
@@ -94,7 +96,7 @@ class Reading:
             by: the unit of comparison.
             context: the number of unchanged lines around each change.
         """
-        query = given(old=old, new=new, by=by, context=context)
+        query = present_members(old=old, new=new, by=by, context=context)
         return await self._get(Difference, f"/files/{file_id}/diff", query)
 
     async def search(self, query: str, *, folder: str = "", limit: int = 20) -> Hits:
@@ -103,7 +105,7 @@ class Reading:
         All words are required. The last word, and each that ends with ``*``, matches as a prefix. A
         quoted text is a phrase. The maximum ``limit`` is 100.
         """
-        asked = given(q=query, path=folder or None, limit=limit)
+        asked = present_members(q=query, path=folder or None, limit=limit)
         return await self._get(Hits, "/search", asked)
 
     async def links(self, file_id: FileId) -> LinksOfFile:
@@ -115,7 +117,7 @@ class Reading:
         incoming = [*links.incoming]
         after = links.next
         while after is not None:
-            query = given(limit=_PAGE, after=after)
+            query = present_members(limit=_PAGE, after=after)
             page = await self._get(LinksOfFile, f"/files/{file_id}/links", query)
             incoming += page.incoming
             after = page.next
@@ -127,11 +129,11 @@ class Reading:
 
     def _pages(self, kind: type[Page[T]], path: str, **query: str | None) -> Pages[T]:
         async def page(after: str | None) -> Page[T]:
-            return await self._get(kind, path, given(limit=_PAGE, after=after, **query))
+            return await self._get(kind, path, present_members(limit=_PAGE, after=after, **query))
 
         return Pages(page)
 
     async def _get(
         self, kind: type[T], path: str, query: Mapping[str, str | int] | None = None
     ) -> T:
-        return await self.calling.ask(kind, Request("GET", self.path + path, query=query or {}))
+        return await self.connection.ask(kind, Request("GET", self.path + path, query=query or {}))

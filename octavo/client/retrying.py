@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Chance(Protocol):
+class EntropySource(Protocol):
     """A source of randomness: `random.SystemRandom`, or a seeded `random.Random` in a test."""
 
     def random(self) -> float:
@@ -33,16 +33,18 @@ class Retrying:
     patience: float = 30.0
     rest: float = 30.0
 
-    def wait(self, failures: int, chance: Chance, asked: float | None = None) -> float:
+    def wait(
+        self, failures: int, entropy: EntropySource, retry_after: float | None = None
+    ) -> float:
         """Return the seconds to wait after ``failures`` consecutive failures.
 
         The wait is random up to the bound, so that clients that failed together come back at
-        different times. ``asked`` is the wait that the server asked for, to which the jitter is
-        added.
+        different times. ``retry_after`` is the wait that the server asked for, to which the
+        jitter is added.
         """
         bound = min(self.longest, self.first * 2.0 ** min(failures - 1, 60))
-        return (asked or 0.0) + chance.random() * bound
+        return (retry_after or 0.0) + entropy.random() * bound
 
-    def stay_away(self, chance: Chance) -> float:
+    def stay_away(self, entropy: EntropySource) -> float:
         """Return a random wait between half of `rest` and one and a half times `rest`."""
-        return self.rest * (0.5 + chance.random())
+        return self.rest * (0.5 + entropy.random())

@@ -4,11 +4,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
-from octavo.client.answering import read_answer
-from octavo.client.answers import FeedEntry, FeedPage, SnapshotEnd
-from octavo.client.calling import Calling, Request
-from octavo.client.errors import ConnectionFailed, SnapshotCut, UnexpectedAnswer
-from octavo.client.reading import Reading
+from octavo.client.connection import ApiConnection, Request
+from octavo.client.errors import ConnectionFailed, SnapshotCut, UnexpectedResponse
+from octavo.client.reading import WorkspaceReader
+from octavo.client.response_model import parse_response
+from octavo.client.responses import FeedEntry, FeedPage, SnapshotEnd
 from octavo.model.identity import Position, RevisionId
 
 _PAGE = 500
@@ -43,18 +43,18 @@ class Snapshot:
             raise SnapshotCut(str(error)) from error
         if b'"fileId":' in line:
             self._count += 1
-            return read_answer(FeedEntry, line)
-        end = read_answer(SnapshotEnd, line)
+            return parse_response(FeedEntry, line)
+        end = parse_response(SnapshotEnd, line)
         if end.files != self._count:
-            raise UnexpectedAnswer(f"the snapshot has {self._count} files instead of {end.files}")
+            raise UnexpectedResponse(f"the snapshot has {self._count} files instead of {end.files}")
         self.position = end.position
         async for _ in self._lines:
-            raise UnexpectedAnswer("data follows the last line of the snapshot")
+            raise UnexpectedResponse("data follows the last line of the snapshot")
         raise StopAsyncIteration
 
 
 @asynccontextmanager
-async def snapshot(calling: Calling, path: str) -> AsyncIterator[Snapshot]:
+async def snapshot(connection: ApiConnection, path: str) -> AsyncIterator[Snapshot]:
     """Read every live file of the workspace at ``path`` at one position (getSnapshot).
 
     ::
@@ -68,7 +68,7 @@ async def snapshot(calling: Calling, path: str) -> AsyncIterator[Snapshot]:
     that the copy is incomplete and must be started again. Other errors are those of `Client`.
     """
     request = Request("GET", f"{path}/snapshot")
-    async with calling.stream(request) as chunks, aclosing(_lines(chunks)) as lines:
+    async with connection.stream(request) as chunks, aclosing(_lines(chunks)) as lines:
         yield Snapshot(lines)
 
 
@@ -80,7 +80,7 @@ class Feed:
     restored backup, raises `ProblemError` with the status 400.
     """
 
-    def __init__(self, workspace: Reading, after: Position) -> None:
+    def __init__(self, workspace: WorkspaceReader, after: Position) -> None:
         self._workspace = workspace
         self._after = after
         self._more = True
@@ -93,7 +93,7 @@ class Feed:
         while self._more:
             query: dict[str, str | int] = {"after": self._after, "limit": _PAGE, "include": "text"}
             request = Request("GET", f"{self._workspace.path}/feed", query=query)
-            page = await self._workspace.calling.ask(FeedPage, request)
+            page = await self._workspace.connection.ask(FeedPage, request)
             entries = await _with_texts(self._workspace, page.entries)
             # None: a head of this page has changed and its text is gone; request the page again.
             if entries is not None:
@@ -103,7 +103,7 @@ class Feed:
 
 
 async def _with_texts(
-    workspace: Reading, entries: Sequence[FeedEntry]
+    workspace: WorkspaceReader, entries: Sequence[FeedEntry]
 ) -> tuple[FeedEntry, ...] | None:
     """Return ``entries`` with texts too large for the page; None if a text is gone."""
     texts: dict[RevisionId, str] = {}

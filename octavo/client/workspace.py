@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
-from octavo.client.answers import ChangesetResult, FeedPage, FileChange, NoteSave
-from octavo.client.calling import Calling, Request
-from octavo.client.changes import Delete, Operation, encoded, given
+from octavo.client.changes import Delete, Operation, encoded, present_members
+from octavo.client.connection import ApiConnection, Request
 from octavo.client.errors import NotFoundError
 from octavo.client.notices import Notices
-from octavo.client.reading import Reading
+from octavo.client.reading import WorkspaceReader
+from octavo.client.responses import ChangesetResult, FeedPage, FileChange, NoteSave
 from octavo.client.syncing import Feed, Snapshot, snapshot
 from octavo.model.identity import Epoch, FileId, MutationId, Position, RevisionId, WorkspaceId
 
@@ -26,15 +26,17 @@ class Listen(Protocol):
         """Return the notifications of the workspaces."""
 
 
-class WorkspaceClient(Reading):
+class WorkspaceClient(WorkspaceReader):
     """A workspace, with the credential of the client that returned it; raises as `Client`.
 
     Each change has a ``mutation_id``, which is generated if omitted, so it is retried until its
     outcome is known. To repeat a change whose outcome is unknown, pass the id in the error.
     """
 
-    def __init__(self, calling: Calling, workspace_id: WorkspaceId, listen: Listen) -> None:
-        super().__init__(calling, workspace_id)
+    def __init__(
+        self, connection: ApiConnection, workspace_id: WorkspaceId, listen: Listen
+    ) -> None:
+        super().__init__(connection, workspace_id)
         self._listen = listen
 
     # Copies
@@ -45,7 +47,7 @@ class WorkspaceClient(Reading):
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
         """Read every live file at one position; see `octavo.client.syncing.snapshot`."""
-        return snapshot(self.calling, self.path)
+        return snapshot(self.connection, self.path)
 
     def feed(self, after: Position) -> AsyncIterator[FeedPage]:
         """Iterate over the changes after a position; see `octavo.client.syncing.Feed`."""
@@ -85,9 +87,9 @@ class WorkspaceClient(Reading):
         Raises `HeadMovedError`. With ``rewrite_links``, links to the file are rewritten when it
         moves; only `push` returns the changes to the notes that contain them.
         """
-        body = given(text=text, path=path, rewriteLinks=rewrite_links or None)
-        place = f"/files/{file_id}"
-        return await self._ask(FileChange, "PUT", place, body, mutation_id, if_match)
+        body = present_members(text=text, path=path, rewriteLinks=rewrite_links or None)
+        target = f"/files/{file_id}"
+        return await self._ask(FileChange, "PUT", target, body, mutation_id, if_match)
 
     async def delete(
         self, file_id: FileId, if_match: RevisionId, mutation_id: MutationId | None = None
@@ -112,9 +114,9 @@ class WorkspaceClient(Reading):
 
         Raises `HeadMovedError`; the head of a deleted file is the revision that deleted it.
         """
-        body = given(path=path, revisionId=revision_id)
-        place = f"/files/{file_id}/restore"
-        return await self._ask(FileChange, "POST", place, body, mutation_id, if_match)
+        body = present_members(path=path, revisionId=revision_id)
+        target = f"/files/{file_id}/restore"
+        return await self._ask(FileChange, "POST", target, body, mutation_id, if_match)
 
     async def save(
         self,
@@ -143,30 +145,30 @@ class WorkspaceClient(Reading):
         """Return the result of a change; None if it was not accepted so far (getReceipt)."""
         request = Request("GET", f"{self.path}/receipts/{mutation_id}")
         try:
-            return await self.calling.ask(ChangesetResult, request)
+            return await self.connection.ask(ChangesetResult, request)
         except NotFoundError:
             return None
 
     def new_file_id(self) -> FileId:
         """Return an id for a new file."""
-        return FileId(self.calling.new_id())
+        return FileId(self.connection.new_id())
 
     async def _ask(
         self,
         kind: type[T],
         method: str,
-        place: str,
+        path: str,
         body: dict[str, Any],
         mutation_id: MutationId | None,
         if_match: RevisionId | None = None,
     ) -> T:
-        mutation_id = mutation_id or self.calling.new_mutation()
+        mutation_id = mutation_id or self.connection.new_mutation()
         request = Request(
             method,
-            self.path + place,
+            self.path + path,
             {**body, "mutationId": mutation_id},
             headers={} if if_match is None else {"if-match": f'"{if_match}"'},
             effect="repeatable",
             mutation_id=mutation_id,
         )
-        return await self.calling.ask(kind, request)
+        return await self.connection.ask(kind, request)

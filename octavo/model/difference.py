@@ -224,20 +224,22 @@ def _anchors(old: list[int], new: list[int], within: DiffRange) -> list[tuple[in
     before, after = old[within.old_start : within.old_end], new[within.new_start : within.new_end]
     once = {unit for unit, count in Counter(after).items() if count == 1}
     once &= {unit for unit, count in Counter(before).items() if count == 1}
-    places = {unit: at for at, unit in enumerate(after, within.new_start) if unit in once}
-    pairs = [(at, places[unit]) for at, unit in enumerate(before, within.old_start) if unit in once]
+    positions = {unit: at for at, unit in enumerate(after, within.new_start) if unit in once}
+    pairs = [
+        (at, positions[unit]) for at, unit in enumerate(before, within.old_start) if unit in once
+    ]
     # The longest increasing subsequence: the last pair of the best chain of each length.
     lowest: list[int] = []
     last: list[int] = []
     previous: list[int] = []
-    for index, (_, place) in enumerate(pairs):
-        length = bisect_left(lowest, place)
+    for index, (_, position) in enumerate(pairs):
+        length = bisect_left(lowest, position)
         previous.append(last[length - 1] if length else -1)
         if length == len(lowest):
-            lowest.append(place)
+            lowest.append(position)
             last.append(index)
         else:
-            lowest[length], last[length] = place, index
+            lowest[length], last[length] = position, index
     chain: list[tuple[int, int]] = []
     index = last[-1] if last else -1
     while index >= 0:

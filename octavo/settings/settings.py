@@ -198,7 +198,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read the constructor's arguments only, so that settings made in code are complete."""
+        """Read the constructor's arguments only, not the environment or files."""
         return (init_settings,)
 
     @model_validator(mode="after")

@@ -22,7 +22,7 @@ def served() -> Iterator[tuple[str, Person]]:
 async def client(served: tuple[str, Person]) -> AsyncIterator[Client]:
     """A client with a key."""
     url, person = served
-    made = Client(url, chance=SystemRandom(), key=person.key, origin=PUBLIC, timeout=PATIENCE)
+    made = Client(url, entropy=SystemRandom(), key=person.key, origin=PUBLIC, timeout=PATIENCE)
     async with made as client:
         yield client
 

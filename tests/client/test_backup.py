@@ -94,7 +94,7 @@ async def workspace(
     installation, person = installed
     client = Client(
         installation.octavo.url,
-        chance=SystemRandom(),
+        entropy=SystemRandom(),
         key=person.key,
         origin=PUBLIC,
         timeout=PATIENCE,

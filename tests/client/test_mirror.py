@@ -134,7 +134,9 @@ async def test_mirror_goes_on_when_the_feed_was_away(
     url, person = served
     losing = Losing("GET")
     retrying = Retrying(attempts=1, first=0.01)
-    client = Client(url, chance=SystemRandom(), key=person.key, retrying=retrying, transport=losing)
+    client = Client(
+        url, entropy=SystemRandom(), key=person.key, retrying=retrying, transport=losing
+    )
     async with client:
         mirror = Mirror(client.workspace(workspace.id))
         with trio.fail_after(PATIENCE):

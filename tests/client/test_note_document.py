@@ -19,10 +19,10 @@ from octavo.client import (
     NotFoundError,
     ProblemError,
     Retrying,
-    UnexpectedAnswer,
+    UnexpectedResponse,
     WorkspaceClient,
 )
-from octavo.client.reading import Reading
+from octavo.client.reading import WorkspaceReader
 from octavo.model.documents.initial_document import NOTHING, initial
 from octavo.model.identity import ContentId, FileId
 from tests.e2e.octavo_process import PUBLIC
@@ -46,7 +46,7 @@ async def lossy(
     url, person = served
     client = Client(
         url,
-        chance=SystemRandom(),
+        entropy=SystemRandom(),
         key=person.key,
         origin=PUBLIC,
         retrying=Retrying(attempts=1),
@@ -141,7 +141,7 @@ async def test_save_looks_at_no_whole_document(
 ) -> None:
     file_id = await note(workspace)
     devices = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
-    monkeypatch.delattr(Reading, "file")
+    monkeypatch.delattr(WorkspaceReader, "file")
     for number, document in enumerate(devices * 2):
         document.insert(number, f"{number} 🦉\n")
         document.delete(number, number + 1)
@@ -336,7 +336,7 @@ async def test_server_that_goes_on_to_lack_what_it_took_is_given_up() -> None:
         opened = await NoteDocument.open(workspace_of(client), FileId(file["id"]))
         opened.insert(0, "kept\n")
         stub.replies = [ok(saved), ok(file)] * 100
-        with pytest.raises(UnexpectedAnswer, match="keeps lacking"):
+        with pytest.raises(UnexpectedResponse, match="keeps lacking"):
             await opened.save()
     bodies = [json.loads(each.content) for each in stub.requests if each.method == "POST"]
     assert len(bodies) == 4

@@ -67,7 +67,7 @@ async def test_workspace_that_nobody_sees_is_gone_and_the_stream_ends(client: Cl
 
 
 async def test_key_that_opens_nothing_ends_it(served: tuple[str, object], client: Client) -> None:
-    other = Client(served[0], chance=client._calling.chance, key="octk_nothing")
+    other = Client(served[0], entropy=client._connection.entropy, key="octk_nothing")
     with trio.fail_after(PATIENCE), pytest.raises(NotSignedInError) as refused:
         async with other, other.notices([A]) as channel:
             await anext(channel)

@@ -33,7 +33,7 @@ async def test_session_opens_the_account_until_it_is_signed_out(
     served: tuple[str, Person],
 ) -> None:
     url, person = served
-    async with Client(url, chance=SystemRandom(), origin=PUBLIC) as client:
+    async with Client(url, entropy=SystemRandom(), origin=PUBLIC) as client:
         with pytest.raises(NotSignedInError) as refused:
             await client.create_workspace("Nobody's")
         assert (refused.value.status, refused.value.code) == (401, "not_signed_in")
@@ -47,7 +47,7 @@ async def test_session_opens_the_account_until_it_is_signed_out(
 
 async def test_wrong_password_is_told_as_such(served: tuple[str, Person]) -> None:
     url, person = served
-    async with Client(url, chance=SystemRandom(), origin=PUBLIC) as client:
+    async with Client(url, entropy=SystemRandom(), origin=PUBLIC) as client:
         with pytest.raises(NotSignedInError) as refused:
             await client.sign_in(person.address, "a wrong password")
     assert refused.value.code == "credential_refused"
@@ -59,7 +59,7 @@ async def test_key_that_was_made_opens_the_account(
     made = await client.create_key("another", LATER)
     assert made.expires_at is not None
     assert abs(made.expires_at - LATER) < timedelta(milliseconds=2)
-    async with Client(served[0], chance=SystemRandom(), key=made.secret) as other:
+    async with Client(served[0], entropy=SystemRandom(), key=made.secret) as other:
         assert (await other.create_workspace("By key")).id
 
 
@@ -277,7 +277,7 @@ async def test_links_follow_a_file_that_moves(workspace: WorkspaceClient) -> Non
 
 async def test_session_hears_notices(served: tuple[str, Person]) -> None:
     url, person = served
-    async with Client(url, chance=SystemRandom(), origin=PUBLIC) as client:
+    async with Client(url, entropy=SystemRandom(), origin=PUBLIC) as client:
         await client.sign_in(person.address, PASSWORD)
         workspace = await client.create_workspace("Heard")
         with trio.fail_after(PATIENCE):

@@ -39,7 +39,7 @@ async def test_changes_happen_once_though_the_server_is_killed_among_them() -> N
         octavo = await trio.to_thread.run_sync(start)
         person = register(octavo.url, octavo.invitation())
         client = Client(
-            octavo.url, chance=SystemRandom(), key=person.key, origin=PUBLIC, retrying=retrying
+            octavo.url, entropy=SystemRandom(), key=person.key, origin=PUBLIC, retrying=retrying
         )
         async with client:
             workspace = await client.create_workspace("Notes")

@@ -19,7 +19,7 @@ from octavo.client import (
     RateLimitedError,
     Retrying,
     UnavailableError,
-    UnexpectedAnswer,
+    UnexpectedResponse,
 )
 from octavo.model.identity import FileId
 from tests.fakes.stub_server import (
@@ -223,7 +223,7 @@ async def test_waiting_ends_with_the_scope_around_it(autojump_clock: MockClock) 
 async def test_answer_that_is_none_of_the_contract_leaves_a_change_in_doubt(body: bytes) -> None:
     stub = Stub([httpx.Response(201, content=body)])
     async with stub.client() as client:
-        with pytest.raises(UnexpectedAnswer) as failed:
+        with pytest.raises(UnexpectedResponse) as failed:
             await workspace_of(client).create("a.md", "one")
     assert failed.value.outcome_unknown
 

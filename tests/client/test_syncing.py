@@ -7,8 +7,8 @@ import httpx
 import pytest
 from trio.testing import MockClock
 
-from octavo.client import Create, Purge, SnapshotCut, UnexpectedAnswer, Update, WorkspaceClient
-from octavo.client.answers import FeedEntry
+from octavo.client import Create, Purge, SnapshotCut, UnexpectedResponse, Update, WorkspaceClient
+from octavo.client.responses import FeedEntry
 from octavo.model.identity import Position
 from tests.fakes.stub_server import FILE, REVISION, Stub, ok, problem, workspace_of
 
@@ -99,7 +99,7 @@ async def test_snapshot_without_its_last_line_is_told_to_be_cut(
 )
 async def test_snapshot_that_contradicts_itself_is_refused(content: bytes) -> None:
     async with Stub([httpx.Response(200, content=content)]).client() as client:
-        with pytest.raises(UnexpectedAnswer):
+        with pytest.raises(UnexpectedResponse):
             await snapshot_of(workspace_of(client))
 
 

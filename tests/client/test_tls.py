@@ -31,7 +31,7 @@ async def test_account_is_made_and_followed_over_https(tmp_path: Path) -> None:
     with serving(*options) as octavo, trio.fail_after(PATIENCE):
         invitation = await trio.to_thread.run_sync(invited, data)
         url = f"https://localhost:{octavo.port}"
-        async with Client(url, chance=SystemRandom(), origin=PUBLIC, tls=trust) as client:
+        async with Client(url, entropy=SystemRandom(), origin=PUBLIC, tls=trust) as client:
             account = await client.register(invitation, "Ada@example.org", PASSWORD, "Ada")
             assert (account.address, account.display_name) == ("ada@example.org", "Ada")
             workspace = await client.create_workspace("Notes")
@@ -42,6 +42,6 @@ async def test_account_is_made_and_followed_over_https(tmp_path: Path) -> None:
                 await mirror.wait_for(made.position)
                 nursery.cancel_scope.cancel()
         once = Retrying(attempts=1)
-        async with Client(url, chance=SystemRandom(), key="octk_any", retrying=once) as stranger:
+        async with Client(url, entropy=SystemRandom(), key="octk_any", retrying=once) as stranger:
             with pytest.raises(ConnectionFailed, match="CERTIFICATE_VERIFY_FAILED"):
                 await stranger.create_workspace("Notes")

@@ -84,7 +84,7 @@ class Notices:
     def client(self) -> Client:
         return Client(
             f"http://127.0.0.1:{self.port}",
-            chance=Steady(1),
+            entropy=Steady(1),
             key="octk_key",
             retrying=Retrying(first=0, rest=0),
         )

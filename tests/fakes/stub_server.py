@@ -80,7 +80,7 @@ class Stub(httpx.AsyncBaseTransport):
         """A client of it that never jitters."""
         return Client(
             "http://stub",
-            chance=Steady(1),
+            entropy=Steady(1),
             key="octk_key",
             retrying=Retrying(**retrying),  # type: ignore[arg-type]  # attempts is an int
             transport=self,

@@ -48,7 +48,7 @@ class DocumentServices:
 
     Attributes:
         cache: the documents of all workspaces between saves.
-        check_text: raises a `octavo.model.refusal.Refusal` for a text that no note may have.
+        check_text: raises a `octavo.model.refusal.DomainError` for a text that no note may have.
         offload: runs work that may take long.
     """
 

@@ -47,7 +47,7 @@ class PendingPush(NamedTuple):
     def weight(self) -> int:
         """The cost of planning, in operations; `BYTES_OF_AN_OPERATION` of text count as one.
 
-        One that rewrites links is planned alone, as it has to know every text as it is.
+        One that rewrites links is planned alone, as it needs the texts of all notes.
         """
         operations = self.push.changeset.operations
         if file_moves(operations):

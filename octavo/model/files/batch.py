@@ -64,7 +64,7 @@ class Batch:
         self.position = position
 
     def add(self, changeset: Changeset) -> Plan:
-        """Plan ``changeset`` after the others; raises a `Refusal` and changes nothing then."""
+        """Plan ``changeset`` after the others; raises a `DomainError` and changes nothing then."""
         planned = plan(
             self._tree,
             self.position,

@@ -74,7 +74,7 @@ def plan(
     """Plan ``changeset`` over ``tree``, whose newest changeset has ``position``.
 
     ``now`` is Unix time in milliseconds. The tree is not changed; ``documents`` are. Raises a
-    `Refusal`, and ``documents`` are unchanged then. The order of precedence is: purged files,
+    `DomainError`, and ``documents`` are unchanged then. The order of precedence is: purged files,
     missing files, moved heads, paths, and document updates.
     """
     operations = changeset.operations

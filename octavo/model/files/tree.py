@@ -17,11 +17,11 @@ class Tree:
         heads: the head of each file by its id.
     """
 
-    __slots__ = ("_below", "_places", "heads")
+    __slots__ = ("_below", "_by_path", "heads")
 
     def __init__(self, heads: Iterable[Revision] = ()) -> None:
         self.heads: dict[FileId, Revision] = {}
-        self._places: dict[PathKey, FileId] = {}
+        self._by_path: dict[PathKey, FileId] = {}
         # The number of live files below each folder, by hash: folder paths have more text than
         # file paths in a deep tree.
         self._below: Counter[bytes] = Counter()
@@ -37,7 +37,7 @@ class Tree:
         self.heads[head.file_id] = head
         if head.state == "live":
             key = path_key(head.path)
-            self._places[key] = head.file_id
+            self._by_path[key] = head.file_id
             self._below.update(map(_mark, folders_of(key)))
 
     def forget(self, file_id: FileId) -> None:
@@ -51,8 +51,8 @@ class Tree:
             return
         key = path_key(old.path)
         # In a changeset that swaps paths, the path may already belong to the new file.
-        if self._places.get(key) == file_id:
-            del self._places[key]
+        if self._by_path.get(key) == file_id:
+            del self._by_path[key]
         for folder in map(_mark, folders_of(key)):
             self._below[folder] -= 1
             if not self._below[folder]:
@@ -85,8 +85,8 @@ class Tree:
                 taken[key] = head
                 moved.update(map(_mark, folders_of(key)))
         for key, head in taken.items():
-            if key in self._places and key not in left:
-                there = self.heads[self._places[key]]
+            if key in self._by_path and key not in left:
+                there = self.heads[self._by_path[key]]
                 raise PathConflict(
                     f"The file {there.file_id} has the path {there.path}: choose another path than"
                     f" {head.path}."
@@ -95,7 +95,7 @@ class Tree:
             if self._below[_mark(key)] + moved[_mark(key)] > 0:
                 raise InvalidGraph(f"{head.path} is a folder of other files, and can't be a file.")
             for folder in folders_of(key):
-                if folder in taken or (folder in self._places and folder not in left):
+                if folder in taken or (folder in self._by_path and folder not in left):
                     raise InvalidGraph(f"A folder above {head.path} is a file: choose another.")
 
 

@@ -73,7 +73,7 @@ class _Blocks:
             at_content, width = _indent(line, at, column)
             if container == _QUOTE:
                 if width < _TAB and line.startswith(">", at_content):
-                    at, column = _behind_marker(line, at_content + 1, column + width + 1)
+                    at, column = _after_marker(line, at_content + 1, column + width + 1)
                     continue
             elif _BLANK.match(line, at_content):
                 # After the marker of a quote; wholly blank lines are handled before.
@@ -133,7 +133,7 @@ class _Blocks:
             self.close()
             column = column + width + (at - start)
             if container == _QUOTE:
-                at, column = _behind_marker(line, at, column)
+                at, column = _after_marker(line, at, column)
             else:
                 content, space = _indent(line, at, column)
                 # Code or an empty item starts one column after the marker.
@@ -239,5 +239,5 @@ def _skip(line: str, at: int, column: int, columns: int) -> tuple[int, int]:
     return at, column
 
 
-def _behind_marker(line: str, at: int, column: int) -> tuple[int, int]:
+def _after_marker(line: str, at: int, column: int) -> tuple[int, int]:
     return _skip(line, at, column, 1)

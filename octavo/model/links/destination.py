@@ -21,14 +21,14 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 # The end of the path, which an entity or escape does not hide.
 _PATH_END = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});|\\?[?#]")
 _PLAIN_PATH = re.compile(r"(?!//)[^&\\%?#:]*+")
-_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:|//|\\\\")
+_EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:|//|\\\\")
 
 
 class Destination(NamedTuple):
     """A link destination in a text.
 
     Attributes:
-        leads_here: whether it has neither scheme nor host.
+        is_local: whether it has neither scheme nor host.
         path: the decoded path.
         fragment: the decoded fragment; empty if there is none.
         start: the start of the path in the text.
@@ -36,7 +36,7 @@ class Destination(NamedTuple):
         end: the end of the destination.
     """
 
-    leads_here: bool
+    is_local: bool
     path: str
     fragment: str
     start: int
@@ -81,12 +81,12 @@ def _read(text: str, start: int, stop: int, end: int) -> Destination:
         None,
     )
     at = len(raw) if cut is None else cut.start()
-    behind = _unescaped(raw[at:])
+    after = _unescaped(raw[at:])
     path = _unescaped(raw[:at])
     return Destination(
-        _ELSEWHERE.match(path) is None,
+        _EXTERNAL.match(path) is None,
         unquote(path),
-        unquote(behind.partition("#")[2]),
+        unquote(after.partition("#")[2]),
         start,
         start + at,
         end,
@@ -107,12 +107,12 @@ def _unescaped(raw: str) -> str:
 def end_of_title(text: str, at: int, end: int, closing: str = ")") -> int | None:
     """Return the position after an optional title and ``closing``; None if they don't follow."""
     space = _SPACE.match(text, at, end)
-    behind = at if space is None else space.end()
-    if behind > at:
-        title = _TITLE.match(text, behind, end)
+    after = at if space is None else space.end()
+    if after > at:
+        title = _TITLE.match(text, after, end)
         if title is not None and _EMPTY_LINE.search(title[0]) is None:
             space = _SPACE.match(text, title.end(), end) if closing else None
-            behind = title.end() if space is None else space.end()
-    if not text.startswith(closing, behind) or behind + len(closing) > end:
+            after = title.end() if space is None else space.end()
+    if not text.startswith(closing, after) or after + len(closing) > end:
         return None
-    return behind + len(closing)
+    return after + len(closing)

@@ -24,7 +24,7 @@ _TOKEN = re.compile(
     r"\\[!-/:-@\[-`{-~]|``*+|<(?:!--|[A-Za-z/][^<>\n]*+>)|!\[(?:\[(?!\[))?|\[(?:\[(?!\[))?|\]"
 )
 # The common form of links, whose label, path and fragment need no decoding.
-_EASY = re.compile(
+_SIMPLE = re.compile(
     r"[^\[\]`<\\\n]*+\]\((?!//)([^\x00-\x20\x7f()<\\&%?#:]*+)(?:#([^\x00-\x20\x7f()<\\&%]*+))?\)"
 )
 _WIKI = re.compile(r"([^\[\]\n]++)\]\](?!\()")
@@ -79,7 +79,7 @@ class _Inline:
         # For each open bracket, whether it starts an image.
         self._open: list[bool] = []
         # Links can't be nested: brackets below this depth can't start a link any more.
-        self._dead = 0
+        self._no_link_below = 0
         self._fences: dict[int, list[int]] | None = None
         self._comment_ends = True
 
@@ -92,54 +92,54 @@ class _Inline:
             at = self._token(token)
 
     def _token(self, token: re.Match[str]) -> int:
-        text, kind, behind = self._text, token[0], token.end()
+        text, kind, after = self._text, token[0], token.end()
         if kind[0] == "\\":
-            return behind
+            return after
         if kind[0] == "`":
-            return self._behind_code(behind, len(kind))
+            return self._after_code(after, len(kind))
         if kind == "<!--":
-            close = text.find("-->", behind, self._end) if self._comment_ends else -1
+            close = text.find("-->", after, self._end) if self._comment_ends else -1
             self._comment_ends = close >= 0
-            return behind if close < 0 else close + 3
+            return after if close < 0 else close + 3
         if kind.endswith("[["):
-            wiki = _WIKI.match(text, behind, self._end)
+            wiki = _WIKI.match(text, after, self._end)
             if wiki is not None:
                 self._wiki(token.start(), kind[0] == "!", wiki)
                 return wiki.end()
             # Two brackets; the image, if it is one, is the outer bracket.
             self._open += [kind[0] == "!", False]
         elif kind.endswith("["):
-            easy = _EASY.match(text, behind, self._end)
-            if easy is not None:
-                return self._easy(easy, kind[0] == "!")
+            simple = _SIMPLE.match(text, after, self._end)
+            if simple is not None:
+                return self._simple(simple, kind[0] == "!")
             self._open.append(kind[0] == "!")
         elif kind == "]" and self._open:
-            return self._close(behind)
-        return behind
+            return self._close(after)
+        return after
 
-    def _easy(self, easy: re.Match[str], image: bool) -> int:
+    def _simple(self, simple: re.Match[str], image: bool) -> int:
         if not image:
-            self._dead = len(self._open)
-        path, fragment, span = easy[1], easy[2] or "", easy.span(1)
+            self._no_link_below = len(self._open)
+        path, fragment, span = simple[1], simple[2] or "", simple.span(1)
         if path or fragment:
             self._found.append(Link("standard", image, path, fragment, *span, span))
-        return easy.end()
+        return simple.end()
 
-    def _close(self, behind: int) -> int:
+    def _close(self, after: int) -> int:
         image = self._open.pop()
         depth = len(self._open)
-        alive = image or depth >= self._dead
-        self._dead = min(self._dead, depth)
-        if not alive or not self._text.startswith("(", behind):
-            return behind
-        destination = find_destination(self._text, behind + 1, self._end)
+        alive = image or depth >= self._no_link_below
+        self._no_link_below = min(self._no_link_below, depth)
+        if not alive or not self._text.startswith("(", after):
+            return after
+        destination = find_destination(self._text, after + 1, self._end)
         if destination is None:
-            return behind
+            return after
         close = end_of_title(self._text, destination.end, self._end)
         if close is None:
-            return behind
+            return after
         if not image:
-            self._dead = depth
+            self._no_link_below = depth
         self._standard(destination, image)
         return close
 
@@ -151,15 +151,15 @@ class _Inline:
             if found is None or not label[1].strip():
                 break
             destination = read_destination(text, found)
-            behind = _behind_definition(text, found.end(), end)
-            if behind is None:
+            after = _after_definition(text, found.end(), end)
+            if after is None:
                 break
             self._standard(destination, False)
-            at = behind
+            at = after
         return at
 
     def _standard(self, destination: Destination, embed: bool) -> None:
-        if destination.leads_here and (destination.path or destination.fragment):
+        if destination.is_local and (destination.path or destination.fragment):
             span = (destination.start, destination.end_of_path)
             self._found.append(
                 Link("standard", embed, destination.path, destination.fragment, *span, span)
@@ -177,29 +177,29 @@ class _Inline:
                 Link("wiki", embed, target, heading.strip(), begin, begin + len(target), whole)
             )
 
-    def _behind_code(self, at: int, length: int) -> int:
+    def _after_code(self, at: int, length: int) -> int:
         """Return the end of the code span whose fence ends at ``at``; ``at`` if it is unclosed."""
         if self._fences is None:
             self._fences = {}
             for run in re.finditer("`++", self._text[self._leaf.start : self._end]):
                 place = run.start() + self._leaf.start
                 self._fences.setdefault(len(run[0]), []).append(place)
-            for places in self._fences.values():
-                places.reverse()
-        places = self._fences.get(length, [])
-        while places and places[-1] < at:
-            places.pop()
-        return places.pop() + length if places else at
+            for positions in self._fences.values():
+                positions.reverse()
+        positions = self._fences.get(length, [])
+        while positions and positions[-1] < at:
+            positions.pop()
+        return positions.pop() + length if positions else at
 
 
-def _behind_definition(text: str, at: int, end: int) -> int | None:
+def _after_definition(text: str, at: int, end: int) -> int | None:
     """Return the end of the line if it has nothing after a destination and optional title."""
     ended = _END_OF_LINE.match(text, at, end)
     space = _BETWEEN.match(text, at, end)
     if space is not None and space.end() > at:
         title = end_of_title(text, at, end, closing="")
         if title is not None and title > space.end():
-            behind = _END_OF_LINE.match(text, title, end)
-            if behind is not None:
-                return behind.end()
+            after = _END_OF_LINE.match(text, title, end)
+            if after is not None:
+                return after.end()
     return None if ended is None else ended.end()

@@ -153,21 +153,21 @@ def relinked(
         heads: the heads of all files before it.
         texts: the texts of the live notes whose links may change, including moved ones.
     """
-    were_at = {each.file_id: each.path for each in heads.values() if each.state == "live"}
-    come_to = _places_after(heads, were_at, changeset.operations)
+    paths_before = {each.file_id: each.path for each in heads.values() if each.state == "live"}
+    paths_after = _paths_after(heads, paths_before, changeset.operations)
     moving = file_moves(changeset.operations)
-    moved = {were_at[each]: come_to[each] for each in moving if each in were_at}
-    before, after = paths_by_key(were_at.values()), paths_by_key(come_to.values())
+    moved = {paths_before[each]: paths_after[each] for each in moving if each in paths_before}
+    before, after = paths_by_key(paths_before.values()), paths_by_key(paths_after.values())
     own = {each.file_id: index for index, each in enumerate(changeset.operations)}
     operations = list(changeset.operations)
     for file_id in sorted(texts):
         operation = operations[own[file_id]] if file_id in own else None
-        if file_id not in come_to or file_id not in were_at or _sets_text(operation):
+        if file_id not in paths_after or file_id not in paths_before or _sets_text(operation):
             continue
         text = rewrite_links(
             texts[file_id],
-            was_at=were_at[file_id],
-            now_at=come_to[file_id],
+            was_at=paths_before[file_id],
+            now_at=paths_after[file_id],
             moved=lambda path: moved.get(path, path),
             before=before.get,
             after=after.get,
@@ -189,26 +189,26 @@ def _sets_text(operation: Operation | None) -> bool:
     )
 
 
-def _places_after(
+def _paths_after(
     heads: Mapping[FileId, Revision],
-    were_at: Mapping[FileId, str],
+    paths_before: Mapping[FileId, str],
     operations: Sequence[Operation],
 ) -> dict[FileId, str]:
-    places = dict(were_at)
+    paths = dict(paths_before)
     for operation in operations:
         match operation:
             case CreateFile(file_id, path, _):
-                places[file_id] = path
+                paths[file_id] = path
             case (
                 UpdateFile(file_id=file_id, path=str(path))
                 | RestoreFile(file_id=file_id, path=str(path))
             ):
-                places[file_id] = path
+                paths[file_id] = path
             case DeleteFile(file_id, _) | PurgeFile(file_id):
-                places.pop(file_id, None)
+                paths.pop(file_id, None)
             case RestoreFile(file_id) if file_id in heads and heads[file_id].state == "deleted":
                 # No link led to the file before, but by its name one may now.
-                places[file_id] = heads[file_id].path
+                paths[file_id] = heads[file_id].path
             case UpdateFile() | RestoreFile() | SaveNote():
                 pass
-    return places
+    return paths

@@ -86,5 +86,5 @@ def folded_in_place(text: str) -> tuple[str, list[int] | None]:
         return "".join(pieces), None
     pieces = pieces[: bisect_right([*accumulate(map(len, pieces))], MOST_CHARACTERS)]
     whole = "".join(pieces)
-    places = [at for at, piece in enumerate(pieces) for _ in piece]
-    return whole, [*places, len(pieces)]
+    offsets = [at for at, piece in enumerate(pieces) for _ in piece]
+    return whole, [*offsets, len(pieces)]

@@ -84,7 +84,7 @@ def _rank(candidate: Candidate, finders: Sequence[Finder]) -> Ranked:
     headings = list(islice(_headings_of(text), MOST_HEADINGS))
     title = _title(headings[0]) if headings else None
     folder, _, name = candidate.path.rpartition("/")
-    places = [
+    fields = [
         (_TITLE, folded(title or "")),
         (_NAME, folded(name)),
         (_FOLDER, folded(folder)),
@@ -98,7 +98,7 @@ def _rank(candidate: Candidate, finders: Sequence[Finder]) -> Ranked:
         hits = [start for start, _ in islice(finder.spans(body), _MOST_HITS)]
         firsts += hits[:1]
         score += len(hits) * (_SATURATION + 1) / (len(hits) + _SATURATION * usual)
-        score += sum(weight for weight, place in places if finder.matches(place))
+        score += sum(weight for weight, place in fields if finder.matches(place))
     if len(firsts) > 1:
         gap = (max(firsts) - min(firsts)) / (len(firsts) - 1)
         score += _NEAR / (1 + gap / _NEAR_CHARACTERS)

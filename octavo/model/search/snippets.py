@@ -49,14 +49,14 @@ def snippets_of(text: str, query: Query) -> list[Snippet]:
 
 def _hits(text: str, query: Query) -> list[tuple[int, int, int]]:
     """Return start, end and clause of the hits in the text, in order, without overlaps."""
-    body, places = folded_in_place(text)
+    body, offsets = folded_in_place(text)
     found = []
     for clause, finder in enumerate(finders_of(query.clauses)):
         for start, end in islice(finder.spans(body), _MOST_HITS):
-            if places is None:
+            if offsets is None:
                 found.append((start, end, clause))
             else:
-                found.append((places[start], places[end - 1] + 1, clause))
+                found.append((offsets[start], offsets[end - 1] + 1, clause))
     hits: list[tuple[int, int, int]] = []
     for hit in sorted(found, key=lambda each: (each[0], -each[1])):
         if not hits or hit[0] >= hits[-1][1]:

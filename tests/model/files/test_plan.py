@@ -244,4 +244,4 @@ def test_accepted_trees_are_sound_and_refused_ones_were_not(
             assert is_sound(list(after.values()))
         # What is kept beside the heads is what would be made of them anew.
         anew = Tree(vault.tree.heads.values())
-        assert (anew._places, anew._below) == (vault.tree._places, vault.tree._below)
+        assert (anew._by_path, anew._below) == (vault.tree._by_path, vault.tree._below)

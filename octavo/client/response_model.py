@@ -11,12 +11,12 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
-from octavo.client.errors import UnexpectedAnswer
+from octavo.client.errors import UnexpectedResponse
 
 T = TypeVar("T")
 
 
-class Answer:
+class ResponseModel:
     """The base of response types: frozen dataclasses with members in camelCase on the wire."""
 
     __slots__ = ()
@@ -39,12 +39,12 @@ def _reader(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
     return TypeAdapter(kind)
 
 
-def read_answer(kind: type[T], body: bytes | str) -> T:
-    """Parse the JSON ``body`` as a ``kind``. Raises `UnexpectedAnswer` if it does not match."""
+def parse_response(kind: type[T], body: bytes | str) -> T:
+    """Parse the JSON ``body`` as a ``kind``. Raises `UnexpectedResponse` if it does not match."""
     reader: TypeAdapter[T] = _reader(kind)  # type: ignore[arg-type]  # a type is hashable
     try:
         return reader.validate_json(body)
     except ValidationError as error:
         [first, *_] = error.errors(include_url=False, include_context=False)
         place = "/".join(map(str, first["loc"]))
-        raise UnexpectedAnswer(f"not a {kind.__name__}: {first['msg']} at /{place}") from None
+        raise UnexpectedResponse(f"not a {kind.__name__}: {first['msg']} at /{place}") from None

@@ -14,15 +14,15 @@ from uuid import UUID
 import httpx
 import trio
 
-from octavo.client.answering import read_answer
 from octavo.client.errors import (
     ClientError,
     ConnectionFailed,
     ProblemError,
-    UnexpectedAnswer,
+    UnexpectedResponse,
     problem_error,
 )
-from octavo.client.retrying import Chance, Retrying
+from octavo.client.response_model import parse_response
+from octavo.client.retrying import EntropySource, Retrying
 from octavo.model.identity import MutationId
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ Effect = Literal["none", "repeatable", "single"]
 """The effect of a request: none, the same if it is sent twice, or another one each time."""
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-_FOR_NOW = frozenset((429, 503))
+_TEMPORARY = frozenset((429, 503))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +52,21 @@ class Request:
     mutation_id: MutationId | None = None
 
 
-class Calling:
+class ApiConnection:
     """Sends requests to one server with the credential of one caller.
 
     Args:
         http: the HTTP client; its owner closes it.
         retrying: the retry policy.
-        chance: the source of randomness for identifiers and jitter.
+        entropy: the source of randomness for identifiers and jitter.
 
     Attributes:
         credential: the headers that authenticate the caller.
     """
 
-    def __init__(self, http: httpx.AsyncClient, retrying: Retrying, chance: Chance) -> None:
+    def __init__(self, http: httpx.AsyncClient, retrying: Retrying, entropy: EntropySource) -> None:
         self.retrying = retrying
-        self.chance = chance
+        self.entropy = entropy
         self.credential: dict[str, str] = {}
         self._http = http
 
@@ -77,7 +77,7 @@ class Calling:
 
     def new_id(self) -> str:
         """Return a random UUID (RFC 9562 section 5.4)."""
-        return str(UUID(int=self.chance.getrandbits(128), version=4))
+        return str(UUID(int=self.entropy.getrandbits(128), version=4))
 
     def new_mutation(self) -> MutationId:
         """Return a new mutation id."""
@@ -96,10 +96,10 @@ class Calling:
             raise
 
     def read(self, kind: type[T], answer: httpx.Response, request: Request) -> T:
-        """Parse the response to ``request``. Raises `UnexpectedAnswer`."""
+        """Parse the response to ``request``. Raises `UnexpectedResponse`."""
         try:
-            return read_answer(kind, answer.content)
-        except UnexpectedAnswer as error:
+            return parse_response(kind, answer.content)
+        except UnexpectedResponse as error:
             error.outcome_unknown = request.effect != "none"
             raise
 
@@ -123,11 +123,11 @@ class Calling:
                 in_doubt |= answer.status_code >= 500 and request.effect != "none"
                 problem = _problem(answer, answer.content, in_doubt=in_doubt)
                 asked = problem.retry_after
-                if problem.status not in _FOR_NOW or (asked or 0) > self.retrying.patience:
+                if problem.status not in _TEMPORARY or (asked or 0) > self.retrying.patience:
                     raise problem
                 if not self._again(request, failures, safe=problem.status == 429):
                     raise problem
-            await trio.sleep(self.retrying.wait(failures, self.chance, asked))
+            await trio.sleep(self.retrying.wait(failures, self.entropy, asked))
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -144,7 +144,7 @@ class Calling:
             except httpx.RequestError as error:
                 if not self._again(request, failures, safe=True):
                     raise _failed(error, in_doubt=False) from error
-                await trio.sleep(self.retrying.wait(failures, self.chance))
+                await trio.sleep(self.retrying.wait(failures, self.entropy))
                 continue
             content = answer.aiter_bytes()
             try:
@@ -159,10 +159,10 @@ class Calling:
                     # Exhausts the generators within httpx, which can't be closed otherwise.
                     await _whole(content)
             asked = problem.retry_after
-            passing = problem.status in _FOR_NOW and (asked or 0) <= self.retrying.patience
+            passing = problem.status in _TEMPORARY and (asked or 0) <= self.retrying.patience
             if not passing or not self._again(request, failures, safe=True):
                 raise problem
-            await trio.sleep(self.retrying.wait(failures, self.chance, asked))
+            await trio.sleep(self.retrying.wait(failures, self.entropy, asked))
 
     def _again(self, request: Request, failures: int, *, safe: bool) -> bool:
         return failures < self.retrying.attempts and (safe or request.effect != "single")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from octavo.client.answering import Answer, Base64
+from octavo.client.response_model import Base64, ResponseModel
 from octavo.model.identity import (
     AccountId,
     Epoch,
@@ -25,7 +25,7 @@ State = Literal["live", "deleted", "purged"]
 
 
 @dataclass(frozen=True, slots=True)
-class AccountInfo(Answer):
+class AccountInfo(ResponseModel):
     """An account after its registration."""
 
     id: AccountId
@@ -34,7 +34,7 @@ class AccountInfo(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class NewKey(Answer):
+class NewKey(ResponseModel):
     """A new API key with its secret, which can't be read again."""
 
     id: str
@@ -45,7 +45,7 @@ class NewKey(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkspaceInfo(Answer):
+class WorkspaceInfo(ResponseModel):
     """A workspace as seen by the account."""
 
     id: WorkspaceId
@@ -55,7 +55,7 @@ class WorkspaceInfo(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class RevisionInfo(Answer):
+class RevisionInfo(ResponseModel):
     """A revision of a file."""
 
     id: RevisionId
@@ -72,7 +72,7 @@ class RevisionInfo(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange(Answer):
+class FileChange(ResponseModel):
     """The result of a change to one file."""
 
     file_id: FileId
@@ -85,7 +85,7 @@ class FileChange(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangesetResult(Answer):
+class ChangesetResult(ResponseModel):
     """The result of a changeset."""
 
     mutation_id: MutationId
@@ -94,7 +94,7 @@ class ChangesetResult(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentState(Answer):
+class DocumentState(ResponseModel):
     """The Yjs document of a note."""
 
     epoch: Epoch
@@ -112,7 +112,7 @@ class NoteSave(FileChange):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkspaceFileInfo(Answer):
+class WorkspaceFileInfo(ResponseModel):
     """A file at its head, or at an earlier revision."""
 
     id: FileId
@@ -125,7 +125,7 @@ class WorkspaceFileInfo(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class ListedFile(Answer):
+class ListedFile(ResponseModel):
     """A file without its text."""
 
     id: FileId
@@ -136,7 +136,7 @@ class ListedFile(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFiles(Answer):
+class ReadFiles(ResponseModel):
     """The requested files that exist, and the ids of the others."""
 
     items: tuple[WorkspaceFileInfo, ...]
@@ -144,7 +144,7 @@ class ReadFiles(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedEntry(Answer):
+class FeedEntry(ResponseModel):
     """The present state of a file, at the position of its last change."""
 
     position: Position
@@ -161,7 +161,7 @@ class FeedEntry(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedPage(Answer):
+class FeedPage(ResponseModel):
     """A page of the feed; ``next`` is the position after which the next page starts."""
 
     entries: tuple[FeedEntry, ...]
@@ -171,7 +171,7 @@ class FeedPage(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotEnd(Answer):
+class SnapshotEnd(ResponseModel):
     """The last line of a snapshot."""
 
     position: Position
@@ -179,7 +179,7 @@ class SnapshotEnd(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class DiffLine(Answer):
+class DiffLine(ResponseModel):
     """A line of a diff."""
 
     kind: Literal["context", "added", "removed"]
@@ -187,7 +187,7 @@ class DiffLine(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class DiffHunk(Answer):
+class DiffHunk(ResponseModel):
     """A range of changed lines with their context."""
 
     old_start: int
@@ -198,7 +198,7 @@ class DiffHunk(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class DiffPiece(Answer):
+class DiffPiece(ResponseModel):
     """A piece of text that both revisions have, or only one."""
 
     kind: Literal["equal", "added", "removed"]
@@ -206,7 +206,7 @@ class DiffPiece(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference(Answer):
+class Difference(ResponseModel):
     """The changes between two revisions, by lines or by words."""
 
     old: RevisionInfo | None
@@ -217,7 +217,7 @@ class Difference(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Notice(Answer):
+class Notice(ResponseModel):
     """A message of the notification stream; its members depend on its type."""
 
     type: str
@@ -227,7 +227,7 @@ class Notice(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkspacePage(Answer):
+class WorkspacePage(ResponseModel):
     """A page of workspaces; as in all pages, ``next`` is None on the last one."""
 
     items: tuple[WorkspaceInfo, ...]
@@ -235,7 +235,7 @@ class WorkspacePage(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class FilePage(Answer):
+class FilePage(ResponseModel):
     """A page of files."""
 
     items: tuple[ListedFile, ...]
@@ -243,7 +243,7 @@ class FilePage(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class RevisionPage(Answer):
+class RevisionPage(ResponseModel):
     """A page of revisions."""
 
     items: tuple[RevisionInfo, ...]

@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from octavo.client import UnexpectedAnswer
-from octavo.client.answering import read_answer
-from octavo.client.answers import DocumentState, FileChange, NoteSave, RevisionInfo
+from octavo.client import UnexpectedResponse
+from octavo.client.response_model import parse_response
+from octavo.client.responses import DocumentState, FileChange, NoteSave, RevisionInfo
 from tests.fakes.stub_server import CHANGE, REVISION
 
 SAVE = {**CHANGE, "epoch": REVISION["id"], "update": "AAA=", "stateVector": "AA=="}
 
 
 def test_answer_is_typed_and_never_changes() -> None:
-    revision = read_answer(RevisionInfo, json.dumps(REVISION))
+    revision = parse_response(RevisionInfo, json.dumps(REVISION))
     assert revision.created_at == datetime(2026, 1, 1, tzinfo=UTC)
     assert (revision.position, revision.path, revision.size) == (1, "a.md", 3)
     with pytest.raises(FrozenInstanceError):
@@ -23,7 +23,7 @@ def test_answer_is_typed_and_never_changes() -> None:
 
 
 def test_bytes_are_read_from_base64() -> None:
-    assert read_answer(NoteSave, json.dumps(SAVE)).update == b"\0\0"
+    assert parse_response(NoteSave, json.dumps(SAVE)).update == b"\0\0"
 
 
 @pytest.mark.parametrize(
@@ -43,25 +43,25 @@ def test_bytes_are_read_from_base64() -> None:
 )
 def test_member_of_another_type_is_refused_by_its_place(name: str, value: object) -> None:
     body = json.dumps({**CHANGE, "revision": {**REVISION, name: value}})
-    with pytest.raises(UnexpectedAnswer, match=f"FileChange: .* at /revision/{name}$"):
-        read_answer(FileChange, body)
+    with pytest.raises(UnexpectedResponse, match=f"FileChange: .* at /revision/{name}$"):
+        parse_response(FileChange, body)
 
 
 @pytest.mark.parametrize("name", ["position", "fileId", "outcome", "revision"])
 def test_member_that_is_missing_is_named(name: str) -> None:
     body = json.dumps({key: value for key, value in CHANGE.items() if key != name})
-    with pytest.raises(UnexpectedAnswer, match=f"at /{name}$"):
-        read_answer(FileChange, body)
+    with pytest.raises(UnexpectedResponse, match=f"at /{name}$"):
+        parse_response(FileChange, body)
 
 
 @pytest.mark.parametrize("state", ["A", "====", "ä", 7])
 def test_bytes_that_are_none_are_refused(state: object) -> None:
     body = json.dumps({"epoch": "e", "state": state, "stateVector": "AA=="})
-    with pytest.raises(UnexpectedAnswer):
-        read_answer(DocumentState, body)
+    with pytest.raises(UnexpectedResponse):
+        parse_response(DocumentState, body)
 
 
 def test_what_was_sent_does_not_stand_in_the_error() -> None:
-    with pytest.raises(UnexpectedAnswer) as refused:
-        read_answer(RevisionInfo, '{"id": 5, "secret": "do not tell"}')
+    with pytest.raises(UnexpectedResponse) as refused:
+        parse_response(RevisionInfo, '{"id": 5, "secret": "do not tell"}')
     assert "do not tell" not in str(refused.value)
