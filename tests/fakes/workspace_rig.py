@@ -9,7 +9,7 @@ from octavo.actors.core import Directory, Intensity, Runtime, Supervisor
 from octavo.actors.core.runtime import Faults
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.document_services import DocumentServices
-from octavo.actors.workspace.messages import HeadOf, NotAccepted, Push
+from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
 from octavo.model.files.changeset import Changeset, CreateFile, Operation, UpdateFile, fingerprint
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
@@ -51,7 +51,7 @@ class Rig:
         """Push what is not accepted, and answer why."""
         try:
             receipt = await self.push(*operations, mutation=mutation)
-        except NotAccepted as refused:
+        except ChangesetRefused as refused:
             return refused.refusal
         raise AssertionError(f"was accepted: {receipt}")
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import trio
 
 from octavo.actors.core import NotExecuted, OutcomeUnknown
-from octavo.actors.workspace.messages import NotKept
+from octavo.actors.workspace.messages import CommitFailed
 from octavo.store import StoreUnavailable
 from tests.simulation.process import Process
 from tests.simulation.weather import Weather
@@ -63,7 +63,7 @@ class Asking:
                 raise NothingDone from error
             except OutcomeUnknown as error:
                 raise Unsettled from error
-            except NotKept as error:
+            except CommitFailed as error:
                 raise (Unsettled if error.error.outcome_unknown else NothingDone) from error
             except StoreUnavailable as error:
                 raise NothingDone from error

@@ -6,7 +6,7 @@ from random import Random
 import trio
 
 from octavo.actors.testing import History, Status
-from octavo.actors.workspace.messages import HeadOf, NotAccepted, Push
+from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
@@ -112,7 +112,7 @@ class Device:
         with self.history.record(
             self.name,
             sent,
-            refused=(NotAccepted,),
+            refused=(ChangesetRefused,),
             not_executed=(NothingDone,),
             unknown=(Unsettled,),
             seen=_reason,
@@ -236,6 +236,6 @@ def state_of(head: Revision) -> FileState:
 
 
 def _reason(error: BaseException) -> No:
-    assert isinstance(error, NotAccepted)
+    assert isinstance(error, ChangesetRefused)
     heads = error.refusal.heads if isinstance(error.refusal, HeadMoved) else {}
     return No(error.refusal.code, tuple(heads.items()))

@@ -8,7 +8,7 @@ from random import Random
 
 import trio
 
-from octavo.actors.workspace.messages import NotAccepted, Push
+from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.model.files.changeset import Changeset, Operation, fingerprint
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import MutationId
@@ -96,7 +96,7 @@ class Sender:
             receipt = await self._asking.ask(
                 random, lambda process, limit: process.directory.ask(SHARED, push, timeout=limit)
             )
-        except NotAccepted as error:
+        except ChangesetRefused as error:
             refusal = error.refusal
             if refusal.code not in EXPECTED[kind]:
                 self._violated(f"{changeset.mutation_id} was refused: {refusal.code}, {refusal}")

@@ -14,7 +14,7 @@ import trio
 
 from octavo.actors.core import Actor, DirectorySpec, Envelope
 from octavo.actors.workspace.document_services import DocumentServices
-from octavo.actors.workspace.messages import HeadOf, MissingUpdate, NotKept, NoWorkspace, Push
+from octavo.actors.workspace.messages import CommitFailed, HeadOf, MissingUpdate, NoWorkspace, Push
 from octavo.actors.workspace.planning import PendingPush, Planner, PlanResult, WorkspaceState
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import MOST_OPERATIONS
@@ -114,7 +114,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
             # Files may have been purged as well.
             self._purged()
             for envelope in batch:
-                envelope.refuse(NotKept(error))
+                envelope.refuse(CommitFailed(error))
 
     async def _refresh(self) -> WorkspaceState:
         """Update the state from the store; raises `WorkspaceGone` and `StoreUnavailable`.

@@ -1,4 +1,4 @@
-"""What workspace actors need to work on the documents of notes."""
+"""The services with which workspace actors work on the documents of notes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

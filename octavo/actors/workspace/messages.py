@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Push(Message["WorkspaceActor", Receipt]):
-    """Accept a changeset; refused with `NotAccepted`, `NotKept` or `NoWorkspace`."""
+    """Accept a changeset; refused with `ChangesetRefused`, `CommitFailed` or `NoWorkspace`."""
 
     changeset: Changeset
 
@@ -46,7 +46,7 @@ class MissingUpdate(Message["WorkspaceActor", DocumentUpdate | None]):
     vector: bytes
 
 
-class NotAccepted(ActorRefusal):
+class ChangesetRefused(ActorRefusal):
     """The changeset was rejected and not applied; ``refusal`` gives the reason."""
 
     def __init__(self, refusal: DomainError) -> None:
@@ -54,7 +54,7 @@ class NotAccepted(ActorRefusal):
         self.refusal = refusal
 
 
-class NotKept(ActorRefusal):
+class CommitFailed(ActorRefusal):
     """The store failed; ``error`` says whether the changeset may have been committed."""
 
     def __init__(self, error: StoreUnavailable) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from octavo.actors.core import Envelope
 from octavo.actors.jobs.indexing import catch_up_links
 from octavo.actors.workspace.document_services import DocumentServices
-from octavo.actors.workspace.messages import MissingUpdate, NotAccepted, Push
+from octavo.actors.workspace.messages import ChangesetRefused, MissingUpdate, Push
 from octavo.documents import BatchDocuments
 from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.files.batch import Batch
@@ -67,7 +67,7 @@ class PendingPush(NamedTuple):
 
     def refuse(self, refusal: DomainError) -> None:
         """Refuse the changeset for ``refusal``."""
-        self.envelope.refuse(NotAccepted(refusal))
+        self.envelope.refuse(ChangesetRefused(refusal))
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import NamedTuple, cast
 
 from octavo.actors.core import ActorCrashed, ActorQuarantined, NotExecuted, OutcomeUnknown
-from octavo.actors.workspace.messages import NotAccepted, NotKept, NoWorkspace
+from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
 from octavo.http.contract.problems import (
     CredentialRefused,
@@ -232,13 +232,13 @@ CHANGE_PROBLEMS: tuple[type[Problem], ...] = (
 def problem_of(error: Exception) -> Problem | None:
     """Return the problem for ``error``; None when it is a bug."""
     match error:
-        case NotAccepted():
+        case ChangesetRefused():
             return _refused(error.refusal)
         case DomainError():
             return _refused(error)
         case NoWorkspace():
             return NotFound()
-        case NotKept():
+        case CommitFailed():
             return store_failure(error.error)
         case ActorQuarantined():
             return WorkspaceBusy(retry_after=error.retry_after)

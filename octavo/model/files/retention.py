@@ -1,4 +1,4 @@
-"""Which revisions of a file are kept as they age."""
+"""Retention: decide which revisions of a file are kept as they age."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

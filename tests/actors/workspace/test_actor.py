@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from octavo.actors.workspace.messages import HeadOf, NotKept, NoWorkspace
+from octavo.actors.workspace.messages import CommitFailed, HeadOf, NoWorkspace
 from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import FileId, Position, WorkspaceId
@@ -196,7 +196,7 @@ async def test_failing_store_is_read_again_before_anything_else_is_said(kept: bo
     async with serving(flaky) as rig:
         await rig.push(note("a", "a.md"))
         flaky.fail, flaky.keep = StoreUnavailable("gone", outcome_unknown=True), kept
-        with pytest.raises(NotKept) as failed:
+        with pytest.raises(CommitFailed) as failed:
             await rig.push(edit("r0", text="new"), mutation="doubtful")
         assert failed.value.error.outcome_unknown
         assert rig.announced == [1]
@@ -215,7 +215,7 @@ async def test_position_kept_without_an_answer_is_announced_when_the_store_is_re
     await found_vault(flaky)
     async with serving(flaky) as rig:
         flaky.fail, flaky.keep = StoreUnavailable("gone", outcome_unknown=True), True
-        with pytest.raises(NotKept):
+        with pytest.raises(CommitFailed):
             await rig.push(note("a", "a.md"))
         assert rig.announced == []
         await rig.head("a")

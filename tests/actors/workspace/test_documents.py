@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 import trio
 
-from octavo.actors.workspace.messages import MissingUpdate, NotKept
+from octavo.actors.workspace.messages import CommitFailed, MissingUpdate
 from octavo.model.documents import limits
 from octavo.model.documents.document import DocumentUpdate
 from octavo.model.documents.integration import Loading
@@ -70,7 +70,7 @@ async def test_save_whose_outcome_nobody_knows_is_there_once_or_not_at_all(kept:
         device.insert(0, "saved ")
         save = save_of(device)
         flaky.fail, flaky.keep = StoreUnavailable("gone", outcome_unknown=True), kept
-        with pytest.raises(NotKept):
+        with pytest.raises(CommitFailed):
             await rig.push(save, mutation="doubtful")
         assert await text_of(rig, "a") == ("saved start" if kept else "start")
         # What was never kept must be in no document that is kept later.
