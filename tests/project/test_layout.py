@@ -105,3 +105,14 @@ def test_class_names_are_unique_in_the_package() -> None:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(str(path))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_docstrings_are_imperative() -> None:
+    found = [
+        f"{path}: {node.name}"
+        for path, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and (ast.get_docstring(node) or "").startswith("Answer ")
+    ]
+    assert found == []
