@@ -41,11 +41,11 @@ class NewNote(NamedTuple):
 class IndexedNote:
     """A note in the full text index: the words of a path, a text and its title.
 
-    ``number`` is its key in the index, ``content_id`` names the text.
+    ``number`` is its key in the index, ``content`` that of the text.
     """
 
     number: int
-    content_id: str
+    content: int
     path: str
 
 
@@ -89,6 +89,9 @@ class Transaction(Protocol):
 
         Without other processes, do nothing.
         """
+
+    async def new_contents(self, count: int) -> Sequence[int]:
+        """Return numbers for new texts, which the transaction is to insert, in ascending order."""
 
     # The full text index belongs to the engine. Its keys of notes are numbers, which increase; the
     # table ``fulltext_notes`` has a row for each.

@@ -60,11 +60,9 @@ class Notebook:
         await self.store.write(script)
 
     async def count(self, table: str) -> int:
-        scope = f"workspace = ({_WORKSPACE})" if table[:5] == "link_" else "workspace_id = $1::uuid"
-
         async def script(transaction: Transaction) -> int:
             row = await transaction.fetch_one(
-                f"SELECT COUNT(*) FROM {table} WHERE {scope}", self.workspace_id
+                f"SELECT COUNT(*) FROM {table} WHERE workspace = ({_WORKSPACE})", self.workspace_id
             )
             assert row is not None
             return int(row[0])
@@ -123,21 +121,20 @@ class Notebook:
         async def script(transaction: Transaction) -> None:
             created = sum(change.outcome == "created" for change in changes)
             found = await transaction.fetch_one(
-                "UPDATE workspaces SET position = position + 1, last_file = last_file + $2"
+                "UPDATE workspaces SET position = position + $3, last_file = last_file + $2"
                 " WHERE id = $1::uuid RETURNING position, last_file, number",
                 self.workspace_id,
                 created,
+                len(changes),
             )
             assert found is not None
             stored = [
-                replace(change, head=replace(change.head, position=Position(found[0])))
-                for change in changes
+                replace(change, head=replace(change.head, position=Position(position)))
+                for position, change in enumerate(changes, found[0] + 1 - len(changes))
             ]
-            numbers = await store_changes(
-                transaction, self.workspace_id, stored, found[1] - created
-            )
+            made = await store_changes(transaction, found[2], stored, found[1] - created)
             if self.indexed:
-                await index_changes(transaction, self.workspace_id, changes, found[2], numbers)
+                await index_changes(transaction, self.workspace_id, changes, found[2], made)
 
         return script
 

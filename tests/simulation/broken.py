@@ -17,6 +17,7 @@ from octavo.model.files.plan import Plan
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts.changesets import commit_changesets
+from octavo.store.scripts.revision_rows import WORKSPACE
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -97,7 +98,7 @@ def ignore_receipts(patch: pytest.MonkeyPatch) -> None:
         transaction: Transaction, workspace_id: WorkspaceId, planned_at: Position, plan: Plan
     ) -> None:
         await transaction.execute(
-            "DELETE FROM receipts WHERE workspace_id = $1::uuid AND mutation_id = $2::uuid",
+            f"DELETE FROM receipts WHERE workspace = {WORKSPACE} AND mutation_id = $2::uuid",
             workspace_id,
             plan.changeset.mutation_id,
         )

@@ -10,8 +10,8 @@ from octavo.store.transaction import Matching
 from tests.simulation.kept import Kept
 
 _TABLES = {
-    "link_index": "workspace, file, file_id, path, title, keys",
-    "fulltext_notes": "workspace_id, file_id, content_id, path",
+    "link_index": "workspace, file, keys",
+    "fulltext_notes": "workspace, file, content, path",
     "link_targets": "workspace, key, file",
     "link_sources": "workspace, key, file",
 }

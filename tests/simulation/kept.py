@@ -10,8 +10,31 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts.changesets import read_changes
-from octavo.store.scripts.revision_rows import COLUMNS, revision_of
+from octavo.store.scripts.revision_rows import (
+    COLUMNS,
+    SOURCES,
+    WORKSPACE,
+    columns_of,
+    from_both,
+    revision_of,
+)
 from tests.histories.feed_order import FeedEntry
+
+# The texts of a workspace, each with the revision that brought it, and those without a revision.
+_BROUGHT = """
+    SELECT {table}.workspace, {table}.content, {table}.revision_id FROM {source}
+    WHERE {table}.content_id IS NULL AND {table}.content IS NOT NULL
+"""
+_TEXTS = f"""
+    SELECT contents.number, brought.revision_id AS content_id, contents.text
+    FROM contents LEFT JOIN (
+        {from_both(_BROUGHT)}
+    ) AS brought ON brought.content = contents.number
+    WHERE brought.workspace IS NULL OR brought.workspace = {WORKSPACE}
+"""
+_RECEIPTS = f"""
+    SELECT mutation_id, fingerprint, position, changes FROM receipts WHERE workspace = {WORKSPACE}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +63,7 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
 
     async def script(transaction: Transaction) -> Kept:
         async def rows(columns: str, table: str) -> list[tuple[Any, ...]]:
-            sql = f"SELECT {columns} FROM {table} WHERE workspace_id = $1::uuid"
+            sql = f"SELECT {columns} FROM {table} WHERE files.workspace = {WORKSPACE}"
             return [tuple(row) for row in await transaction.fetch_all(sql, workspace_id)]
 
         found = await transaction.fetch_one(
@@ -48,16 +71,18 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
         )
         assert found is not None
         heads = [revision_of(row) for row in await rows(COLUMNS, "files")]
-        earlier = [revision_of(row) for row in await rows(COLUMNS, "revisions")]
+        earlier = [
+            revision_of(row) for row in await rows(columns_of("revisions"), SOURCES["revisions"])
+        ]
         revisions = [*heads, *earlier]
-        texts = await rows("content_id, text", "contents")
-        receipts = await rows("mutation_id, fingerprint, position, changes", "receipts")
+        texts = await transaction.fetch_all(_TEXTS, workspace_id)
+        receipts = await transaction.fetch_all(_RECEIPTS, workspace_id)
         return Kept(
             workspace_id,
             Position(found[0]),
             {head.file_id: head for head in heads},
             tuple(sorted(revisions, key=lambda each: (each.position, each.file_id))),
-            {str(content_id): str(text) for content_id, text in texts},
+            {str(content_id or number): str(text) for number, content_id, text in texts},
             {
                 str(mutation): KeptReceipt(
                     fingerprint.hex(), position, tuple(read_changes(changes))

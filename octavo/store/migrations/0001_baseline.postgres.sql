@@ -47,7 +47,7 @@ CREATE TABLE invitations (
     bootstrap BIGINT NOT NULL DEFAULT 0
 );
 
--- The number of a workspace is its key in the link tables; numbers are not reused.
+-- The number of a workspace is its key in the tables below; numbers are not reused.
 CREATE TABLE workspaces (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id UUID NOT NULL UNIQUE,
@@ -74,41 +74,22 @@ CREATE TABLE deleted_workspaces (
     number BIGINT NOT NULL
 );
 
--- Each file with its newest revision, the head. The number is its key in the link tables. An empty
+-- Each file with its newest revision, the head. The number is its key in the other tables. An empty
 -- media type is stored as '', that of a note as NULL.
+--
+-- The number of the text is in the column content, NULL for images and purged files. The revision
+-- that brought the text is in the column content_id, NULL if it is this one.
 CREATE TABLE files (
-    workspace_id UUID NOT NULL,
-    file_id UUID NOT NULL,
+    workspace BIGINT NOT NULL,
     number BIGINT NOT NULL,
-    state TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    path TEXT NOT NULL,
-    revision_id UUID NOT NULL,
-    position BIGINT NOT NULL,
-    content_id UUID NOT NULL,
-    digest BYTEA NOT NULL,
-    size BIGINT NOT NULL,
-    media_type TEXT,
-    author_id UUID NOT NULL,
-    mutation_id UUID NOT NULL,
-    changed_at BIGINT NOT NULL,
-    origin TEXT NOT NULL,
-    PRIMARY KEY (workspace_id, file_id)
-);
-CREATE INDEX files_by_position ON files (workspace_id, position);
-CREATE INDEX files_by_path ON files (workspace_id, state, path);
-CREATE INDEX files_by_revision ON files (workspace_id, revision_id);
-
--- The revisions before the heads.
-CREATE TABLE revisions (
-    workspace_id UUID NOT NULL,
-    revision_id UUID NOT NULL,
     file_id UUID NOT NULL,
     state TEXT NOT NULL,
     kind TEXT NOT NULL,
     path TEXT NOT NULL,
+    revision_id UUID NOT NULL,
     position BIGINT NOT NULL,
-    content_id UUID NOT NULL,
+    content_id UUID,
+    content BIGINT,
     digest BYTEA NOT NULL,
     size BIGINT NOT NULL,
     media_type TEXT,
@@ -116,49 +97,70 @@ CREATE TABLE revisions (
     mutation_id UUID NOT NULL,
     changed_at BIGINT NOT NULL,
     origin TEXT NOT NULL,
-    PRIMARY KEY (workspace_id, revision_id)
+    PRIMARY KEY (workspace, number)
 );
-CREATE INDEX revisions_by_file ON revisions (workspace_id, file_id, position);
+CREATE UNIQUE INDEX files_by_id ON files (workspace, file_id);
+CREATE INDEX files_by_position ON files (workspace, position);
+CREATE INDEX files_by_path ON files (workspace, state, path);
+CREATE INDEX files_by_revision ON files (workspace, revision_id);
 
--- Texts, each under the id of the revision that brought it. Later revisions with the same text
--- refer to it.
+-- The revisions before the heads, in the order of time: a save adds to the end of the table.
+CREATE TABLE revisions (
+    workspace BIGINT NOT NULL,
+    position BIGINT NOT NULL,
+    file BIGINT NOT NULL,
+    state TEXT NOT NULL,
+    path TEXT NOT NULL,
+    revision_id UUID NOT NULL,
+    content_id UUID,
+    content BIGINT,
+    digest BYTEA NOT NULL,
+    size BIGINT NOT NULL,
+    media_type TEXT,
+    author_id UUID NOT NULL,
+    mutation_id UUID NOT NULL,
+    changed_at BIGINT NOT NULL,
+    origin TEXT NOT NULL,
+    PRIMARY KEY (workspace, position, file)
+);
+CREATE INDEX revisions_by_file ON revisions (workspace, file, position);
+CREATE INDEX revisions_by_id ON revisions (workspace, revision_id);
+
+-- Texts, in the order of time. Revisions refer to them by their numbers.
+CREATE SEQUENCE content_numbers;
 CREATE TABLE contents (
-    workspace_id UUID NOT NULL,
-    content_id UUID NOT NULL,
-    text TEXT NOT NULL,
-    PRIMARY KEY (workspace_id, content_id)
+    number BIGINT PRIMARY KEY,
+    text TEXT NOT NULL
 );
 
 -- Texts of purged files that are still to be removed, in steps. No revision refers to them.
 CREATE TABLE purged_contents (
-    workspace_id UUID NOT NULL,
-    content_id UUID NOT NULL,
-    size BIGINT NOT NULL,
-    PRIMARY KEY (workspace_id, content_id)
+    content BIGINT PRIMARY KEY,
+    size BIGINT NOT NULL
 );
 
 -- The results of changesets, for clients that send one again. For each operation, the changes hold
 -- a byte for its outcome and the id of the revision.
 CREATE TABLE receipts (
-    workspace_id UUID NOT NULL,
+    workspace BIGINT NOT NULL,
     mutation_id UUID NOT NULL,
     fingerprint BYTEA NOT NULL,
     position BIGINT NOT NULL,
     changes BYTEA NOT NULL,
     created_at BIGINT NOT NULL,
-    PRIMARY KEY (workspace_id, mutation_id)
+    PRIMARY KEY (workspace, mutation_id)
 );
 CREATE INDEX receipts_by_age ON receipts (created_at);
 
 -- The Yjs documents of notes whose text has changed since they were created. The document of any
 -- other note is the insertion of its text.
 CREATE TABLE documents (
-    workspace_id UUID NOT NULL,
-    file_id UUID NOT NULL,
+    workspace BIGINT NOT NULL,
+    file BIGINT NOT NULL,
     epoch_id UUID NOT NULL,
     state BYTEA NOT NULL,
     vector BYTEA NOT NULL,
-    PRIMARY KEY (workspace_id, file_id)
+    PRIMARY KEY (workspace, file)
 );
 
 -- Live files in the link index. The keys are those of the file in the table link_sources, 8 bytes
@@ -166,10 +168,6 @@ CREATE TABLE documents (
 CREATE TABLE link_index (
     workspace BIGINT NOT NULL,
     file BIGINT NOT NULL,
-    file_id UUID NOT NULL,
-    path TEXT NOT NULL,
-    -- The first heading; empty without one.
-    title TEXT NOT NULL,
     keys BYTEA NOT NULL,
     PRIMARY KEY (workspace, file)
 );
@@ -205,23 +203,23 @@ CREATE TABLE search (
 -- (kB).
 CREATE INDEX search_by_tokens ON search USING GIN (tokens) WITH (gin_pending_list_limit = 256);
 
--- Notes in the full text index: their numbers there, and what was indexed.
+-- Notes in the full text index: their numbers there, and what was indexed. The path is NULL as long
+-- as the file has it.
 CREATE TABLE fulltext_notes (
-    workspace_id UUID NOT NULL,
-    file_id UUID NOT NULL,
-    number BIGINT NOT NULL,
-    content_id UUID NOT NULL,
-    path TEXT NOT NULL,
-    PRIMARY KEY (workspace_id, file_id)
+    number BIGINT PRIMARY KEY,
+    workspace BIGINT NOT NULL,
+    file BIGINT NOT NULL,
+    content BIGINT NOT NULL,
+    path TEXT
 );
-CREATE UNIQUE INDEX fulltext_notes_by_number ON fulltext_notes (workspace_id, number);
+CREATE UNIQUE INDEX fulltext_notes_by_file ON fulltext_notes (workspace, file);
 
 -- How far the full text index of each workspace has come: the next file is the first one after this
--- position and id. Without a row, nothing is indexed.
+-- position and number. Without a row, nothing is indexed.
 CREATE TABLE fulltext_cursors (
-    workspace_id UUID NOT NULL PRIMARY KEY,
+    workspace BIGINT NOT NULL PRIMARY KEY,
     position BIGINT NOT NULL,
-    file_id UUID NOT NULL
+    file BIGINT NOT NULL
 );
 
 -- Whether words that were removed from the full text index are to be overwritten there: 0 for no, 1

@@ -50,7 +50,7 @@ CREATE TABLE invitations (
     bootstrap INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- The number of a workspace is its key in the link tables; numbers are not reused.
+-- The number of a workspace is its key in the tables below; numbers are not reused.
 CREATE TABLE workspaces (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id BLOB NOT NULL UNIQUE,
@@ -77,41 +77,22 @@ CREATE TABLE deleted_workspaces (
     number INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Each file with its newest revision, the head. The number is its key in the link tables. An empty
+-- Each file with its newest revision, the head. The number is its key in the other tables. An empty
 -- media type is stored as '', that of a note as NULL.
+--
+-- The number of the text is in the column content, NULL for images and purged files. The revision
+-- that brought the text is in the column content_id, NULL if it is this one.
 CREATE TABLE files (
-    workspace_id BLOB NOT NULL,
-    file_id BLOB NOT NULL,
+    workspace INTEGER NOT NULL,
     number INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    path TEXT NOT NULL,
-    revision_id BLOB NOT NULL,
-    position INTEGER NOT NULL,
-    content_id BLOB NOT NULL,
-    digest BLOB NOT NULL,
-    size INTEGER NOT NULL,
-    media_type TEXT,
-    author_id BLOB NOT NULL,
-    mutation_id BLOB NOT NULL,
-    changed_at INTEGER NOT NULL,
-    origin TEXT NOT NULL,
-    PRIMARY KEY (workspace_id, file_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX files_by_position ON files (workspace_id, position);
-CREATE INDEX files_by_path ON files (workspace_id, state, path);
-CREATE INDEX files_by_revision ON files (workspace_id, revision_id);
-
--- The revisions before the heads.
-CREATE TABLE revisions (
-    workspace_id BLOB NOT NULL,
-    revision_id BLOB NOT NULL,
     file_id BLOB NOT NULL,
     state TEXT NOT NULL,
     kind TEXT NOT NULL,
     path TEXT NOT NULL,
+    revision_id BLOB NOT NULL,
     position INTEGER NOT NULL,
-    content_id BLOB NOT NULL,
+    content_id BLOB,
+    content INTEGER,
     digest BLOB NOT NULL,
     size INTEGER NOT NULL,
     media_type TEXT,
@@ -119,49 +100,69 @@ CREATE TABLE revisions (
     mutation_id BLOB NOT NULL,
     changed_at INTEGER NOT NULL,
     origin TEXT NOT NULL,
-    PRIMARY KEY (workspace_id, revision_id)
+    PRIMARY KEY (workspace, number)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX revisions_by_file ON revisions (workspace_id, file_id, position);
+CREATE UNIQUE INDEX files_by_id ON files (workspace, file_id);
+CREATE INDEX files_by_position ON files (workspace, position);
+CREATE INDEX files_by_path ON files (workspace, state, path);
+CREATE INDEX files_by_revision ON files (workspace, revision_id);
 
--- Texts, each under the id of the revision that brought it. Later revisions with the same text
--- refer to it.
+-- The revisions before the heads, in the order of time: a save adds to the end of the table.
+CREATE TABLE revisions (
+    workspace INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    file INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    path TEXT NOT NULL,
+    revision_id BLOB NOT NULL,
+    content_id BLOB,
+    content INTEGER,
+    digest BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    media_type TEXT,
+    author_id BLOB NOT NULL,
+    mutation_id BLOB NOT NULL,
+    changed_at INTEGER NOT NULL,
+    origin TEXT NOT NULL,
+    PRIMARY KEY (workspace, position, file)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX revisions_by_file ON revisions (workspace, file, position);
+CREATE INDEX revisions_by_id ON revisions (workspace, revision_id);
+
+-- Texts, in the order of time. Revisions refer to them by their numbers.
 CREATE TABLE contents (
-    workspace_id BLOB NOT NULL,
-    content_id BLOB NOT NULL,
-    text TEXT NOT NULL,
-    PRIMARY KEY (workspace_id, content_id)
+    number INTEGER PRIMARY KEY,
+    text TEXT NOT NULL
 ) STRICT;
 
 -- Texts of purged files that are still to be removed, in steps. No revision refers to them.
 CREATE TABLE purged_contents (
-    workspace_id BLOB NOT NULL,
-    content_id BLOB NOT NULL,
-    size INTEGER NOT NULL,
-    PRIMARY KEY (workspace_id, content_id)
-) STRICT, WITHOUT ROWID;
+    content INTEGER PRIMARY KEY,
+    size INTEGER NOT NULL
+) STRICT;
 
 -- The results of changesets, for clients that send one again. For each operation, the changes hold
 -- a byte for its outcome and the id of the revision.
 CREATE TABLE receipts (
-    workspace_id BLOB NOT NULL,
+    workspace INTEGER NOT NULL,
     mutation_id BLOB NOT NULL,
     fingerprint BLOB NOT NULL,
     position INTEGER NOT NULL,
     changes BLOB NOT NULL,
     created_at INTEGER NOT NULL,
-    PRIMARY KEY (workspace_id, mutation_id)
+    PRIMARY KEY (workspace, mutation_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX receipts_by_age ON receipts (created_at);
 
 -- The Yjs documents of notes whose text has changed since they were created. The document of any
 -- other note is the insertion of its text.
 CREATE TABLE documents (
-    workspace_id BLOB NOT NULL,
-    file_id BLOB NOT NULL,
+    workspace INTEGER NOT NULL,
+    file INTEGER NOT NULL,
     epoch_id BLOB NOT NULL,
     state BLOB NOT NULL,
     vector BLOB NOT NULL,
-    PRIMARY KEY (workspace_id, file_id)
+    PRIMARY KEY (workspace, file)
 ) STRICT;
 
 -- Live files in the link index. The keys are those of the file in the table link_sources, 8 bytes
@@ -169,10 +170,6 @@ CREATE TABLE documents (
 CREATE TABLE link_index (
     workspace INTEGER NOT NULL,
     file INTEGER NOT NULL,
-    file_id BLOB NOT NULL,
-    path TEXT NOT NULL,
-    -- The first heading; empty without one.
-    title TEXT NOT NULL,
     keys BLOB NOT NULL,
     PRIMARY KEY (workspace, file)
 ) STRICT, WITHOUT ROWID;
@@ -207,24 +204,24 @@ CREATE TABLE search_numbers (
 ) STRICT;
 INSERT INTO search_numbers (last) VALUES (0);
 
--- Notes in the full text index: their numbers there, and what was indexed.
+-- Notes in the full text index: their numbers there, and what was indexed. The path is NULL as long
+-- as the file has it.
 CREATE TABLE fulltext_notes (
-    workspace_id BLOB NOT NULL,
-    file_id BLOB NOT NULL,
-    number INTEGER NOT NULL,
-    content_id BLOB NOT NULL,
-    path TEXT NOT NULL,
-    PRIMARY KEY (workspace_id, file_id)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX fulltext_notes_by_number ON fulltext_notes (workspace_id, number);
+    number INTEGER PRIMARY KEY,
+    workspace INTEGER NOT NULL,
+    file INTEGER NOT NULL,
+    content INTEGER NOT NULL,
+    path TEXT
+) STRICT;
+CREATE UNIQUE INDEX fulltext_notes_by_file ON fulltext_notes (workspace, file);
 
 -- How far the full text index of each workspace has come: the next file is the first one after this
--- position and id. Without a row, nothing is indexed.
+-- position and number. Without a row, nothing is indexed.
 CREATE TABLE fulltext_cursors (
-    workspace_id BLOB NOT NULL PRIMARY KEY,
+    workspace INTEGER NOT NULL PRIMARY KEY,
     position INTEGER NOT NULL,
-    file_id BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
+    file INTEGER NOT NULL
+) STRICT;
 
 -- Whether words that were removed from the full text index are to be overwritten there: 0 for no, 1
 -- when requested, 2 when begun.

@@ -24,9 +24,8 @@ PUT_NAME = """
     WHERE workspace_id = $1::uuid AND number = $2 AND piece = 0
 """
 REMOVE = "DELETE FROM search WHERE workspace_id = $1::uuid AND number = $2"
-TEXT = """
-    SELECT text FROM contents WHERE workspace_id = $1::uuid AND content_id = $2::uuid
-"""
+TEXT = "SELECT text FROM contents WHERE number = $1"
+CONTENTS = "SELECT nextval('content_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
 PIECE = 2000
 """Tokens in a piece, at most."""
 MOST_POSITIONS = 255
@@ -101,12 +100,15 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
     below = ""
     if matching.below is not None:
         arguments += matching.below
-        below = f"AND path >= ${len(arguments) - 1} AND path < ${len(arguments)}"
+        path = "COALESCE(fulltext_notes.path, files.path)"
+        below = f"AND {path} >= ${len(arguments) - 1} AND {path} < ${len(arguments)}"
     sql = f"""
         WITH found AS MATERIALIZED ({" INTERSECT ".join(found)})
-        SELECT file_id FROM fulltext_notes
-        WHERE workspace_id = $1::uuid AND number IN (SELECT number FROM found) {below}
-        ORDER BY number DESC LIMIT $2
+        SELECT files.file_id FROM fulltext_notes JOIN files
+        ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
+        WHERE fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
+        AND fulltext_notes.number IN (SELECT number FROM found) {below}
+        ORDER BY fulltext_notes.number DESC LIMIT $2
     """
     return sql, tuple(arguments)
 

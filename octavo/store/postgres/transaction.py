@@ -8,6 +8,7 @@ from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES, failure
 from octavo.store.postgres.search import (
     BY_INDEX,
+    CONTENTS,
     NUMBERS,
     PUT,
     PUT_NAME,
@@ -79,6 +80,10 @@ class PostgresTransaction:
         except FAILURES as error:
             raise self._failed(error) from error
 
+    async def new_contents(self, count: int) -> Sequence[int]:
+        """Return numbers for new texts, which the transaction is to insert, in ascending order."""
+        return sorted(row[0] for row in await self.fetch_all(CONTENTS, count))
+
     async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:
         """Add notes to the full text index; return their numbers, in order."""
         numbers = [row[0] for row in await self.fetch_all(NUMBERS, len(notes))]
@@ -91,7 +96,7 @@ class PostgresTransaction:
         """Change the paths of notes that are in the full text index."""
         tag = tag_of(workspace_id)
         for note, path in notes:
-            row = await self.fetch_one(TEXT, workspace_id, note.content_id)
+            row = await self.fetch_one(TEXT, note.content)
             title = "" if row is None else indexed_title(row[0])
             await self.execute(PUT_NAME, workspace_id, note.number, name_vector(tag, path, title))
 

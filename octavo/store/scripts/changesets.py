@@ -10,19 +10,23 @@ from octavo.model.files.changeset import Outcome
 from octavo.model.files.plan import Change, Plan
 from octavo.model.files.receipt import FileOutcome, Receipt
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Digest, FileId, MutationId, Position, WorkspaceId
+from octavo.model.identity import Digest, FileId, MutationId, Position, RevisionId, WorkspaceId
 from octavo.store import identifiers
+from octavo.store.scripts.fulltext_index import keep_indexed_paths
 from octavo.store.scripts.indexing import index_changes
 from octavo.store.scripts.position_notices import notify_position
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
+    COPIED,
     COUNT,
+    WORKSPACE,
     from_both,
     placeholders,
     revision_of,
     values_of,
 )
 from octavo.store.scripts.select_in import execute_each, select_in
+from octavo.store.scripts.stored_changes import StoredChanges
 from octavo.store.transaction import Script, Transaction, Value
 
 _MOVE_POSITION = """
@@ -30,63 +34,67 @@ _MOVE_POSITION = """
     WHERE id = $1::uuid AND position = $2 RETURNING number, last_file
 """
 _INSERT_HEAD = f"""
-    INSERT INTO files (workspace_id, number, {COLUMNS})
-    VALUES ($1::uuid, ${COUNT + 2}, {placeholders(2)})
+    INSERT INTO files (workspace, {COLUMNS}, content, number)
+    VALUES ($1, {placeholders(2)}, ${COUNT + 2}, ${COUNT + 3})
 """
 _SUPERSEDE_HEAD = f"""
-    INSERT INTO revisions (workspace_id, {COLUMNS})
-    SELECT workspace_id, {COLUMNS} FROM files WHERE workspace_id = $1::uuid AND file_id = $2::uuid
+    INSERT INTO revisions (workspace, file, {COPIED})
+    SELECT workspace, number, {COPIED} FROM files WHERE workspace = $1 AND file_id = $2::uuid
 """
 # The index by path is left alone when the statement does not name its columns.
 _REPLACE_HEAD = """
     UPDATE files SET revision_id = $6::uuid, position = $7, content_id = $8::uuid, digest = $9,
         size = $10, media_type = $11, author_id = $12::uuid, mutation_id = $13::uuid,
-        changed_at = $14, origin = $15{place}
-    WHERE workspace_id = $1::uuid AND file_id = $2::uuid AND kind = $4{same}
+        changed_at = $14, origin = $15, {content}{place}
+    WHERE workspace = $1 AND file_id = $2::uuid AND kind = $4{same}
 """
-_REPLACE_IN_PLACE = _REPLACE_HEAD.format(place="", same=" AND state = $3 AND path = $5")
-_REPLACE_AND_MOVE = _REPLACE_HEAD.format(place=", state = $3, path = $5", same="")
+_REPLACE_IN_PLACE = _REPLACE_HEAD.format(
+    content="content = COALESCE($16, content)", place="", same=" AND state = $3 AND path = $5"
+)
+_REPLACE_AND_MOVE = _REPLACE_HEAD.format(
+    content="content = CASE WHEN $3 <> 'purged' THEN COALESCE($16, content) END",
+    place=", state = $3, path = $5",
+    same="",
+)
 _PLACES = """
-    SELECT file_id, state, path FROM files WHERE workspace_id = $1::uuid AND file_id IN ($ids)
+    SELECT file_id, state, path FROM files WHERE workspace = $1 AND file_id IN ($ids)
 """
-_INSERT_REVISION = f"""
-    INSERT INTO revisions (workspace_id, {COLUMNS}) VALUES ($1::uuid, {placeholders(2)})
-"""
-_INSERT_CONTENT = """
-    INSERT INTO contents (workspace_id, content_id, text) VALUES ($1::uuid, $2::uuid, $3)
-"""
+_INSERT_CONTENT = "INSERT INTO contents (number, text) VALUES ($1, $2)"
 _PUT_DOCUMENT = """
-    INSERT INTO documents (workspace_id, file_id, epoch_id, state, vector)
-    VALUES ($1::uuid, $2::uuid, $3::uuid, $4, $5)
-    ON CONFLICT (workspace_id, file_id) DO UPDATE SET
+    INSERT INTO documents (workspace, file, epoch_id, state, vector)
+    SELECT workspace, number, $3::uuid, $4, $5 FROM files
+    WHERE workspace = $1 AND file_id = $2::uuid
+    ON CONFLICT (workspace, file) DO UPDATE SET
         epoch_id = excluded.epoch_id, state = excluded.state, vector = excluded.vector
 """
-_DELETE_DOCUMENT = """
-    DELETE FROM documents WHERE workspace_id = $1::uuid AND file_id = $2::uuid
+_OF_FILE = """
+    workspace = $1 AND file = (SELECT number FROM files WHERE workspace = $1 AND file_id = $2::uuid)
 """
+_DELETE_DOCUMENT = f"DELETE FROM documents WHERE {_OF_FILE}"
 _INSERT_RECEIPT = """
-    INSERT INTO receipts (workspace_id, mutation_id, fingerprint, position, changes, created_at)
-    VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+    INSERT INTO receipts (workspace, mutation_id, fingerprint, position, changes, created_at)
+    VALUES ($1, $2::uuid, $3, $4, $5, $6) ON CONFLICT DO NOTHING
 """
 _REPEATED = """
-    SELECT mutation_id FROM receipts WHERE workspace_id = $1::uuid AND mutation_id IN ($ids)
+    SELECT mutation_id FROM receipts WHERE workspace = $1 AND mutation_id IN ($ids)
 """
 # The revision that brought a content is stored as long as any other that has it.
-_LEAVE_CONTENTS = """
-    INSERT INTO purged_contents (workspace_id, content_id, size)
-    SELECT workspace_id, content_id, size FROM revisions
-    WHERE workspace_id = $1::uuid AND file_id = $2::uuid AND content_id = revision_id
+_LEAVE_CONTENTS = f"""
+    INSERT INTO purged_contents (content, size) SELECT content, size FROM revisions
+    WHERE {_OF_FILE} AND content_id IS NULL AND content IS NOT NULL
 """
-_EMPTY_REVISIONS = """
-    UPDATE revisions SET path = '', content_id = $3::uuid, digest = $4, size = 0, media_type = ''
-    WHERE workspace_id = $1::uuid AND file_id = $2::uuid
+_EMPTY_REVISIONS = f"""
+    UPDATE revisions
+    SET path = '', content_id = NULL, content = NULL, digest = $3, size = 0, media_type = ''
+    WHERE {_OF_FILE}
 """
-_RECEIPTS = """
+_RECEIPTS = f"""
     SELECT mutation_id, fingerprint, position, changes FROM receipts
-    WHERE workspace_id = $1::uuid AND mutation_id IN ($ids)
+    WHERE workspace = {WORKSPACE} AND mutation_id IN ($ids)
 """
 _REVISIONS = from_both(
-    f"SELECT {COLUMNS} FROM {{table}} WHERE workspace_id = $1::uuid AND revision_id IN ($ids)"
+    f"""SELECT {{columns}} FROM {{source}}
+    WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.revision_id IN ($ids)"""
 )
 # Stored by their index: append only.
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -129,20 +137,19 @@ def commit_changesets(
         workspace, last_file = await _move_position(
             transaction, workspace_id, planned_at, plans[-1].position, created
         )
-        await _insert_receipts(transaction, workspace_id, plans, now)
+        await _insert_receipts(transaction, workspace, plans, now)
         if changed:
             await notify_position(transaction, workspace_id, plans[-1].position)
-        numbers = await store_changes(transaction, workspace_id, changed, last_file - created)
-        await index_changes(transaction, workspace_id, changed, workspace, numbers)
-        stored = [(workspace_id, file_id, *document) for file_id, document in documents]
-        await execute_each(transaction, _PUT_DOCUMENT, stored)
+        stored = await store_changes(transaction, workspace, changed, last_file - created)
+        await index_changes(transaction, workspace_id, changed, workspace, stored)
+        rows = [(workspace, file_id, *document) for file_id, document in documents]
+        await execute_each(transaction, _PUT_DOCUMENT, rows)
         purged = [change.head.file_id for change in changed if change.outcome == "purged"]
         if purged:
-            files = [(workspace_id, file_id) for file_id in purged]
+            files = [(workspace, file_id) for file_id in purged]
             await execute_each(transaction, _DELETE_DOCUMENT, files)
             await execute_each(transaction, _LEAVE_CONTENTS, files)
-            empty = [(workspace_id, file_id, "", b"") for file_id in purged]
-            await execute_each(transaction, _EMPTY_REVISIONS, empty)
+            await execute_each(transaction, _EMPTY_REVISIONS, [(*file, b"") for file in files])
 
     return commit_plans
 
@@ -169,64 +176,71 @@ async def _move_position(
 
 
 async def store_changes(
-    transaction: Transaction, workspace_id: WorkspaceId, changed: Sequence[Change], last_file: int
-) -> dict[FileId, int]:
+    transaction: Transaction, workspace: int, changed: Sequence[Change], last_file: int
+) -> StoredChanges:
     """Store the heads, the revisions before them, and the contents of changes, in their order.
 
-    A file may occur more than once. Returns the numbers of new files, which follow ``last_file``.
+    A file may occur more than once. The numbers of new files follow ``last_file``.
     """
-    contents: list[tuple[Value, ...]] = []
+    brought = [change for change in changed if change.content is not None]
+    assigned = await transaction.new_contents(len(brought)) if brought else ()
+    contents: dict[RevisionId, int] = {}
+    texts: list[tuple[Value, ...]] = []
+    for change, number in zip(brought, assigned, strict=True):
+        contents[change.head.revision_id] = number
+        texts.append((number, "" if change.content is None else change.content.text))
     created: list[tuple[Value, ...]] = []
-    numbers: dict[FileId, int] = {}
-    heads: dict[FileId, Revision] = {}
-    superseded: list[tuple[Value, ...]] = []
+    stored = StoredChanges({}, {}, contents)
+    # Each has the next change of a file.
+    rounds: list[dict[FileId, Revision]] = []
     for change in changed:
         head = change.head
-        if change.content is not None:
-            contents.append((workspace_id, head.content_id, change.content.text))
         if change.outcome == "created":
-            numbers[head.file_id] = last_file + len(numbers) + 1
-            created.append((workspace_id, *values_of(head), numbers[head.file_id]))
+            number = stored.numbers[head.file_id] = last_file + len(stored.numbers) + 1
+            created.append((workspace, *values_of(head), contents.get(head.revision_id), number))
             continue
-        earlier = heads.get(head.file_id)
-        if earlier is not None:
-            superseded.append((workspace_id, *values_of(earlier)))
+        heads = next((each for each in rounds if head.file_id not in each), None)
+        if heads is None:
+            heads = {}
+            rounds.append(heads)
         heads[head.file_id] = head
     await execute_each(transaction, _INSERT_HEAD, created)
-    await execute_each(transaction, _SUPERSEDE_HEAD, [(workspace_id, file_id) for file_id in heads])
-    await execute_each(transaction, _INSERT_REVISION, superseded)
-    await _replace_heads(transaction, workspace_id, [*heads.values()])
-    await execute_each(transaction, _INSERT_CONTENT, contents)
-    return numbers
+    for heads in rounds:
+        superseded = [(workspace, file_id) for file_id in heads]
+        await execute_each(transaction, _SUPERSEDE_HEAD, superseded)
+        await _replace_heads(transaction, workspace, [*heads.values()], stored)
+    await execute_each(transaction, _INSERT_CONTENT, texts)
+    return stored
 
 
 async def _replace_heads(
-    transaction: Transaction, workspace_id: WorkspaceId, heads: Sequence[Revision]
+    transaction: Transaction, workspace: int, heads: Sequence[Revision], stored: StoredChanges
 ) -> None:
-    if len(heads) == 1:
-        row = (workspace_id, *values_of(heads[0]))
-        if not await transaction.execute(_REPLACE_IN_PLACE, *row):
-            await transaction.execute(_REPLACE_AND_MOVE, *row)
+    rows = [(workspace, *values_of(head), stored.contents.get(head.revision_id)) for head in heads]
+    if len(rows) == 1 and await transaction.execute(_REPLACE_IN_PLACE, *rows[0]):
         return
-    # Those that are not live have changed their state.
-    names = [head.file_id for head in heads if head.state == "live"]
-    found = await select_in(transaction, _PLACES, workspace_id, names)
+    found = await select_in(transaction, _PLACES, workspace, [head.file_id for head in heads])
     places = {row[0]: (row[1], row[2]) for row in found}
     in_place: list[tuple[Value, ...]] = []
     moved: list[tuple[Value, ...]] = []
-    for head in heads:
-        rows = in_place if places.get(head.file_id) == (head.state, head.path) else moved
-        rows.append((workspace_id, *values_of(head)))
+    for head, row in zip(heads, rows, strict=True):
+        place = places[head.file_id]
+        if place == (head.state, head.path):
+            in_place.append(row)
+            continue
+        moved.append(row)
+        stored.paths.setdefault(head.file_id, place[1])
     await execute_each(transaction, _REPLACE_IN_PLACE, in_place)
+    await keep_indexed_paths(transaction, workspace, [row[1] for row in moved])
     await execute_each(transaction, _REPLACE_AND_MOVE, moved)
 
 
 async def _insert_receipts(
-    transaction: Transaction, workspace_id: WorkspaceId, plans: Sequence[Plan], now: int
+    transaction: Transaction, workspace: int, plans: Sequence[Plan], now: int
 ) -> None:
     # Nobody can ask for the others.
     plans = [plan for plan in plans if plan.changeset.repeatable]
-    rows = [_receipt_row(workspace_id, plan, now) for plan in plans]
+    rows = [_receipt_row(workspace, plan, now) for plan in plans]
     if not rows:
         return
     if len(rows) == 1:
@@ -234,20 +248,20 @@ async def _insert_receipts(
             raise Repeated([plans[0].changeset.mutation_id])
         return
     mutation_ids = [plan.changeset.mutation_id for plan in plans]
-    found = await select_in(transaction, _REPEATED, workspace_id, mutation_ids)
+    found = await select_in(transaction, _REPEATED, workspace, mutation_ids)
     if found:
         raise Repeated([row[0] for row in found])
     # No other transaction has inserted one since: it would wait for the position.
     await transaction.execute_many(_INSERT_RECEIPT, rows)
 
 
-def _receipt_row(workspace_id: WorkspaceId, plan: Plan, now: int) -> tuple[Value, ...]:
+def _receipt_row(workspace: int, plan: Plan, now: int) -> tuple[Value, ...]:
     changes = b"".join(
         bytes((_OUTCOMES.index(change.outcome),)) + identifiers.to_bytes(change.head.revision_id)
         for change in plan.changes
     )
     return (
-        workspace_id,
+        workspace,
         plan.changeset.mutation_id,
         bytes.fromhex(plan.changeset.fingerprint),
         plan.position,

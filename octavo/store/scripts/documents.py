@@ -8,6 +8,7 @@ from typing import NamedTuple
 from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.identity import ContentId, Epoch, FileId, Position, WorkspaceId
+from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -19,15 +20,15 @@ class StoredDocuments(NamedTuple):
     documents: dict[FileId, StoredDocument]
 
 
-_DOCUMENTS = """
-    SELECT files.file_id, documents.epoch_id, documents.state, documents.vector, files.content_id,
+_DOCUMENTS = f"""
+    SELECT files.file_id, documents.epoch_id, documents.state, documents.vector,
+        COALESCE(files.content_id, files.revision_id) AS content_id,
         CASE WHEN documents.epoch_id IS NULL THEN contents.text END
     FROM files
-    LEFT JOIN documents ON documents.workspace_id = files.workspace_id
-        AND documents.file_id = files.file_id
-    LEFT JOIN contents ON contents.workspace_id = files.workspace_id
-        AND contents.content_id = files.content_id AND documents.epoch_id IS NULL
-    WHERE files.workspace_id = $1::uuid AND files.file_id IN ($ids)
+    LEFT JOIN documents
+        ON documents.workspace = files.workspace AND documents.file = files.number
+    LEFT JOIN contents ON contents.number = files.content AND documents.epoch_id IS NULL
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 
 

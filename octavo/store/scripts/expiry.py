@@ -11,12 +11,12 @@ def expire_receipts(before: int) -> Script[bool]:
 
     async def delete_receipts(transaction: Transaction) -> bool:
         rows = await transaction.fetch_all(
-            "SELECT workspace_id, mutation_id FROM receipts WHERE created_at < $1 LIMIT $2",
+            "SELECT workspace, mutation_id FROM receipts WHERE created_at < $1 LIMIT $2",
             before,
             MOST_ROWS,
         )
         await transaction.execute_many(
-            "DELETE FROM receipts WHERE workspace_id = $1::uuid AND mutation_id = $2::uuid", rows
+            "DELETE FROM receipts WHERE workspace = $1 AND mutation_id = $2::uuid", rows
         )
         return len(rows) == MOST_ROWS
 

@@ -10,45 +10,47 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.files import StoredFile
-from octavo.store.scripts.revision_rows import COLUMNS, COUNT, columns_of, revisions_of_rows
+from octavo.store.scripts.revision_rows import (
+    COLUMNS,
+    COUNT,
+    WORKSPACE,
+    columns_of,
+    revisions_of_rows,
+)
 from octavo.store.transaction import Row, Script, Transaction
 
 _POSITION = "SELECT position FROM workspaces WHERE id = $1::uuid"
-_HEADS_AFTER = f"SELECT {COLUMNS} FROM files WHERE workspace_id = $1::uuid AND position > $2"
-_ALL_HEADS = f"SELECT {COLUMNS} FROM files WHERE workspace_id = $1::uuid"
-_SIZES_AFTER = """
-    SELECT position, size FROM files WHERE workspace_id = $1::uuid AND position > $2
+_HEADS_AFTER = f"SELECT {COLUMNS} FROM files WHERE workspace = {WORKSPACE} AND position > $2"
+_ALL_HEADS = f"SELECT {COLUMNS} FROM files WHERE workspace = {WORKSPACE}"
+_SIZES_AFTER = f"""
+    SELECT position, size FROM files WHERE workspace = {WORKSPACE} AND position > $2
     ORDER BY position LIMIT $3
 """
-_SIZE_AT = "SELECT SUM(size) FROM files WHERE workspace_id = $1::uuid AND position = $2"
-_TEXT = """
-    LEFT JOIN contents ON contents.workspace_id = {table}.workspace_id
-    AND contents.content_id = {table}.content_id
-"""
-_PAGE = """
-    SELECT {columns} FROM files {text}
-    WHERE files.workspace_id = $1::uuid AND files.position > $2 AND files.position <= $3
+_SIZE_AT = f"SELECT SUM(size) FROM files WHERE workspace = {WORKSPACE} AND position = $2"
+_TEXT = "LEFT JOIN contents ON contents.number = {table}.content"
+_PAGE = f"""
+    SELECT {{columns}} FROM files {{text}}
+    WHERE files.workspace = {WORKSPACE} AND files.position > $2 AND files.position <= $3
     ORDER BY files.position, files.file_id
 """
 _PAGE_OF_HEADS = _PAGE.format(columns=columns_of("files"), text="")
 _PAGE_OF_TEXTS = _PAGE.format(
     columns=f"{columns_of('files')}, contents.text", text=_TEXT.format(table="files")
 )
-_FILES_FROM = """
+_FILES_AFTER = f"""
     SELECT file_id, CASE WHEN position <= $2 THEN size END FROM files
-    WHERE workspace_id = $1::uuid AND file_id >= $3::uuid ORDER BY file_id LIMIT $4
+    WHERE workspace = {WORKSPACE} AND file_id > $3::uuid ORDER BY file_id LIMIT $4
 """
-_FILES_AFTER = _FILES_FROM.replace(">= $3", "> $3")
 # The revisions that files had at the position $2 which have changed since.
-_CHANGED_SINCE = """
+_CHANGED_SINCE = f"""
     FROM files JOIN revisions
-    ON revisions.workspace_id = files.workspace_id AND revisions.file_id = files.file_id
+    ON revisions.workspace = files.workspace AND revisions.file = files.number
     AND revisions.position = (
         SELECT MAX(older.position) FROM revisions AS older
-        WHERE older.workspace_id = files.workspace_id
-        AND older.file_id = files.file_id AND older.position <= $2
-    ) {text}
-    WHERE files.workspace_id = $1::uuid AND files.file_id >= $3::uuid AND files.file_id <= $4::uuid
+        WHERE older.workspace = files.workspace
+        AND older.file = files.number AND older.position <= $2
+    ) {{text}}
+    WHERE files.workspace = {WORKSPACE} AND files.file_id >= $3::uuid AND files.file_id <= $4::uuid
     AND files.position > $2
 """
 _SIZES_SINCE = f"SELECT files.file_id, revisions.size {_CHANGED_SINCE.format(text='')}"
@@ -59,7 +61,7 @@ _LIVE_SINCE = f"""
 """
 _LIVE_UNCHANGED = f"""
     SELECT {columns_of("files")}, contents.text FROM files {_TEXT.format(table="files")}
-    WHERE files.workspace_id = $1::uuid AND files.file_id >= $3::uuid AND files.file_id <= $4::uuid
+    WHERE files.workspace = {WORKSPACE} AND files.file_id >= $3::uuid AND files.file_id <= $4::uuid
     AND files.position <= $2 AND files.state = 'live'
 """
 
@@ -174,9 +176,7 @@ def live_at(
     async def read_live(transaction: Transaction) -> tuple[list[StoredFile], FileId | None]:
         if await position_of(workspace_id)(transaction) is None:
             raise WorkspaceGone
-        # The nil UUID is an identifier that clients may choose.
-        first = _FILES_AFTER if after else _FILES_FROM
-        found = await transaction.fetch_all(first, workspace_id, position, after, limit + 1)
+        found = await transaction.fetch_all(_FILES_AFTER, workspace_id, position, after, limit + 1)
         if not found:
             return [], None
         span = (workspace_id, position, found[0][0])

@@ -13,6 +13,7 @@ from octavo.model.refusal import TooManyFiles
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
     COUNT,
+    WORKSPACE,
     columns_of,
     from_both,
     revision_of,
@@ -38,49 +39,46 @@ class WholeFile:
     document: StoredDocument | None
 
 
-def _select(table: str) -> str:
-    return f"""
-        SELECT {columns_of(table)}, contents.text FROM {table} LEFT JOIN contents
-        ON contents.workspace_id = {table}.workspace_id
-        AND contents.content_id = {table}.content_id
-    """
-
-
-_EITHER = _select("{table}")
-_HEAD = f"{_select('files')} WHERE files.workspace_id = $1::uuid AND files.file_id = $2::uuid"
-_DOCUMENT = """
-    SELECT epoch_id, state, vector FROM documents
-    WHERE workspace_id = $1::uuid AND file_id = $2::uuid
+_EITHER = """
+    SELECT {columns}, contents.text FROM {source}
+    LEFT JOIN contents ON contents.number = {table}.content
 """
-_SIZES_OF_DOCUMENTS = """
-    SELECT file_id, LENGTH(state) FROM documents
-    WHERE workspace_id = $1::uuid AND file_id IN ($ids)
+_OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id"
+_SELECT_HEADS = _EITHER.format(columns=columns_of("files"), source="files", table="files")
+_HEAD = f"{_SELECT_HEADS} WHERE {_OF_FILE} = $2::uuid"
+_WITH_DOCUMENT = """
+    FROM files JOIN documents
+    ON documents.workspace = files.workspace AND documents.file = files.number
 """
-_DOCUMENTS = """
-    SELECT file_id, epoch_id, state, vector FROM documents
-    WHERE workspace_id = $1::uuid AND file_id IN ($ids)
+_DOCUMENT = f"SELECT epoch_id, documents.state, vector {_WITH_DOCUMENT} WHERE {_OF_FILE} = $2::uuid"
+_SIZES_OF_DOCUMENTS = f"""
+    SELECT file_id, LENGTH(documents.state) {_WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
+"""
+_DOCUMENTS = f"""
+    SELECT file_id, epoch_id, documents.state, vector {_WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
 """
 _REVISION = from_both(
-    f"""{_EITHER} WHERE {{table}}.workspace_id = $1::uuid
-    AND {{table}}.revision_id = $2::uuid AND {{table}}.file_id = $3::uuid"""
+    f"""{_EITHER} WHERE {{table}}.workspace = {WORKSPACE}
+    AND {{table}}.revision_id = $2::uuid AND files.file_id = $3::uuid"""
 )
-_OF_HEADS = "files.workspace_id = $1::uuid AND files.state = 'live' AND files.file_id IN ($ids)"
-_OF_REVISIONS = """
-    {table}.workspace_id = $1::uuid AND {table}.path <> '' AND {table}.revision_id IN ($ids)
+_OF_HEADS = f"{_OF_FILE} IN ($ids) AND files.state = 'live'"
+_OF_REVISIONS = f"""
+    {{table}}.workspace = {WORKSPACE} AND {{table}}.path <> ''
+    AND {{table}}.revision_id IN ($ids)
 """
 _SIZES_OF_HEADS = f"SELECT file_id, size FROM files WHERE {_OF_HEADS}"
 _SIZES_OF_REVISIONS = from_both(f"SELECT revision_id, size FROM {{table}} WHERE {_OF_REVISIONS}")
-_HEADS = f"{_select('files')} WHERE {_OF_HEADS}"
+_HEADS = f"{_SELECT_HEADS} WHERE {_OF_HEADS}"
 _REVISIONS = from_both(f"{_EITHER} WHERE {_OF_REVISIONS}")
 _LIST = f"""
     SELECT {COLUMNS} FROM files
-    WHERE workspace_id = $1::uuid AND state = $2 AND path >= $3
+    WHERE workspace = {WORKSPACE} AND state = $2 AND path >= $3
     AND (path, file_id) > ($4, $5::uuid) {{below}} ORDER BY path, file_id LIMIT $6
 """
 _REVISIONS_BEFORE = (
     from_both(
-        f"""SELECT {COLUMNS} FROM {{table}} WHERE workspace_id = $1::uuid
-        AND file_id = $2::uuid AND position < $3"""
+        f"""SELECT {{columns}} FROM {{source}} WHERE files.workspace = {WORKSPACE}
+        AND files.file_id = $2::uuid AND {{table}}.position < $3"""
     )
     + " ORDER BY position DESC LIMIT $4"
 )

@@ -7,31 +7,54 @@ remove a note again; so a purged note is removed from the index before its texts
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, WorkspaceId
+from octavo.store.scripts.head_texts import texts_of
+from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import IndexedNote, NewNote, Script, Transaction, Value
 
-_INDEXED = """
-    SELECT file_id, number, content_id, path FROM fulltext_notes
-    WHERE workspace_id = $1::uuid AND file_id IN ($ids)
+_INDEXED = f"""
+    SELECT files.file_id, files.content, fulltext_notes.number, fulltext_notes.content,
+        fulltext_notes.path, files.path
+    FROM files LEFT JOIN fulltext_notes
+    ON fulltext_notes.workspace = files.workspace AND fulltext_notes.file = files.number
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _SOME_INDEXED = """
-    SELECT file_id, number, content_id, path FROM fulltext_notes
-    WHERE workspace_id = $1::uuid ORDER BY file_id LIMIT $2
+    SELECT fulltext_notes.number, fulltext_notes.content, COALESCE(fulltext_notes.path, files.path)
+    FROM fulltext_notes JOIN files
+    ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
+    WHERE fulltext_notes.workspace = $1 ORDER BY fulltext_notes.file LIMIT $2
 """
-_PUT = """
-    INSERT INTO fulltext_notes (workspace_id, file_id, number, content_id, path)
-    VALUES ($1::uuid, $2::uuid, $3, $4::uuid, $5)
-    ON CONFLICT (workspace_id, file_id) DO UPDATE SET
-        number = excluded.number, content_id = excluded.content_id, path = excluded.path
+_PUT = f"""
+    INSERT INTO fulltext_notes (number, workspace, file, content)
+    SELECT $3, workspace, number, content FROM files
+    WHERE workspace = {WORKSPACE} AND file_id = $2::uuid
 """
-_DELETE = "DELETE FROM fulltext_notes WHERE workspace_id = $1::uuid AND file_id = $2::uuid"
-_TEXTS = """
-    SELECT content_id, text FROM contents
-    WHERE workspace_id = $1::uuid AND content_id IN ($ids)
+_DELETE = "DELETE FROM fulltext_notes WHERE number = $1"
+_KEEP_PATH = """
+    UPDATE fulltext_notes SET path = (
+        SELECT files.path FROM files
+        WHERE files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
+    )
+    WHERE workspace = $1 AND path IS NULL
+    AND file = (SELECT number FROM files WHERE workspace = $1 AND file_id = $2::uuid)
 """
+_FORGET_PATH = "UPDATE fulltext_notes SET path = NULL WHERE number = $1"
+
+
+class _Entry(NamedTuple):
+    """A note in the index, and whether it was indexed with its present text.
+
+    ``kept_path`` is the path that was indexed if the file has changed since.
+    """
+
+    note: IndexedNote
+    current: bool
+    kept_path: str | None
 
 
 async def index_words(
@@ -40,74 +63,91 @@ async def index_words(
     file_ids: Sequence[FileId],
     live: Mapping[FileId, Revision],
 ) -> None:
-    """Bring the full text index of files up to date with their heads in ``live``.
+    """Bring the full text index of files up to date with their stored heads, which are in ``live``.
 
     Files that are not in ``live`` are removed. The texts of those that changed are held in memory
     together.
     """
     indexed = await _indexed(transaction, workspace_id, file_ids)
     notes = {file_id: head for file_id, head in live.items() if head.kind == "note"}
-    gone = {file_id: note for file_id, note in indexed.items() if file_id not in notes}
-    await _remove(transaction, workspace_id, gone)
+    gone = [entry.note for file_id, entry in indexed.items() if file_id not in notes]
     written: list[Revision] = []
-    replaced: list[IndexedNote] = []
     moved: list[tuple[IndexedNote, str]] = []
-    rows: list[tuple[Value, ...]] = []
+    forgotten: list[tuple[Value, ...]] = []
     for file_id, head in notes.items():
-        before = indexed.get(file_id)
-        if before is None or before.content_id != head.content_id:
+        entry = indexed.get(file_id)
+        if entry is None or not entry.current:
             written.append(head)
-            replaced += [] if before is None else [before]
-        elif before.path != head.path:
-            moved.append((before, head.path))
-            rows.append(_row(workspace_id, head, before.number))
-    if replaced:
-        await transaction.remove_words(workspace_id, replaced)
+            gone += [] if entry is None else [entry.note]
+        elif entry.kept_path is not None:
+            forgotten.append((entry.note.number,))
+            if entry.kept_path != head.path:
+                moved.append((entry.note, head.path))
+    await _remove(transaction, workspace_id, gone)
     if moved:
         await transaction.rename_words(workspace_id, moved)
+    await execute_each(transaction, _FORGET_PATH, forgotten)
     if written:
-        names = [head.content_id for head in written]
-        texts = {
-            row[0]: row[1] for row in await select_in(transaction, _TEXTS, workspace_id, names)
-        }
-        added = [NewNote(head.path, texts[head.content_id]) for head in written]
+        names = [head.file_id for head in written]
+        texts = await texts_of(transaction, workspace_id, names)
+        added = [NewNote(head.path, texts[head.file_id]) for head in written]
         numbers = await transaction.put_words(workspace_id, added)
-        for head, number in zip(written, numbers, strict=True):
-            rows.append(_row(workspace_id, head, number))
-    await execute_each(transaction, _PUT, rows)
+        rows = [
+            (workspace_id, head.file_id, number)
+            for head, number in zip(written, numbers, strict=True)
+        ]
+        await execute_each(transaction, _PUT, rows)
+
+
+async def keep_indexed_paths(
+    transaction: Transaction, workspace: int, file_ids: Sequence[Value]
+) -> None:
+    """Store with which paths files are indexed, before their heads get others.
+
+    ``workspace`` is the number of the workspace.
+    """
+    await execute_each(transaction, _KEEP_PATH, [(workspace, file_id) for file_id in file_ids])
 
 
 async def remove_notes(
     transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
 ) -> None:
     """Remove files from the index, while their texts are stored."""
-    await _remove(transaction, workspace_id, await _indexed(transaction, workspace_id, file_ids))
+    indexed = await _indexed(transaction, workspace_id, file_ids)
+    await _remove(transaction, workspace_id, [entry.note for entry in indexed.values()])
 
 
-async def remove_some_notes(transaction: Transaction, workspace_id: WorkspaceId, most: int) -> bool:
-    """Remove some notes of a workspace from the index; return whether there were any."""
-    rows = await transaction.fetch_all(_SOME_INDEXED, workspace_id, most)
-    await _remove(transaction, workspace_id, {row[0]: IndexedNote(*row[1:]) for row in rows})
+async def remove_some_notes(
+    transaction: Transaction, workspace_id: WorkspaceId, workspace: int, most: int
+) -> bool:
+    """Remove some notes of a workspace from the index; return whether there were any.
+
+    ``workspace`` is the number of the workspace.
+    """
+    rows = await transaction.fetch_all(_SOME_INDEXED, workspace, most)
+    await _remove(transaction, workspace_id, [IndexedNote(*row) for row in rows])
     return bool(rows)
 
 
 async def _indexed(
     transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
-) -> dict[FileId, IndexedNote]:
+) -> dict[FileId, _Entry]:
     rows = await select_in(transaction, _INDEXED, workspace_id, file_ids)
-    return {row[0]: IndexedNote(*row[1:]) for row in rows}
+    return {
+        file_id: _Entry(
+            IndexedNote(number, content, path if kept is None else kept), content == head, kept
+        )
+        for file_id, head, number, content, kept, path in rows
+        if number is not None
+    }
 
 
 async def _remove(
-    transaction: Transaction, workspace_id: WorkspaceId, notes: Mapping[FileId, IndexedNote]
+    transaction: Transaction, workspace_id: WorkspaceId, notes: Sequence[IndexedNote]
 ) -> None:
     if notes:
-        await transaction.remove_words(workspace_id, [*notes.values()])
-        await execute_each(transaction, _DELETE, [(workspace_id, file_id) for file_id in notes])
-
-
-def _row(workspace_id: WorkspaceId, head: Revision, number: int) -> tuple[Value, ...]:
-    return workspace_id, head.file_id, number, head.content_id, head.path
+        await transaction.remove_words(workspace_id, notes)
+        await execute_each(transaction, _DELETE, [(note.number,) for note in notes])
 
 
 async def request_erasure(transaction: Transaction) -> None:

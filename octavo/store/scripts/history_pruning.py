@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from octavo.model.files.feed import page_end
 from octavo.model.files.retention import Aged, Retention, prunable
-from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.model.identity import Position
 from octavo.store.scripts.revision_rows import from_both
-from octavo.store.transaction import Script, Transaction
+from octavo.store.transaction import Row, Script, Transaction
 
 MOST_ROWS = 500
 MOST_BYTES = 2 * 1024 * 1024
@@ -18,13 +19,13 @@ _LOOKED_AT = 2000
 
 
 class FileKey(NamedTuple):
-    """A file, in the order in which files are pruned."""
+    """The numbers of a workspace and of a file there, in the order in which files are pruned."""
 
-    workspace_id: WorkspaceId
-    file_id: FileId
+    workspace: int
+    file: int
 
 
-FIRST = FileKey(WorkspaceId(""), FileId(""))
+FIRST = FileKey(0, 0)
 
 
 class FilesToPrune(NamedTuple):
@@ -35,31 +36,33 @@ class FilesToPrune(NamedTuple):
 
 
 _SOME_FILES = """
-    SELECT workspace_id, file_id FROM files WHERE (workspace_id, file_id) > ($1::uuid, $2::uuid)
-    ORDER BY workspace_id, file_id LIMIT $3
+    SELECT workspace, number FROM files WHERE (workspace, number) > ($1, $2)
+    ORDER BY workspace, number LIMIT $3
 """
 # The heads are not counted.
 _CROWDED = """
-    SELECT workspace_id, file_id FROM revisions
-    WHERE (workspace_id, file_id) > ($1::uuid, $2::uuid)
-    AND (workspace_id, file_id) <= ($3::uuid, $4::uuid)
-    GROUP BY workspace_id, file_id HAVING COUNT(*) >= $5 AND MIN(changed_at) <= $6
-    ORDER BY workspace_id, file_id
+    SELECT workspace, file FROM revisions
+    WHERE (workspace, file) > ($1, $2) AND (workspace, file) <= ($3, $4)
+    GROUP BY workspace, file HAVING COUNT(*) >= $5 AND MIN(changed_at) <= $6
+    ORDER BY workspace, file
 """
 _WINDOW = (
     from_both(
         """
-        SELECT position, revision_id, content_id, changed_at, size,
-            EXISTS (SELECT 1 FROM receipts WHERE receipts.workspace_id = {table}.workspace_id
+        SELECT {table}.position, {table}.revision_id,
+            COALESCE({table}.content_id, {table}.revision_id) AS content_id,
+            {table}.changed_at, {table}.size, {table}.content,
+            EXISTS (SELECT 1 FROM receipts WHERE receipts.workspace = {table}.workspace
                 AND receipts.mutation_id = {table}.mutation_id)
-        FROM {table} WHERE workspace_id = $1::uuid AND file_id = $2::uuid AND position > $3
+        FROM {source}
+        WHERE files.workspace = $1 AND files.number = $2 AND {table}.position > $3
         """
     )
     + " ORDER BY position LIMIT $4"
 )
 _NEWER = from_both(
-    "SELECT COUNT(*) FROM {table}"
-    " WHERE workspace_id = $1::uuid AND file_id = $2::uuid AND position > $3"
+    "SELECT COUNT(*) FROM {source}"
+    " WHERE files.workspace = $1 AND files.number = $2 AND {table}.position > $3"
 )
 # The contents that later revisions have from earlier ones, and the one whose words are indexed:
 # they are computed from it again to remove them, and without it they would stay in the index for
@@ -67,12 +70,12 @@ _NEWER = from_both(
 _NEEDED = f"""
     {
     from_both(
-        "SELECT content_id FROM {table} WHERE workspace_id = $1::uuid AND file_id = $2::uuid"
-        " AND position > $3 AND content_id <> revision_id"
+        "SELECT {table}.content FROM {source} WHERE files.workspace = $1 AND files.number = $2"
+        " AND {table}.position > $3 AND {table}.content_id IS NOT NULL"
     )
 }
     UNION ALL
-    SELECT content_id FROM fulltext_notes WHERE workspace_id = $1::uuid AND file_id = $2::uuid
+    SELECT content FROM fulltext_notes WHERE workspace = $1 AND file = $2
 """
 
 
@@ -110,12 +113,18 @@ def prune_file(
         last = rows[-1][0]
         newer = sum(row[0] for row in await transaction.fetch_all(_NEWER, *file, last))
         needed = {row[0] for row in await transaction.fetch_all(_NEEDED, *file, last)}
-        aged = [Aged(row[1], row[2], row[3], held=bool(row[5]) or row[1] in needed) for row in rows]
+        aged = [
+            Aged(
+                row[1], row[2], row[3], held=bool(row[6]) or (row[1] == row[2] and row[5] in needed)
+            )
+            for row in rows
+        ]
         spare = prunable(aged, newer, now, retention)
-        sizes = {row[1]: row[4] for row in rows}
-        weighed = [(index, sizes[each]) for index, each in enumerate(spare)]
+        found = {row[1]: row for row in rows}
+        weighed = [(index, found[each][4]) for index, each in enumerate(spare)]
         end = page_end(weighed, MOST_ROWS, MOST_BYTES)
-        await _delete(transaction, file.workspace_id, spare if end is None else spare[: end + 1])
+        taken = spare if end is None else spare[: end + 1]
+        await _delete(transaction, file, [found[each] for each in taken])
         if end is not None:
             return after
         # The last one is judged together with those that follow it.
@@ -124,14 +133,14 @@ def prune_file(
     return prune_some
 
 
-async def _delete(
-    transaction: Transaction, workspace_id: WorkspaceId, names: list[RevisionId]
-) -> None:
-    rows = [(workspace_id, name) for name in names]
+async def _delete(transaction: Transaction, file: FileKey, rows: Sequence[Row]) -> None:
+    """Delete revisions that `_WINDOW` has selected."""
     await transaction.execute_many(
-        "DELETE FROM revisions WHERE workspace_id = $1::uuid AND revision_id = $2::uuid", rows
+        "DELETE FROM revisions WHERE workspace = $1 AND position = $2 AND file = $3",
+        [(file.workspace, row[0], file.file) for row in rows],
     )
-    # A content has the id of the revision that brought it, which stays as long as another needs it.
+    # The revision that brought a text is stored as long as another needs it.
     await transaction.execute_many(
-        "DELETE FROM contents WHERE workspace_id = $1::uuid AND content_id = $2::uuid", rows
+        "DELETE FROM contents WHERE number = $1",
+        [(row[5],) for row in rows if row[1] == row[2] and row[5] is not None],
     )

@@ -18,7 +18,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store.scripts.fulltext_index import index_words
 from octavo.store.scripts.link_index import index_links
-from octavo.store.scripts.revision_rows import COLUMNS, COUNT, revision_of
+from octavo.store.scripts.revision_rows import COLUMNS, COUNT, WORKSPACE, revision_of
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
@@ -30,43 +30,43 @@ _MOST_FILES = 100
 
 _WAITING = """
     SELECT workspaces.id FROM workspaces
-    LEFT JOIN fulltext_cursors ON fulltext_cursors.workspace_id = workspaces.id
+    LEFT JOIN fulltext_cursors ON fulltext_cursors.workspace = workspaces.number
     WHERE workspaces.position >= COALESCE(fulltext_cursors.position, $1)
 """
 _CURSOR = """
-    SELECT workspaces.position, COALESCE(fulltext_cursors.position, $2), fulltext_cursors.file_id
-    FROM workspaces LEFT JOIN fulltext_cursors ON fulltext_cursors.workspace_id = workspaces.id
+    SELECT workspaces.position, COALESCE(fulltext_cursors.position, $2),
+        COALESCE(fulltext_cursors.file, 0)
+    FROM workspaces LEFT JOIN fulltext_cursors ON fulltext_cursors.workspace = workspaces.number
     WHERE workspaces.id = $1::uuid
 """
-_NEXT = """
-    SELECT position, file_id, size, state FROM files
-    WHERE workspace_id = $1::uuid AND position >= $2 AND (position, file_id) > ($2, $3::uuid)
-    ORDER BY position, file_id LIMIT $4
+_NEXT = f"""
+    SELECT position, number, file_id, size, state FROM files
+    WHERE workspace = {WORKSPACE} AND position >= $2 AND (position, number) > ($2, $3)
+    ORDER BY position, number LIMIT $4
 """
-_LINKED = """
-    SELECT files.file_id FROM files JOIN workspaces ON workspaces.id = files.workspace_id
-    JOIN link_index ON link_index.workspace = workspaces.number AND link_index.file = files.number
-    WHERE files.workspace_id = $1::uuid AND files.file_id IN ($ids)
+_LINKED = f"""
+    SELECT files.file_id FROM files
+    JOIN link_index ON link_index.workspace = files.workspace AND link_index.file = files.number
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _HEADS = f"""
     SELECT {COLUMNS} FROM files
-    WHERE workspace_id = $1::uuid AND state = 'live' AND file_id IN ($ids)
+    WHERE workspace = {WORKSPACE} AND state = 'live' AND file_id IN ($ids)
 """
 # Two transactions that index the same files conflict here.
-_MOVE_CURSOR = """
-    INSERT INTO fulltext_cursors (workspace_id, position, file_id) VALUES ($1::uuid, $2, $3::uuid)
-    ON CONFLICT (workspace_id) DO UPDATE SET
-        position = excluded.position, file_id = excluded.file_id
+_MOVE_CURSOR = f"""
+    INSERT INTO fulltext_cursors (workspace, position, file) VALUES ({WORKSPACE}, $2, $3)
+    ON CONFLICT (workspace) DO UPDATE SET position = excluded.position, file = excluded.file
 """
 _FIRST = 1
 """The position of the first change of a workspace."""
 
 
 class BacklogCursor(NamedTuple):
-    """A file, in the order in which files are indexed."""
+    """The number of a file, in the order in which files are indexed."""
 
     position: int
-    file_id: str
+    file: int
 
 
 class _Step(NamedTuple):
@@ -120,15 +120,14 @@ async def _index_step(
         return _Step(0, 0, more=False)
     position, cursor = found
     rows = await transaction.fetch_all(_NEXT, workspace_id, *cursor, most_files + 1)
-    sizes = [((row[0], row[1]), row[2]) for row in rows]
-    end = page_end(sizes, most_files, most_bytes)
-    taken = [each for each in sizes if end is None or each[0] <= end]
-    file_ids = [FileId(file_id) for (_, file_id), _ in taken]
+    end = page_end([(BacklogCursor(*row[:2]), row[3]) for row in rows], most_files, most_bytes)
+    taken = [row for row in rows if end is None or (row[0], row[1]) <= end]
+    file_ids = [FileId(row[2]) for row in taken]
     live = await _live(transaction, workspace_id, file_ids)
     await index_links(transaction, workspace_id, live.values(), {})
     await index_words(transaction, workspace_id, file_ids, live)
-    await transaction.execute(_MOVE_CURSOR, workspace_id, *(end or (position + 1, "")))
-    return _Step(len(taken), sum(size for _, size in taken), more=end is not None)
+    await transaction.execute(_MOVE_CURSOR, workspace_id, *(end or (position + 1, 0)))
+    return _Step(len(taken), sum(row[3] for row in taken), more=end is not None)
 
 
 async def _cursor(
@@ -138,7 +137,7 @@ async def _cursor(
     row = await transaction.fetch_one(_CURSOR, workspace_id, _FIRST)
     if row is None or row[0] < row[1]:
         return None
-    return row[0], BacklogCursor(row[1], row[2] or "")
+    return row[0], BacklogCursor(row[1], row[2])
 
 
 def first_unlinked(workspace_id: WorkspaceId) -> Script[BacklogCursor | None]:
@@ -151,7 +150,7 @@ def first_unlinked(workspace_id: WorkspaceId) -> Script[BacklogCursor | None]:
         # for the few rows at the time.
         while cursor is not None:
             rows = await transaction.fetch_all(_NEXT, workspace_id, *cursor, _MOST_FILES)
-            live = [row[1] for row in rows if row[3] == "live"]
+            live = [row[2] for row in rows if row[4] == "live"]
             if len(await select_in(transaction, _LINKED, workspace_id, live)) < len(live):
                 return cursor
             cursor = BacklogCursor(*rows[-1][:2]) if len(rows) == _MOST_FILES else None
@@ -169,9 +168,9 @@ def index_unlinked(workspace_id: WorkspaceId, after: BacklogCursor) -> Script[Ba
 
     async def index_some_links(transaction: Transaction) -> BacklogCursor | None:
         rows = await transaction.fetch_all(_NEXT, workspace_id, *after, _MOST_FILES + 1)
-        sizes = [(BacklogCursor(*row[:2]), row[2]) for row in rows]
-        end = page_end(sizes, _MOST_FILES, LINKS_BYTES)
-        file_ids = [FileId(each.file_id) for each, _ in sizes if end is None or each <= end]
+        cursors = [(BacklogCursor(*row[:2]), row[3]) for row in rows]
+        end = page_end(cursors, _MOST_FILES, LINKS_BYTES)
+        file_ids = [FileId(row[2]) for row in rows if end is None or (row[0], row[1]) <= end]
         live = await _live(transaction, workspace_id, file_ids)
         await index_links(transaction, workspace_id, live.values(), {})
         return end

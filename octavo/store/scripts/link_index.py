@@ -23,8 +23,10 @@ from octavo.model.identity import ContentId, FileId, WorkspaceId
 from octavo.model.links import keys_of_link, keys_of_path, links_of
 from octavo.model.links.extraction import LinkKind
 from octavo.model.links.resolution import LONGEST_TARGET
+from octavo.store.scripts.head_texts import texts_of
+from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
-from octavo.store.transaction import Transaction, Value, indexed_title
+from octavo.store.transaction import Transaction, Value
 
 MOST_BYTES = 2 * 1024 * 1024
 """Of texts that are held in memory together."""
@@ -32,37 +34,27 @@ LONGEST_HEADING = 500
 # The key of links that can't lead to a file. No file has it.
 _NOWHERE = ""
 
-_INDEXED = """
-    SELECT files.file_id, workspaces.number, files.number, link_index.path, link_index.title,
-        link_index.keys
-    FROM files JOIN workspaces ON workspaces.id = files.workspace_id
+_INDEXED = f"""
+    SELECT files.file_id, files.workspace, files.number, files.path, link_index.keys FROM files
     LEFT JOIN link_index
-    ON link_index.workspace = workspaces.number AND link_index.file = files.number
-    WHERE files.workspace_id = $1::uuid AND files.file_id IN ($ids)
-"""
-_WORKSPACE = """
-    SELECT number FROM workspaces WHERE id = $1::uuid
-    UNION ALL SELECT number FROM deleted_workspaces WHERE id = $1::uuid
+    ON link_index.workspace = files.workspace AND link_index.file = files.number
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _SOME_INDEXED = """
-    SELECT file_id, workspace, file, path, title, keys FROM link_index
-    WHERE workspace = $1 ORDER BY file LIMIT $2
+    SELECT files.file_id, files.workspace, files.number, files.path, link_index.keys
+    FROM link_index JOIN files
+    ON files.workspace = link_index.workspace AND files.number = link_index.file
+    WHERE link_index.workspace = $1 ORDER BY link_index.file LIMIT $2
 """
 _PUT = """
-    INSERT INTO link_index (workspace, file, file_id, path, title, keys)
-    VALUES ($1, $2, $3::uuid, $4, $5, $6)
-    ON CONFLICT (workspace, file) DO UPDATE SET
-        path = excluded.path, title = excluded.title, keys = excluded.keys
+    INSERT INTO link_index (workspace, file, keys) VALUES ($1, $2, $3)
+    ON CONFLICT (workspace, file) DO UPDATE SET keys = excluded.keys
 """
 _DELETE = "DELETE FROM link_index WHERE workspace = $1 AND file = $2"
 _PUT_TARGET = "INSERT INTO link_targets (workspace, key, file) VALUES ($1, $2, $3)"
 _DELETE_TARGET = "DELETE FROM link_targets WHERE workspace = $1 AND key = $2 AND file = $3"
 _PUT_SOURCE = "INSERT INTO link_sources (workspace, key, file) VALUES ($1, $2, $3)"
 _DELETE_SOURCE = "DELETE FROM link_sources WHERE workspace = $1 AND key = $2 AND file = $3"
-_TEXTS = """
-    SELECT content_id, text FROM contents
-    WHERE workspace_id = $1::uuid AND content_id IN ($ids)
-"""
 
 
 class NoteLink(NamedTuple):
@@ -76,13 +68,15 @@ class NoteLink(NamedTuple):
 
 
 class IndexedFile(NamedTuple):
-    """What the index has of a file. Without a ``path``, the file is not indexed."""
+    """What the index has of a file. Without ``keys``, the file is not indexed.
+
+    ``path`` is the one with which it is indexed.
+    """
 
     file_id: FileId
     workspace: int
     file: int
     path: str | None
-    title: str | None
     keys: bytes | None
 
     @property
@@ -93,7 +87,7 @@ class IndexedFile(NamedTuple):
     @property
     def targets(self) -> set[int]:
         """The keys under which it is found."""
-        return targets_of(self.path) if self.path is not None else set()
+        return targets_of(self.path) if self.path is not None and self.keys is not None else set()
 
 
 def hashed(key: str) -> int:
@@ -155,23 +149,28 @@ async def index_links(
     heads: Iterable[Revision],
     texts: Mapping[ContentId, str],
     new: Mapping[FileId, IndexedFile] = MappingProxyType({}),
+    paths: Mapping[FileId, str] = MappingProxyType({}),
 ) -> None:
     """Bring the link index of files up to date with their stored heads.
 
-    Files that were created in this transaction may be given in ``new``, and are not looked up. The
-    text of a head that is in ``texts`` is new. Any other text is indexed already, if the file
-    is. Two transactions that index the same file do no harm.
+    Files that were created in this transaction may be given in ``new``, and are not looked up.
+    ``paths`` are those that files had before this transaction, if it changed them. The text of a
+    head that is in ``texts`` is new. Any other text is indexed already, if the file is. Two
+    transactions that index the same file do no harm.
     """
     heads = list(heads)
     names = [head.file_id for head in heads if head.file_id not in new]
     rows = await select_in(transaction, _INDEXED, workspace_id, names)
-    indexed = {**new, **{row[0]: IndexedFile(*row) for row in rows}}
+    indexed = dict(new)
+    for row in rows:
+        known = IndexedFile(*row)
+        indexed[known.file_id] = known._replace(path=paths.get(known.file_id, known.path))
     await _remove(
         transaction,
         [
             indexed[head.file_id]
             for head in heads
-            if head.state != "live" and indexed[head.file_id].path is not None
+            if head.state != "live" and indexed[head.file_id].keys is not None
         ],
     )
     outdated: list[_Outdated] = []
@@ -179,7 +178,7 @@ async def index_links(
         known = indexed[head.file_id]
         if head.state != "live":
             continue
-        changed = head.content_id in texts or known.path is None
+        changed = head.content_id in texts or known.keys is None
         moved = known.path is None or _folder(known.path) != _folder(head.path)
         if changed or known.path != head.path:
             # Links that name a path relative to the folder of their note get other keys.
@@ -195,29 +194,26 @@ async def _update(
     texts: Mapping[ContentId, str],
 ) -> None:
     lacking = [
-        each.head.content_id
+        each.head.file_id
         for each in outdated
         if each.text_changed and each.head.content_id not in texts
     ]
-    stored = await select_in(transaction, _TEXTS, workspace_id, lacking)
-    read: dict[ContentId, str] = {row[0]: row[1] for row in stored}
+    read = await texts_of(transaction, workspace_id, lacking)
     rows: list[tuple[Value, ...]] = []
     targets: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] = ([], [])
     sources: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] = ([], [])
     for head, indexed, text_changed in outdated:
-        title, keys = indexed.title or "", indexed.keys or b""
+        keys = indexed.keys or b""
         if text_changed:
-            text = texts[head.content_id] if head.content_id in texts else read[head.content_id]
-            title = indexed_title(text)
+            text = texts[head.content_id] if head.content_id in texts else read[head.file_id]
             found = sources_of(links_in(text, head.path))
             if found != indexed.sources:
                 keys = array("q", sorted(found)).tobytes()
                 _compare(sources, indexed, indexed.sources, found)
-        if head.path != indexed.path:
+        if head.path != indexed.path or indexed.keys is None:
             _compare(targets, indexed, indexed.targets, targets_of(head.path))
-        if (head.path, title, keys) != indexed[3:]:
-            place = (indexed.workspace, indexed.file)
-            rows.append((*place, head.file_id, head.path, title, keys))
+        if keys != indexed.keys:
+            rows.append((indexed.workspace, indexed.file, keys))
     await execute_each(transaction, _DELETE_TARGET, targets[0])
     await execute_each(transaction, _PUT_TARGET, targets[1])
     await execute_each(transaction, _DELETE_SOURCE, sources[0])
@@ -240,12 +236,12 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-async def remove_some_links(transaction: Transaction, workspace_id: WorkspaceId, most: int) -> bool:
-    """Remove some files of a workspace from the index; return whether there were any."""
-    workspace = await transaction.fetch_one(_WORKSPACE, workspace_id)
-    if workspace is None:
-        return False
-    rows = await transaction.fetch_all(_SOME_INDEXED, workspace[0], most)
+async def remove_some_links(transaction: Transaction, workspace: int, most: int) -> bool:
+    """Remove some files of a workspace from the index; return whether there were any.
+
+    ``workspace`` is the number of the workspace.
+    """
+    rows = await transaction.fetch_all(_SOME_INDEXED, workspace, most)
     await _remove(transaction, [IndexedFile(*row) for row in rows])
     return bool(rows)
 

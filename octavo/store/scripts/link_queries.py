@@ -12,9 +12,11 @@ from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
+from octavo.store.scripts.head_texts import texts_of
 from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of
+from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
-from octavo.store.transaction import Row, Script, Transaction
+from octavo.store.transaction import Row, Script, Transaction, indexed_title
 
 MOST_HEADING_BYTES = 2 * 1024 * 1024
 """Of texts whose headings are looked at, in one call."""
@@ -24,79 +26,61 @@ MOST_TEXT_BYTES = 2 * 1024 * 1024
 """Of texts whose links are read at a time."""
 _STEP = 100
 
-_TEXT = """
+_TEXT = f"""
     SELECT files.path, CASE WHEN link_index.file IS NOT NULL THEN contents.text END FROM files
-    JOIN workspaces ON workspaces.id = files.workspace_id
     LEFT JOIN link_index
-    ON link_index.workspace = workspaces.number AND link_index.file = files.number
-    LEFT JOIN contents
-    ON contents.workspace_id = files.workspace_id AND contents.content_id = files.content_id
-    WHERE files.workspace_id = $1::uuid AND files.file_id = $2::uuid AND files.state = 'live'
+    ON link_index.workspace = files.workspace AND link_index.file = files.number
+    LEFT JOIN contents ON contents.number = files.content
+    WHERE files.workspace = {WORKSPACE} AND files.file_id = $2::uuid AND files.state = 'live'
 """
-_PATH = """
+_PATH = f"""
     SELECT path FROM files
-    WHERE workspace_id = $1::uuid AND file_id = $2::uuid AND state = 'live'
+    WHERE workspace = {WORKSPACE} AND file_id = $2::uuid AND state = 'live'
 """
 # Of the files under one key, the one with the fewest folders is meant, and then the first path.
-_MEANT = """
+_MEANT = f"""
     SELECT key, path, file_id FROM (
-        SELECT link_targets.key, link_index.path, link_index.file_id, ROW_NUMBER() OVER (
+        SELECT link_targets.key, files.path, files.file_id, ROW_NUMBER() OVER (
             PARTITION BY link_targets.key ORDER BY
-            LENGTH(link_index.path) - LENGTH(REPLACE(link_index.path, '/', '')),
-            link_index.path, link_index.file_id
+            LENGTH(files.path) - LENGTH(REPLACE(files.path, '/', '')), files.path, files.file_id
         ) AS place
-        FROM workspaces
-        JOIN link_targets ON link_targets.workspace = workspaces.number
-        JOIN link_index ON link_index.workspace = link_targets.workspace
-            AND link_index.file = link_targets.file
-        WHERE workspaces.id = $1::uuid AND link_targets.key IN ($names)
+        FROM link_targets JOIN files
+        ON files.workspace = link_targets.workspace AND files.number = link_targets.file
+        WHERE link_targets.workspace = {WORKSPACE} AND link_targets.key IN ($names)
     ) AS ranked WHERE place = 1
 """
-_TARGETS = """
-    SELECT DISTINCT link_targets.key FROM workspaces
-    JOIN link_targets ON link_targets.workspace = workspaces.number
-    WHERE workspaces.id = $1::uuid AND link_targets.key IN ($names)
+_TARGETS = f"""
+    SELECT DISTINCT key FROM link_targets WHERE workspace = {WORKSPACE} AND key IN ($names)
 """
-_SOURCES = """
-    SELECT DISTINCT link_index.file_id FROM workspaces
-    JOIN link_sources ON link_sources.workspace = workspaces.number
-    JOIN link_index ON link_index.workspace = link_sources.workspace
-        AND link_index.file = link_sources.file
-    WHERE workspaces.id = $1::uuid AND link_sources.key IN ($names)
+_SOURCES = f"""
+    SELECT DISTINCT files.file_id FROM link_sources JOIN files
+    ON files.workspace = link_sources.workspace AND files.number = link_sources.file
+    WHERE link_sources.workspace = {WORKSPACE} AND link_sources.key IN ($names)
 """
-_NEXT_INDEXED = """
-    SELECT files.file_id, link_index.keys FROM files
-    JOIN workspaces ON workspaces.id = files.workspace_id
-    JOIN link_index ON link_index.workspace = workspaces.number AND link_index.file = files.number
-    WHERE files.workspace_id = $1::uuid AND files.file_id > $2::uuid
+_INDEXED = """
+    FROM files
+    JOIN link_index ON link_index.workspace = files.workspace AND link_index.file = files.number
+"""
+_NEXT_INDEXED = f"""
+    SELECT files.file_id, link_index.keys {_INDEXED}
+    WHERE files.workspace = {WORKSPACE} AND files.file_id > $2::uuid
     ORDER BY files.file_id LIMIT $3
 """
-_PATHS = """
-    SELECT link_index.path FROM files
-    JOIN workspaces ON workspaces.id = files.workspace_id
-    JOIN link_index ON link_index.workspace = workspaces.number AND link_index.file = files.number
-    WHERE files.workspace_id = $1::uuid AND files.file_id IN ($ids)
+_PATHS = f"""
+    SELECT files.path {_INDEXED} WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
-_SIZES = """
-    SELECT file_id, size FROM files WHERE workspace_id = $1::uuid AND file_id IN ($ids)
+_SIZES = f"""
+    SELECT file_id, size FROM files WHERE workspace = {WORKSPACE} AND file_id IN ($ids)
 """
-_TEXTS = """
-    SELECT files.file_id, contents.text FROM files JOIN contents
-    ON contents.workspace_id = files.workspace_id AND contents.content_id = files.content_id
-    WHERE files.workspace_id = $1::uuid AND files.file_id IN ($ids)
+_NOTES = f"""
+    SELECT files.file_id, files.path, files.revision_id, contents.text
+    FROM files JOIN contents ON contents.number = files.content
+    WHERE files.workspace = {WORKSPACE} AND files.state = 'live' AND files.file_id IN ($ids)
 """
-_NOTES = """
-    SELECT files.file_id, files.path, files.revision_id, contents.text FROM files JOIN contents
-    ON contents.workspace_id = files.workspace_id AND contents.content_id = files.content_id
-    WHERE files.workspace_id = $1::uuid AND files.state = 'live' AND files.file_id IN ($ids)
-"""
-_INDEXED_NOTES = """
-    SELECT files.file_id, link_index.path, link_index.title, contents.text FROM files
-    JOIN workspaces ON workspaces.id = files.workspace_id
-    JOIN link_index ON link_index.workspace = workspaces.number AND link_index.file = files.number
-    JOIN contents ON contents.workspace_id = files.workspace_id
-        AND contents.content_id = files.content_id
-    WHERE files.workspace_id = $1::uuid AND files.file_id IN ($ids)
+_INDEXED_NOTES = f"""
+    SELECT files.file_id, files.path, contents.text {_INDEXED}
+    JOIN contents ON contents.number = files.content
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 
 
@@ -219,7 +203,7 @@ async def _headings(
         if total > MOST_HEADING_BYTES:
             break
         wanted.append(file_id)
-    texts = {row[0]: row[1] for row in await select_in(transaction, _TEXTS, workspace_id, wanted)}
+    texts = await texts_of(transaction, workspace_id, wanted)
     anchors: dict[FileId | None, frozenset[str]] = {}
     lines = 0
     for file_id in wanted:
@@ -246,8 +230,8 @@ async def _read_links(
 
 
 def _links_of(row: Row) -> _LinksOfNote:
-    file_id, path, title, text = row
-    return _LinksOfNote(file_id, path, title, links_in(text, path))
+    file_id, path, text = row
+    return _LinksOfNote(file_id, path, indexed_title(text), links_in(text, path))
 
 
 def back_links(

@@ -1,6 +1,7 @@
 """Revisions as rows: the columns that the tables ``files`` and ``revisions`` have in common.
 
-The head of a file is in ``files``, the revisions before it are in ``revisions``.
+The head of a file is in ``files``, the revisions before it are in ``revisions``. The id and the
+kind of a file are in ``files`` only.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,18 +29,31 @@ _NAMES = (
     "origin",
 )
 COLUMNS = ", ".join(_NAMES)
-"""In the order of the fields of `Revision`."""
+"""Of heads, in the order of the fields of `Revision`."""
 COUNT = len(_NAMES)
+WORKSPACE = "(SELECT number FROM workspaces WHERE id = $1::uuid)"
+"""The number of the workspace whose id is the first argument; NULL without the workspace."""
+_OF_FILES = ("file_id", "kind")
+COPIED = ", ".join(name for name in (*_NAMES, "content") if name not in _OF_FILES)
+"""The columns that both tables have."""
+SOURCES = {
+    "files": "files",
+    "revisions": (
+        "revisions JOIN files"
+        " ON files.workspace = revisions.workspace AND files.number = revisions.file"
+    ),
+}
 _MANY = 500
 _PATH = _NAMES.index("path")
+_REVISION = _NAMES.index("revision_id")
 _CONTENT = _NAMES.index("content_id")
 _DIGEST = _NAMES.index("digest")
 _MEDIA_TYPE = _NAMES.index("media_type")
 
 
 def columns_of(table: str) -> str:
-    """Return the columns, each qualified with the name of its table."""
-    return ", ".join(f"{table}.{name}" for name in _NAMES)
+    """Return the columns of revisions in ``table``, qualified; ``files`` has to be joined."""
+    return ", ".join(f"{'files' if name in _OF_FILES else table}.{name}" for name in _NAMES)
 
 
 def placeholders(first: int) -> str:
@@ -51,11 +65,16 @@ def placeholders(first: int) -> str:
 
 
 def from_both(select: str) -> str:
-    """Return a query over heads and earlier revisions; ``{table}`` in ``select`` is the table.
+    """Return a query over heads and earlier revisions.
 
-    A view would not do: SQLite copies all of a UNION before it joins it.
+    ``{table}`` in ``select`` is the table, ``{source}`` the same joined with ``files``, and
+    ``{columns}`` the columns of a revision. A view would not do: SQLite copies all of a UNION
+    before it joins it.
     """
-    return " UNION ALL ".join(select.format(table=table) for table in ("files", "revisions"))
+    return " UNION ALL ".join(
+        select.format(table=table, source=source, columns=columns_of(table))
+        for table, source in SOURCES.items()
+    )
 
 
 def revision_of(row: Row) -> Revision:
@@ -64,6 +83,8 @@ def revision_of(row: Row) -> Revision:
     if not values[_PATH]:
         # It was purged, and has no content.
         values[_CONTENT] = ContentId("")
+    elif values[_CONTENT] is None:
+        values[_CONTENT] = ContentId(values[_REVISION])
     values[_DIGEST] = Digest(values[_DIGEST].hex())
     if values[_MEDIA_TYPE] is None:
         values[_MEDIA_TYPE] = MARKDOWN
@@ -82,6 +103,10 @@ def revisions_of_rows(rows: Sequence[Row]) -> list[Revision]:
     columns += [*zip(*rows, strict=True)][:COUNT]
     if not all(row[_PATH] for row in rows):
         return [revision_of(row) for row in rows]
+    columns[_CONTENT] = [
+        own if content is None else content
+        for own, content in zip(columns[_REVISION], columns[_CONTENT], strict=True)
+    ]
     columns[_DIGEST] = map(bytes.hex, columns[_DIGEST])
     columns[_MEDIA_TYPE] = [MARKDOWN if each is None else each for each in columns[_MEDIA_TYPE]]
     return [*map(Revision, *columns)]
@@ -96,7 +121,7 @@ def values_of(revision: Revision) -> tuple[Value, ...]:
         revision.path,
         revision.revision_id,
         revision.position,
-        revision.content_id,
+        None if revision.content_id in ("", revision.revision_id) else revision.content_id,
         bytes.fromhex(revision.digest),
         revision.size,
         None if revision.media_type == MARKDOWN else revision.media_type,

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from octavo.model.identity import AccountId, FileId, RevisionId, WorkspaceId
 from octavo.model.search import Candidate, Query
+from octavo.store.scripts.head_texts import texts_of
+from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Matching, Script, Transaction
 
@@ -18,13 +20,9 @@ MOST_BYTES = 1024 * 1024
 """Of texts that are read in one call; the other notes are ranked by their paths alone."""
 _LEAST_FOUND = 50
 
-_FOUND = """
-    SELECT file_id, revision_id, path, changed_at, content_id, size FROM files
-    WHERE workspace_id = $1::uuid AND state = 'live' AND file_id IN ($ids)
-"""
-_TEXTS = """
-    SELECT content_id, text FROM contents
-    WHERE workspace_id = $1::uuid AND content_id IN ($ids)
+_FOUND = f"""
+    SELECT file_id, revision_id, path, changed_at, size FROM files
+    WHERE workspace = {WORKSPACE} AND state = 'live' AND file_id IN ($ids)
 """
 
 
@@ -85,14 +83,13 @@ async def _read(
     wanted = []
     total = 0
     for row in ordered:
-        if total + row[5] <= most_bytes:
-            total += row[5]
-            wanted.append(row[4])
-    found = await select_in(transaction, _TEXTS, workspace_id, wanted)
-    texts = {row[0]: row[1] for row in found}
+        if total + row[4] <= most_bytes:
+            total += row[4]
+            wanted.append(FileId(row[0]))
+    texts = await texts_of(transaction, workspace_id, wanted)
     return [
         Candidate(
-            workspace_id, FileId(row[0]), RevisionId(row[1]), row[2], row[3], texts.get(row[4])
+            workspace_id, FileId(row[0]), RevisionId(row[1]), row[2], row[3], texts.get(row[0])
         )
         for row in ordered
     ]

@@ -8,19 +8,20 @@ from octavo.model.files.feed import page_end
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.fulltext_index import request_erasure
 from octavo.store.scripts.indexing import unindex_some
-from octavo.store.scripts.revision_rows import from_both
 from octavo.store.transaction import Row, Script, Transaction
 
 MOST_ROWS = 500
 MOST_BYTES = 2 * 1024 * 1024
 """Of text that is deleted in one step, except for a single longer one."""
 
-_REST = (("documents", "file_id"), ("receipts", "mutation_id"))
-_OF_FILES = "SELECT workspace_id, content_id, size FROM purged_contents LIMIT $1"
-_OF_WORKSPACE = (
-    from_both("SELECT workspace_id, revision_id, size FROM {table} WHERE workspace_id = $1::uuid")
-    + " ORDER BY revision_id LIMIT $2"
-)
+_REST = (("documents", "file"), ("receipts", "mutation_id"))
+_OF_FILES = "SELECT content, size FROM purged_contents LIMIT $1"
+# Of a text, the row counts that belongs to the revision which brought it.
+_OF_WORKSPACE = """
+    SELECT CASE WHEN content_id IS NULL THEN content END, size, {key} FROM {table}
+    WHERE workspace = $1 ORDER BY {key} LIMIT $2
+"""
+_KEYS = (("revisions", ("position", "file")), ("files", ("number",)))
 
 
 def sweep() -> Script[bool]:
@@ -36,31 +37,40 @@ async def _sweep_files(transaction: Transaction) -> bool:
     rows = _step(await transaction.fetch_all(_OF_FILES, MOST_ROWS))
     if not rows:
         return False
-    await _delete(transaction, "contents", "content_id", rows)
-    await _delete(transaction, "purged_contents", "content_id", rows)
+    await _delete_contents(transaction, rows)
+    await transaction.execute_many(
+        "DELETE FROM purged_contents WHERE content = $1", [(row[0],) for row in rows]
+    )
     await request_erasure(transaction)
     return True
 
 
 async def _sweep_workspace(transaction: Transaction) -> bool:
-    found = await transaction.fetch_one("SELECT id FROM deleted_workspaces ORDER BY id LIMIT 1")
+    found = await transaction.fetch_one(
+        "SELECT id, number FROM deleted_workspaces ORDER BY id LIMIT 1"
+    )
     if found is None:
         return False
+    workspace = found[1]
     # The index may need the texts to remove notes.
     if await unindex_some(transaction, WorkspaceId(found[0])):
         return True
-    rows = _step(await transaction.fetch_all(_OF_WORKSPACE, found[0], MOST_ROWS))
-    if rows:
-        # A content has the id of the revision that brought it.
-        await _delete(transaction, "contents", "content_id", rows)
-        await _delete(transaction, "revisions", "revision_id", rows)
-        await _delete(transaction, "files", "revision_id", rows)
-        return True
+    for table, names in _KEYS:
+        sql = _OF_WORKSPACE.format(key=", ".join(names), table=table)
+        rows = _step(await transaction.fetch_all(sql, workspace, MOST_ROWS))
+        if rows:
+            await _delete_contents(transaction, rows)
+            key = " AND ".join(f"{name} = ${at}" for at, name in enumerate(names, 2))
+            await transaction.execute_many(
+                f"DELETE FROM {table} WHERE workspace = $1 AND {key}",
+                [(workspace, *row[2:]) for row in rows],
+            )
+            return True
     for table, name in _REST:
         deleted = await transaction.execute(
-            f"DELETE FROM {table} WHERE workspace_id = $1::uuid AND {name} IN"
-            f" (SELECT {name} FROM {table} WHERE workspace_id = $1::uuid LIMIT $2)",
-            found[0],
+            f"DELETE FROM {table} WHERE workspace = $1 AND {name} IN"
+            f" (SELECT {name} FROM {table} WHERE workspace = $1 LIMIT $2)",
+            workspace,
             MOST_ROWS,
         )
         if deleted:
@@ -71,13 +81,12 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
 
 def _step(rows: Sequence[Row]) -> Sequence[Row]:
     """Return as many of the rows as one step deletes."""
-    sizes = [(at, row[2]) for at, row in enumerate(rows)]
+    sizes = [(at, row[1]) for at, row in enumerate(rows)]
     end = page_end(sizes, MOST_ROWS, MOST_BYTES)
     return rows if end is None else rows[: end + 1]
 
 
-async def _delete(transaction: Transaction, table: str, name: str, rows: Sequence[Row]) -> None:
+async def _delete_contents(transaction: Transaction, rows: Sequence[Row]) -> None:
     await transaction.execute_many(
-        f"DELETE FROM {table} WHERE workspace_id = $1::uuid AND {name} = $2::uuid",
-        [(row[0], row[1]) for row in rows],
+        "DELETE FROM contents WHERE number = $1", [(row[0],) for row in rows if row[0] is not None]
     )

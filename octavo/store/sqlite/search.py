@@ -15,9 +15,7 @@ from octavo.store.transaction import Matching, Value
 NUMBER = "UPDATE search_numbers SET last = last + $1 RETURNING last"
 PUT = "INSERT INTO search (rowid, body, name) VALUES ($1, $2, $3)"
 REMOVE = "INSERT INTO search (search, rowid, body, name) VALUES ('delete', $1, $2, $3)"
-TEXT = """
-    SELECT text FROM contents WHERE workspace_id = $1::uuid AND content_id = $2::uuid
-"""
+TEXT = "SELECT text FROM contents WHERE number = $1"
 
 # Removed entries are marked, and overwritten when the segments that hold them are merged. A
 # negative number of pages begins with all segments.
@@ -28,11 +26,18 @@ LEAST_CHANGES = 2
 
 # From the index to the files: in the other order, the index would be searched for each file.
 _MATCH = """
-    SELECT fulltext_notes.file_id FROM search CROSS JOIN fulltext_notes
-    ON fulltext_notes.workspace_id = $1::uuid AND fulltext_notes.number = search.rowid
-    WHERE search MATCH $2 {below} ORDER BY search.rowid DESC LIMIT $3
+    SELECT files.file_id FROM search
+    CROSS JOIN fulltext_notes ON fulltext_notes.number = search.rowid
+    CROSS JOIN files
+    ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
+    WHERE search MATCH $2
+    AND fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
+    {below} ORDER BY search.rowid DESC LIMIT $3
 """
-_BELOW = "AND fulltext_notes.path >= $4 AND fulltext_notes.path < $5"
+_BELOW = """
+    AND COALESCE(fulltext_notes.path, files.path) >= $4
+    AND COALESCE(fulltext_notes.path, files.path) < $5
+"""
 
 
 def index_row(

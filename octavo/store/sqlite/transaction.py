@@ -103,6 +103,12 @@ class SqliteTransaction:
         except STATEMENT_ERRORS as error:
             raise self._failed(error) from error
 
+    async def new_contents(self, count: int) -> Sequence[int]:
+        """Return numbers for new texts, which the transaction is to insert, in ascending order."""
+        row = await self.fetch_one("SELECT COALESCE(MAX(number), 0) FROM contents")
+        first = 1 if row is None else row[0] + 1
+        return range(first, first + count)
+
     async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:
         """Add notes to the full text index; return their numbers, in order."""
         row = await self.fetch_one(NUMBER, len(notes))
@@ -130,7 +136,7 @@ class SqliteTransaction:
             await self.execute(REMOVE, *await self._row(workspace_id, note, note.path))
 
     async def _row(self, workspace_id: str, note: IndexedNote, path: str) -> tuple[Value, ...]:
-        row = await self.fetch_one(TEXT, workspace_id, note.content_id)
+        row = await self.fetch_one(TEXT, note.content)
         text = "" if row is None else row[0]
         return index_row(workspace_id, note.number, path, indexed_title(text), text)
 

@@ -168,7 +168,7 @@ class Housekeeping:
         monkeypatch.setattr(history_pruning, "MOST_ROWS", 2)
         monkeypatch.setattr(history_pruning, "_LOOKED_AT", 5)
         made = await history.note("a", *(30 * DAY + 20 - n for n in range(9)))
-        place = history_pruning.FileKey(VAULT, FileId("a"))
+        place = history_pruning.FileKey(1, 1)
         left = []
         after: Position | None = Position(0)
         while after is not None:

@@ -375,8 +375,8 @@ async def _compare(vault: Notebook) -> None:
 async def _text(vault: Notebook, content_id: str) -> str:
     async def script(transaction: Transaction) -> str:
         row = await transaction.fetch_one(
-            "SELECT text FROM contents WHERE workspace_id = $1::uuid AND content_id = $2::uuid",
-            vault.workspace_id,
+            "SELECT text FROM files JOIN contents ON contents.number = files.content"
+            " WHERE COALESCE(content_id, revision_id) = $1::uuid",
             content_id,
         )
         return "" if row is None else str(row[0])
