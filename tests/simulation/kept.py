@@ -75,6 +75,7 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
             revision_of(row) for row in await rows(columns_of("revisions"), SOURCES["revisions"])
         ]
         revisions = [*heads, *earlier]
+        only = {each.position: each.revision_id for each in revisions}
         texts = await transaction.fetch_all(_TEXTS, workspace_id)
         receipts = await transaction.fetch_all(_RECEIPTS, workspace_id)
         return Kept(
@@ -85,7 +86,12 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
             {str(content_id or number): str(text) for number, content_id, text in texts},
             {
                 str(mutation): KeptReceipt(
-                    fingerprint.hex(), position, tuple(read_changes(changes))
+                    fingerprint.hex(),
+                    position,
+                    tuple(
+                        (outcome, only[position] if name is None else name)
+                        for outcome, name in read_changes(changes)
+                    ),
                 )
                 for mutation, fingerprint, position, changes in receipts
             },

@@ -96,6 +96,10 @@ _REVISIONS = from_both(
     f"""SELECT {{columns}} FROM {{source}}
     WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.revision_id IN ($ids)"""
 )
+_REVISIONS_AT = from_both(
+    f"""SELECT {{columns}} FROM {{source}}
+    WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.position IN ($names)"""
+)
 # Stored by their index: append only.
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 _CHANGE_BYTES = 17
@@ -256,10 +260,12 @@ async def _insert_receipts(
 
 
 def _receipt_row(workspace: int, plan: Plan, now: int) -> tuple[Value, ...]:
-    changes = b"".join(
-        bytes((_OUTCOMES.index(change.outcome),)) + identifiers.to_bytes(change.head.revision_id)
-        for change in plan.changes
-    )
+    changes = b""
+    for change in plan.changes:
+        changes += bytes((_OUTCOMES.index(change.outcome),))
+        # The only change of a changeset is found by its position.
+        if plan.changes[1:] or change.outcome == "unchanged":
+            changes += identifiers.to_bytes(change.head.revision_id)
     return (
         workspace,
         plan.changeset.mutation_id,
@@ -270,8 +276,13 @@ def _receipt_row(workspace: int, plan: Plan, now: int) -> tuple[Value, ...]:
     )
 
 
-def read_changes(changes: bytes) -> list[tuple[Outcome, str]]:
-    """Return the outcomes of a receipt, each with the id of the revision."""
+def read_changes(changes: bytes) -> list[tuple[Outcome, str | None]]:
+    """Return the outcomes of a receipt, each with the id of the revision.
+
+    The id is None for the only revision that has the position of the receipt.
+    """
+    if len(changes) == 1:
+        return [(_OUTCOMES[changes[0]], None)]
     return [
         (_OUTCOMES[changes[at]], identifiers.to_text(changes[at + 1 : at + _CHANGE_BYTES]))
         for at in range(0, len(changes), _CHANGE_BYTES)
@@ -286,15 +297,25 @@ def receipts(
     async def read_receipts(transaction: Transaction) -> dict[MutationId, Receipt]:
         rows = await select_in(transaction, _RECEIPTS, workspace_id, mutation_ids)
         changes = [read_changes(row[3]) for row in rows]
-        names = [revision_id for each in changes for _, revision_id in each]
-        found = map(revision_of, await select_in(transaction, _REVISIONS, workspace_id, names))
-        heads: dict[str, Revision] = {head.revision_id: head for head in found}
+        names = [name for each in changes for _, name in each if name is not None]
+        found = await select_in(transaction, _REVISIONS, workspace_id, names)
+        heads = {head.revision_id: head for head in map(revision_of, found)}
+        positions = [
+            row[2]
+            for row, each in zip(rows, changes, strict=True)
+            if any(name is None for _, name in each)
+        ]
+        found = await select_in(transaction, _REVISIONS_AT, workspace_id, positions)
+        only = {head.position: head for head in map(revision_of, found)}
         return {
             row[0]: Receipt(
                 row[0],
                 Digest(row[1].hex()),
                 Position(row[2]),
-                tuple(FileOutcome(outcome, heads[name]) for outcome, name in each),
+                tuple(
+                    FileOutcome(outcome, only[row[2]] if name is None else heads[RevisionId(name)])
+                    for outcome, name in each
+                ),
             )
             for row, each in zip(rows, changes, strict=True)
         }

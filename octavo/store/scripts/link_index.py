@@ -1,6 +1,6 @@
 """The link index: under which keys files are found, and which notes look them up.
 
-A key (`octavo.model.links`) is stored as a hash of 64 bits, in two tables: ``link_targets`` has the
+A key (`octavo.model.links`) is stored as a hash of 48 bits, in two tables: ``link_targets`` has the
 keys of the paths of live files, ``link_sources`` those that the links of live notes are looked up
 under. The links themselves are not stored: queries read them from the texts of the notes that they
 find. The row of a file in ``link_index`` says what the other tables have of it.
@@ -12,7 +12,6 @@ then. A file with that path has the name, too: so the name is the only key that 
 from __future__ import annotations
 
 import hashlib
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -31,6 +30,8 @@ from octavo.store.transaction import Transaction, Value
 MOST_BYTES = 2 * 1024 * 1024
 """Of texts that are held in memory together."""
 LONGEST_HEADING = 500
+KEY_BYTES = 6
+"""Of a stored key. Among a million keys, two are equal with a probability of 0.2 percent."""
 # The key of links that can't lead to a file. No file has it.
 _NOWHERE = ""
 
@@ -82,7 +83,7 @@ class IndexedFile(NamedTuple):
     @property
     def sources(self) -> set[int]:
         """The keys of its links."""
-        return set(array("q", self.keys or b""))
+        return set(unpacked(self.keys or b""))
 
     @property
     def targets(self) -> set[int]:
@@ -92,8 +93,21 @@ class IndexedFile(NamedTuple):
 
 def hashed(key: str) -> int:
     """Return a key as it is stored."""
-    digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(key.encode(), digest_size=KEY_BYTES).digest()
     return int.from_bytes(digest, "little", signed=True)
+
+
+def packed(keys: Iterable[int]) -> bytes:
+    """Return stored keys as the bytes that ``link_index`` has of them."""
+    return b"".join(key.to_bytes(KEY_BYTES, "little", signed=True) for key in keys)
+
+
+def unpacked(data: bytes) -> list[int]:
+    """Return the stored keys that `packed` has turned into ``data``."""
+    return [
+        int.from_bytes(data[at : at + KEY_BYTES], "little", signed=True)
+        for at in range(0, len(data), KEY_BYTES)
+    ]
 
 
 def targets_of(path: str) -> set[int]:
@@ -208,7 +222,7 @@ async def _update(
             text = texts[head.content_id] if head.content_id in texts else read[head.file_id]
             found = sources_of(links_in(text, head.path))
             if found != indexed.sources:
-                keys = array("q", sorted(found)).tobytes()
+                keys = packed(sorted(found))
                 _compare(sources, indexed, indexed.sources, found)
         if head.path != indexed.path or indexed.keys is None:
             _compare(targets, indexed, indexed.targets, targets_of(head.path))

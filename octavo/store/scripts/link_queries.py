@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
 from octavo.store.scripts.head_texts import texts_of
-from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of
+from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of, unpacked
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, indexed_title
@@ -298,7 +297,7 @@ def unresolved_links(
             if not rows:
                 break
             last = rows[-1][0]
-            sources = {FileId(row[0]): array("q", row[1]) for row in rows}
+            sources = {FileId(row[0]): unpacked(row[1]) for row in rows}
             asked = [key for keys in sources.values() for key in keys]
             targets = await select_in(transaction, _TARGETS, workspace_id, asked)
             present = {row[0] for row in targets}

@@ -384,8 +384,8 @@ async def _text(vault: Notebook, content_id: str) -> str:
     return await vault.store.read(script)
 
 
-def test_key_of_any_length_is_stored_as_a_signed_integer_of_64_bits() -> None:
+def test_key_of_any_length_is_stored_as_a_signed_integer_of_48_bits() -> None:
     assert hashed("/a") == hashed("/a") != hashed("a")
     assert hashed("x" * 300) == hashed("x" * 300) != hashed("x" * 301)
-    assert all(-(2**63) <= hashed(f"{number}") < 2**63 for number in range(100))
+    assert all(-(2**47) <= hashed(f"{number}") < 2**47 for number in range(100))
     assert {hashed(f"{number}") < 0 for number in range(100)} == {True, False}
