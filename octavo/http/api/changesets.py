@@ -17,7 +17,12 @@ from octavo.http.api.sync import SyncProtocol, UnsupportedProtocol, check_protoc
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
+from octavo.http.contract.contract_model import (
+    ChosenIdentifier,
+    ContractModel,
+    GivenBytes,
+    Identifier,
+)
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.files.changeset import (
@@ -39,7 +44,7 @@ from octavo.store.scripts.changesets import receipts
 
 
 class _Single(ContractModel):
-    file_id: Identifier
+    file_id: ChosenIdentifier
 
 
 class _Guarded(_Single):

@@ -14,7 +14,12 @@ from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
+from octavo.http.contract.contract_model import (
+    ChosenIdentifier,
+    ContractModel,
+    HeaderModel,
+    Identifier,
+)
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Reply
@@ -70,7 +75,7 @@ class IfMatch(HeaderModel):
 class CreateFileInput(ContractModel):
     """A new note."""
 
-    file_id: Identifier | MISSING = MISSING
+    file_id: ChosenIdentifier | MISSING = MISSING
     """An id chosen by the client; if omitted, the server generates one."""
     path: PathText
     """The path of the note; it ends with ``.md``."""

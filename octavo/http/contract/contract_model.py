@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     BeforeValidator,
@@ -25,7 +26,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from octavo.http.contract.attribute_docstrings import attribute_docstrings
 
@@ -95,6 +96,21 @@ Identifier = Annotated[
     ),
 ]
 """An identifier, in requests and responses."""
+_NIL = "00000000-0000-0000-0000-000000000000"
+
+
+def _not_nil(identifier: str) -> str:
+    if identifier == _NIL:
+        raise PydanticCustomError("nil_identifier", "This is the nil UUID: choose another id.")
+    return identifier
+
+
+ChosenIdentifier = Annotated[
+    Identifier,
+    AfterValidator(_not_nil),
+    Field(json_schema_extra={"format": "uuid", "not": {"const": _NIL}}),
+]
+"""An identifier that a client chooses for a file; not the nil UUID, which sorts before all others."""
 
 
 LATEST = 253_402_300_799_999

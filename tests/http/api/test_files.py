@@ -9,6 +9,8 @@ from octavo.render.limits import LIMITS
 from tests.fakes.asgi_client import Answer
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi, refusal, tag_of
 
+NIL = "00000000-0000-0000-0000-000000000000"
+
 MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
 OTHER = "01900000-0000-7000-8000-dddddddddddd"
 START = "2027-01-15T08:00:00.000Z"
@@ -342,6 +344,7 @@ async def test_text_with_nul_is_refused(api: NotesApi) -> None:
         (b'{"path": "a.md"}', "/text"),
         (b'{"path": "a.md", "text": "", "kind": "note"}', "/kind"),
         (b'{"path": "a.md", "text": "", "fileId": "1"}', "/fileId"),
+        (b'{"path": "a.md", "text": "", "fileId": "' + NIL.encode() + b'"}', "/fileId"),
         (b'{"path": "a.md", "text": "", "fileId": "' + NOBODYS.upper().encode() + b'"}', "/fileId"),
         (b'{"path": "a.md", "text": "", "mutationId": null}', "/mutationId"),
         (b'{"path": "a.md", "text": "\xff"}', ""),
