@@ -110,7 +110,7 @@ ChosenIdentifier = Annotated[
     AfterValidator(_not_nil),
     Field(json_schema_extra={"format": "uuid", "not": {"const": _NIL}}),
 ]
-"""An identifier that a client chooses for a file; not the nil UUID, which sorts before all others."""
+"""An identifier that a client chooses for a file; not the nil UUID, which sorts before others."""
 
 
 LATEST = 253_402_300_799_999
