@@ -227,7 +227,7 @@ async def test_live_file_without_a_revision_is_not_restored(api: NotesApi) -> No
     note = await api.note("a.md")
     answer = await note.restore()
     assert refusal(answer) == (409, "file_live")
-    assert "revisionId" in answer.json()["detail"]
+    assert "give its revisionId" in answer.json()["detail"]
 
 
 async def test_changeset_saves_and_writes_together(api: NotesApi) -> None:
