@@ -33,7 +33,7 @@ storm: dev ## run the storms of the core under 50,000 schedules each
 simulate: dev ## run the simulation of the whole service under 5,000 schedules
 	@OCTAVO_SIMULATION_SEEDS=5000 $(BIN)/pytest -q tests/simulation $(ARGS)
 
-fuzz: dev yjs ## send a million mutated requests to the wire, and check a million mutated updates
+fuzz: dev yjs ## send a million mutated requests to the server, and check a million mutated updates
 	@OCTAVO_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 $(BIN)/pytest -q \
 		tests/http/server/test_fuzz.py tests/yjs/test_fuzz.py $(ARGS)
 

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class ResponseModel:
-    """The base of response types: frozen dataclasses with members in camelCase on the wire."""
+    """The base of response types: frozen dataclasses with members in camelCase in JSON."""
 
     __slots__ = ()
     __pydantic_config__ = ConfigDict(

@@ -4,7 +4,7 @@ Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The
 the load comes from wrk on another, and asks one server after the other in short rounds, so that a
 slow moment of the machine meets all of them. A figure is the median of the rounds.
 
-    python benchmarks/wire.py [--quick]
+    python benchmarks/http_server.py [--quick]
 """
 
 from __future__ import annotations
