@@ -7,8 +7,7 @@ from octavo.accounts.caller import Caller
 from octavo.accounts.credential_cache import CachedCaller, CredentialCache
 from octavo.accounts.credentials import Credentials
 from octavo.model.identity import AccountId
-from octavo.store import Store
-from octavo.store.transaction import Script, T
+from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import LIFE, START, IdentityFixture
 
 ANN, BOB = AccountId("ann"), AccountId("bob")
@@ -75,29 +74,11 @@ async def test_caller_forgotten_is_looked_up_at_once(home: IdentityFixture) -> N
     assert await home.credentials.of_key(secret) is None
 
 
-class Delayed:
-    """A store whose reads answer when they are let go."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.go = trio.Event()
-
-    async def read(self, script: Script[T]) -> T:
-        found = await self._store.read(script)
-        await self.go.wait()
-        return found
-
-    async def read_much(self, script: Script[T]) -> T:
-        return await self.read(script)
-
-    async def write(self, script: Script[T]) -> T:
-        return await self._store.write(script)
-
-
 async def test_caller_read_before_it_was_forgotten_is_not_remembered(home: IdentityFixture) -> None:
     made = await home.account()
     secret = await secret_of(home, made.account.account_id)
-    slow = Delayed(home.store)
+    slow = FaultyStore(home.store)
+    slow.release_reads = trio.Event()
     credentials = Credentials(slow, home.activity, now=home.chance.now, life=LIFE)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(credentials.of_session, made.token.encode())
@@ -105,7 +86,7 @@ async def test_caller_read_before_it_was_forgotten_is_not_remembered(home: Ident
         await wait_all_tasks_blocked()
         await home.execute("UPDATE accounts SET state = 'disabled'")
         credentials.forget(made.account.account_id)
-        slow.go.set()
+        slow.release_reads.set()
     assert await credentials.of_session(made.token.encode()) is None
     assert await credentials.of_key(secret) is None
 

@@ -18,10 +18,11 @@ from octavo.model.accounts.account import Role, State
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.session import SessionLife
 from octavo.model.identity import AccountId
-from octavo.store import Store, StoreUnavailable
+from octavo.store import Store
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.inline import FaultPoint
-from octavo.store.transaction import Row, Script, T, Transaction, Value
+from octavo.store.transaction import Row, Transaction, Value
+from tests.fakes.faulty_store import FaultyStore
 
 START = 1_800_000_000.0
 LIFE = SessionLife()
@@ -46,41 +47,12 @@ class Chance:
         return sha256(b"%d" % next(self._numbers)).digest()
 
 
-class Counted:
-    """A store that counts how often it is asked, and does not answer while it is ``away``."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.reads = 0
-        self.writes = 0
-        self.away = False
-
-    async def read(self, script: Script[T]) -> T:
-        self.reads += 1
-        self._answer()
-        return await self._store.read(script)
-
-    async def read_much(self, script: Script[T]) -> T:
-        self.reads += 1
-        self._answer()
-        return await self._store.read_much(script)
-
-    async def write(self, script: Script[T]) -> T:
-        self.writes += 1
-        self._answer()
-        return await self._store.write(script)
-
-    def _answer(self) -> None:
-        if self.away:
-            raise StoreUnavailable("the database does not answer")
-
-
 class IdentityFixture:
     """The use cases, wired as the service wires them."""
 
     def __init__(self, kept: Store) -> None:
         self.chance = chance = Chance()
-        self.store = store = Counted(kept)
+        self.store = store = FaultyStore(kept)
         self.activity = Activity(store)
         self.credentials = Credentials(store, self.activity, now=chance.now, life=LIFE)
         self.passwords = Passwords(new_entropy=chance.new_entropy, cost=CHEAP)

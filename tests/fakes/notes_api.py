@@ -1,7 +1,7 @@
 """The application of the operations on workspaces, and members of one who ask it."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,64 +27,16 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import NotSignedIn
 from octavo.model.identity import AccountId, Position, WorkspaceId
-from octavo.store import Script, Store, StoreUnavailable, Transaction, Value
+from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline
-from octavo.store.transaction import T
 from tests.fakes.asgi_client import Answer, ask
+from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import Chance
 from tests.fakes.inline_documents import inline_documents
 
 Json = dict[str, Any]
 ROLES = ("owner", "administrator", "editor", "reader")
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
-
-
-class Doubtful:
-    """A store that fails, or lets a test act first, when told to.
-
-    Attributes:
-        fail: raised by the next write, or by every call while ``away``.
-        keep: the write that fails is kept all the same.
-        before_write: awaited by the next write.
-        before_read: awaited by every read.
-        calls: how often it was asked.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.away = False
-        self.fail: StoreUnavailable | None = None
-        self.keep = False
-        self.before_write: Callable[[], Awaitable[object]] | None = None
-        self.before_read: Callable[[], Awaitable[object]] | None = None
-        self.calls = 0
-
-    async def read(self, script: Script[T]) -> T:
-        await self._begin()
-        return await self._store.read(script)
-
-    async def read_much(self, script: Script[T]) -> T:
-        await self._begin()
-        return await self._store.read_much(script)
-
-    async def write(self, script: Script[T]) -> T:
-        before, self.before_write = self.before_write, None
-        if before is not None:
-            await before()
-        if self.fail is None:
-            return await self._store.write(script)
-        error, self.fail = self.fail, None
-        if self.keep:
-            await self._store.write(script)
-        raise error
-
-    async def _begin(self) -> None:
-        self.calls += 1
-        if self.away:
-            raise StoreUnavailable("the database does not answer")
-        before, self.before_read = self.before_read, None
-        if before is not None:
-            await before()
 
 
 class ByName:
@@ -158,7 +110,7 @@ class NotesApi:
     """A workspace with a member of each role, a stranger, and what they change."""
 
     application: Application
-    store: Doubtful
+    store: FaultyStore
     directory: Directory[WorkspaceId, WorkspaceActor]
     chance: Chance
     authenticator: ByName
@@ -284,7 +236,7 @@ def refusal(answer: Answer) -> tuple[int, str]:
 async def opened() -> AsyncIterator[NotesApi]:
     """Serve a workspace whose members are named for their roles, and a ``stranger``."""
     inline = open_inline()
-    store, chance, authenticator = Doubtful(inline), Chance(), ByName()
+    store, chance, authenticator = FaultyStore(inline), Chance(), ByName()
     access = Access(store)
     announced: list[tuple[str, int]] = []
     gone: list[str] = []

@@ -9,7 +9,7 @@ from octavo.actors.jobs.indexing import POLL_SECONDS, QUIET, IndexingJob
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.index_backlog import workspaces_to_index
 from octavo.store.sqlite import InlineStore, open_inline
-from tests.actors.jobs.test_sweeping import Fickle
+from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.workspace_rig import VAULT, found_vault, note, serving
 
 
@@ -60,11 +60,11 @@ async def test_indexer_goes_on_behind_a_failure(
     engine: InlineStore, autojump_clock: trio.abc.Clock
 ) -> None:
     await found_vault(engine)
-    fickle = Fickle(engine)
+    faulty = FaultyStore(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         await rig.push(note("a", "a.md"))
-        fickle.failures = 1
-        indexer = IndexingJob(fickle)
+        faulty.failures = 1
+        indexer = IndexingJob(faulty)
         nursery.start_soon(indexer.run)
         await trio.sleep(QUIET / 2)
         indexer.wake(VAULT)

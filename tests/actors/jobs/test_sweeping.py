@@ -7,31 +7,12 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.actors.jobs.sweeping import FIRST_PAUSE, POLL_SECONDS, SweepingJob
-from octavo.store import Script, Store, StoreUnavailable
+from octavo.store import Store
 from octavo.store.scripts import workspaces
 from octavo.store.sqlite import InlineStore, open_inline
-from octavo.store.transaction import T, Transaction
+from octavo.store.transaction import Transaction
+from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.workspace_rig import VAULT, found_vault
-
-
-class Fickle:
-    """A store that fails as often as it is told to."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.failures = 0
-
-    async def read(self, script: Script[T]) -> T:
-        return await self._store.read(script)
-
-    async def read_much(self, script: Script[T]) -> T:
-        return await self._store.read_much(script)
-
-    async def write(self, script: Script[T]) -> T:
-        if self.failures:
-            self.failures -= 1
-            raise StoreUnavailable("not now")
-        return await self._store.write(script)
 
 
 @pytest.fixture
@@ -88,7 +69,7 @@ async def test_failure_of_the_store_puts_it_off(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     await delete_vault(engine)
-    store = Fickle(engine)
+    store = FaultyStore(engine)
     store.failures = 1
     nursery.start_soon(SweepingJob(store).run)
     await trio.sleep(FIRST_PAUSE / 2)
@@ -101,7 +82,7 @@ async def test_failures_in_a_row_put_it_off_for_longer_each_time(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     await delete_vault(engine)
-    store = Fickle(engine)
+    store = FaultyStore(engine)
     store.failures = 12
     nursery.start_soon(SweepingJob(store).run)
     # 1, 2, 4, ... 512 seconds, then as long as the longest.

@@ -1,8 +1,5 @@
 """What the actor of a workspace promises to those who push, store and process failing or not."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import trio
 
@@ -11,43 +8,13 @@ from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.refusal import FileMissing, FilePurged, HeadMoved, MutationReused, PathConflict
-from octavo.store import Script, StoreUnavailable
+from octavo.store import StoreUnavailable
 from octavo.store.scripts.feed import feed
 from octavo.store.scripts.files import file
 from octavo.store.scripts.workspaces import create, delete
 from octavo.store.sqlite import open_inline
-from octavo.store.transaction import T
+from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.workspace_rig import ANN, VAULT, Rig, edit, found_vault, note, serving
-
-
-class Flaky:
-    """A store whose writes fail when told to, before they are kept or after."""
-
-    def __init__(self) -> None:
-        self.inner = open_inline()
-        self.fail: StoreUnavailable | None = None
-        self.keep = False
-        self.before_write: Callable[[], Any] | None = None
-        self.reads = 0
-
-    async def read(self, script: Script[T]) -> T:
-        self.reads += 1
-        return await self.inner.read(script)
-
-    async def read_much(self, script: Script[T]) -> T:
-        self.reads += 1
-        return await self.inner.read_much(script)
-
-    async def write(self, script: Script[T]) -> T:
-        before, self.before_write = self.before_write, None
-        if before is not None:
-            await before()
-        if self.fail is None:
-            return await self.inner.write(script)
-        error, self.fail = self.fail, None
-        if self.keep:
-            await self.inner.write(script)
-        raise error
 
 
 async def text_of(rig: Rig, name: str) -> str | None:
@@ -86,7 +53,7 @@ async def test_repeated_mutation_gets_the_first_receipt_whatever_became_of_the_f
 
 
 async def test_refused_change_that_nobody_can_repeat_is_not_looked_up() -> None:
-    store = Flaky()
+    store = FaultyStore(open_inline())
     await found_vault(store.inner)
     async with serving(store) as rig:
         await rig.push(note("a", "a.md"))
@@ -158,7 +125,8 @@ async def test_same_mutation_twice_at_once_has_one_effect() -> None:
 
 
 async def test_other_writer_behind_the_actor_makes_it_plan_anew() -> None:
-    flaky = Flaky()
+    engine = open_inline()
+    flaky = FaultyStore(engine)
     await found_vault(flaky)
     async with serving(flaky) as here, serving(flaky, name="s") as there:
         await here.push(note("a", "a.md"))
@@ -174,7 +142,7 @@ async def test_other_writer_behind_the_actor_makes_it_plan_anew() -> None:
         assert isinstance(await here.refusal(note("d", "b.md")), PathConflict)
         # Its copy is old, and the fence tells.
         assert isinstance(await there.refusal(note("e", "c.md")), PathConflict)
-    flaky.inner.close()
+    engine.close()
 
 
 async def test_shared_workspace_answers_heads_that_another_process_made() -> None:
@@ -191,11 +159,12 @@ async def test_shared_workspace_answers_heads_that_another_process_made() -> Non
 
 @pytest.mark.parametrize("kept", [False, True])
 async def test_failing_store_is_read_again_before_anything_else_is_said(kept: bool) -> None:
-    flaky = Flaky()
+    engine = open_inline()
+    flaky = FaultyStore(engine)
     await found_vault(flaky)
     async with serving(flaky) as rig:
         await rig.push(note("a", "a.md"))
-        flaky.fail, flaky.keep = StoreUnavailable("gone", outcome_unknown=True), kept
+        flaky.fail, flaky.commits_anyway = StoreUnavailable("gone", outcome_unknown=True), kept
         with pytest.raises(CommitFailed) as failed:
             await rig.push(edit("r0", text="new"), mutation="doubtful")
         assert failed.value.error.outcome_unknown
@@ -207,21 +176,22 @@ async def test_failing_store_is_read_again_before_anything_else_is_said(kept: bo
         receipt = await rig.push(edit("r0", text="new"), mutation="doubtful")
         assert receipt.position == 2
         assert await text_of(rig, "a") == "new"
-    flaky.inner.close()
+    engine.close()
 
 
 async def test_position_kept_without_an_answer_is_announced_when_the_store_is_read() -> None:
-    flaky = Flaky()
+    engine = open_inline()
+    flaky = FaultyStore(engine)
     await found_vault(flaky)
     async with serving(flaky) as rig:
-        flaky.fail, flaky.keep = StoreUnavailable("gone", outcome_unknown=True), True
+        flaky.fail, flaky.commits_anyway = StoreUnavailable("gone", outcome_unknown=True), True
         with pytest.raises(CommitFailed):
             await rig.push(note("a", "a.md"))
         assert rig.announced == []
         await rig.head("a")
         await rig.head("a")
         assert rig.announced == [1]
-    flaky.inner.close()
+    engine.close()
 
 
 async def test_deleted_workspace_is_told_and_a_new_one_of_the_id_starts_empty() -> None:

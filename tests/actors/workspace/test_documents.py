@@ -17,7 +17,9 @@ from octavo.model.refusal import DocumentTooLarge, EpochMismatch, TooManyFiles, 
 from octavo.store import StoreUnavailable
 from octavo.store.scripts import link_rewrite
 from octavo.store.scripts.files import whole_file
-from tests.actors.workspace.test_actor import Flaky, text_of
+from octavo.store.sqlite import open_inline
+from tests.actors.workspace.test_actor import text_of
+from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.inline_documents import inline_documents
 from tests.fakes.workspace_rig import VAULT, Rig, edit, found_vault, note, serving
 from tests.fakes.yjs_device import Device
@@ -62,14 +64,15 @@ async def test_saves_of_one_batch_build_on_each_other() -> None:
 
 @pytest.mark.parametrize("kept", [False, True])
 async def test_save_whose_outcome_nobody_knows_is_there_once_or_not_at_all(kept: bool) -> None:
-    flaky = Flaky()
+    engine = open_inline()
+    flaky = FaultyStore(engine)
     await found_vault(flaky)
     async with serving(flaky) as rig:
         await rig.push(note("a", "a.md", "start"))
         device = await device_of(rig)
         device.insert(0, "saved ")
         save = save_of(device)
-        flaky.fail, flaky.keep = StoreUnavailable("gone", outcome_unknown=True), kept
+        flaky.fail, flaky.commits_anyway = StoreUnavailable("gone", outcome_unknown=True), kept
         with pytest.raises(CommitFailed):
             await rig.push(save, mutation="doubtful")
         assert await text_of(rig, "a") == ("saved start" if kept else "start")
@@ -81,11 +84,12 @@ async def test_save_whose_outcome_nobody_knows_is_there_once_or_not_at_all(kept:
         await rig.push(save, mutation="doubtful")
         assert await text_of(rig, "a") == "saved start other"
         await device_of(rig)
-    flaky.inner.close()
+    engine.close()
 
 
 async def test_other_process_that_saves_meanwhile_loses_nothing() -> None:
-    flaky = Flaky()
+    engine = open_inline()
+    flaky = FaultyStore(engine)
     await found_vault(flaky)
     one, two = inline_documents(client=101), inline_documents(client=102)
     async with (
@@ -108,11 +112,12 @@ async def test_other_process_that_saves_meanwhile_loses_nothing() -> None:
             take(device, await lacking(rig, device))
         assert first.text == second.text == await text_of(here, "a")
         assert first.text in ("first start second!", "first start! second")
-    flaky.inner.close()
+    engine.close()
 
 
 async def test_text_write_of_another_process_is_no_work_of_this_one() -> None:
-    flaky = Flaky()
+    engine = open_inline()
+    flaky = FaultyStore(engine)
     await found_vault(flaky)
     one, two = inline_documents(client=101), inline_documents(client=102)
     async with (
@@ -131,7 +136,7 @@ async def test_text_write_of_another_process_is_no_work_of_this_one() -> None:
         assert await text_of(here, "a") == "device: start here and there"
         take(device, await lacking(here, device))
         assert device.text == "device: start here and there"
-    flaky.inner.close()
+    engine.close()
 
 
 async def head_id(rig: Rig, file: str = "a") -> str:
@@ -322,7 +327,8 @@ async def test_purged_file_has_no_document_to_lack() -> None:
 
 
 async def test_links_are_rewritten_in_the_note_as_another_process_left_it() -> None:
-    flaky = Flaky()
+    engine = open_inline()
+    flaky = FaultyStore(engine)
     await found_vault(flaky)
     async with serving(flaky) as here, serving(flaky, name="s") as there:
         await here.push(note("a", "topic.md"))
@@ -339,7 +345,7 @@ async def test_links_are_rewritten_in_the_note_as_another_process_left_it() -> N
         receipt = await here.push(move)
         assert [each.head.file_id for each in receipt.outcomes] == ["a", "b"]
         assert await text_of(here, "b") == "changed, and still [it](theme.md)"
-    flaky.inner.close()
+    engine.close()
 
 
 async def test_more_links_than_one_changeset_rewrites_are_refused(

@@ -8,35 +8,13 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.http.api.access import Access
 from octavo.model.identity import AccountId, WorkspaceId
-from octavo.store import Script, Transaction
+from octavo.store import Transaction
 from octavo.store.scripts import workspaces
 from octavo.store.sqlite import InlineStore, open_inline
-from octavo.store.transaction import T
+from tests.fakes.faulty_store import FaultyStore
 
 VAULT, OTHER = WorkspaceId("vault"), WorkspaceId("other")
 ANN, BOB = AccountId("ann"), AccountId("bob")
-
-
-class Slow:
-    """Counts its reads; each waits for what is set, once it has read."""
-
-    def __init__(self, store: InlineStore) -> None:
-        self._store = store
-        self.reads = 0
-        self.before_answer: trio.Event | None = None
-
-    async def read(self, script: Script[T]) -> T:
-        self.reads += 1
-        found = await self._store.read(script)
-        if self.before_answer is not None:
-            await self.before_answer.wait()
-        return found
-
-    async def read_much(self, script: Script[T]) -> T:
-        return await self.read(script)
-
-    async def write(self, script: Script[T]) -> T:
-        return await self._store.write(script)
 
 
 @pytest.fixture
@@ -47,7 +25,7 @@ def engine() -> Iterator[InlineStore]:
 
 
 @pytest.fixture
-async def store(engine: InlineStore) -> Slow:
+async def store(engine: InlineStore) -> FaultyStore:
     async def accounts(transaction: Transaction) -> None:
         await transaction.execute_many(
             "INSERT INTO accounts"
@@ -59,10 +37,10 @@ async def store(engine: InlineStore) -> Slow:
     await engine.write(accounts)
     for each in (VAULT, OTHER):
         await engine.write(workspaces.create(each, "Notes", ANN, 0))
-    return Slow(engine)
+    return FaultyStore(engine)
 
 
-async def remove(store: Slow, workspace_id: WorkspaceId) -> None:
+async def remove(store: FaultyStore, workspace_id: WorkspaceId) -> None:
     async def script(transaction: Transaction) -> int:
         return await transaction.execute(
             "DELETE FROM members WHERE workspace_id = $1::uuid", workspace_id
@@ -72,7 +50,7 @@ async def remove(store: Slow, workspace_id: WorkspaceId) -> None:
 
 
 async def test_member_is_looked_up_once_in_so_many_seconds(
-    store: Slow, autojump_clock: MockClock
+    store: FaultyStore, autojump_clock: MockClock
 ) -> None:
     access = Access(store, fresh=5)
     for _ in range(3):
@@ -83,7 +61,7 @@ async def test_member_is_looked_up_once_in_so_many_seconds(
     assert await access.role(VAULT, ANN) is None
 
 
-async def test_member_who_is_forgotten_is_out_at_once(store: Slow) -> None:
+async def test_member_who_is_forgotten_is_out_at_once(store: FaultyStore) -> None:
     access = Access(store, fresh=5)
     for each in (VAULT, OTHER):
         assert await access.role(each, ANN) == "owner"
@@ -94,19 +72,19 @@ async def test_member_who_is_forgotten_is_out_at_once(store: Slow) -> None:
     assert store.reads == 3
 
 
-async def test_look_that_began_before_the_end_is_not_remembered(store: Slow) -> None:
+async def test_look_that_began_before_the_end_is_not_remembered(store: FaultyStore) -> None:
     access = Access(store, fresh=5)
-    store.before_answer = trio.Event()
+    store.release_reads = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(access.role, VAULT, ANN)
         await wait_all_tasks_blocked()
         await remove(store, VAULT)
         access.forget(VAULT)
-        store.before_answer.set()
+        store.release_reads.set()
     assert await access.role(VAULT, ANN) is None
 
 
-async def test_stranger_is_looked_up_each_time_and_let_in_at_once(store: Slow) -> None:
+async def test_stranger_is_looked_up_each_time_and_let_in_at_once(store: FaultyStore) -> None:
     access = Access(store, fresh=5)
     assert await access.role(VAULT, BOB) is None
 
@@ -122,14 +100,14 @@ async def test_stranger_is_looked_up_each_time_and_let_in_at_once(store: Slow) -
     assert await access.role(VAULT, BOB) == "reader"
 
 
-async def test_without_remembering_each_request_looks(store: Slow) -> None:
+async def test_without_remembering_each_request_looks(store: FaultyStore) -> None:
     access = Access(store)
     for _ in range(3):
         assert await access.role(VAULT, ANN) == "owner"
     assert store.reads == 3
 
 
-async def test_so_many_workspaces_are_remembered(store: Slow) -> None:
+async def test_so_many_workspaces_are_remembered(store: FaultyStore) -> None:
     access = Access(store, fresh=5, most=1)
     for each in (VAULT, OTHER, OTHER, VAULT):
         assert await access.role(each, ANN) == "owner"

@@ -26,7 +26,7 @@ async def test_change_whose_fate_is_unknown_has_one_effect_when_it_is_sent_again
     api: NotesApi, kept: bool
 ) -> None:
     api.store.fail = StoreUnavailable("gone", outcome_unknown=True)
-    api.store.keep = kept
+    api.store.commits_anyway = kept
     failed = await create(api)
     assert refusal(failed) == (503, "storage_unavailable")
     assert failed.header("retry-after") == "1"
@@ -59,7 +59,7 @@ async def test_change_that_finds_no_room_is_told_so_and_what_is_kept_is_read(
 
 async def test_head_is_read_anew_behind_a_failure(api: NotesApi) -> None:
     note = await api.note("a.md", "one")
-    api.store.fail, api.store.keep = (
+    api.store.fail, api.store.commits_anyway = (
         StoreUnavailable("gone", outcome_unknown=True),
         True,
     )

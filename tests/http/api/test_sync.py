@@ -287,13 +287,13 @@ async def test_snapshot_step_is_bounded_by_what_the_files_were(
         for note in notes:
             await note.update(text="")
 
-    before = api.store.calls
+    before = api.store.reads
     files, _ = lines(await snapshot(api, [shorten]))
     assert [len(each["text"]) for each in files] == [90] * 4
     # Each reads the document of its note, and is kept.
     of_updates = 2 * len(notes)
     # The role, the position, and for each file a step and the role again.
-    assert api.store.calls - before - of_updates == 2 + 2 * len(notes)
+    assert api.store.reads - before - of_updates == 2 + 2 * len(notes)
 
 
 async def test_snapshot_of_a_workspace_that_is_deleted_meanwhile_has_no_end(
