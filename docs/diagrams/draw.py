@@ -131,7 +131,7 @@ CONCEPTS = drawing(
     Arrow(((702, 292), (718, 292), (718, 120), (702, 120))),
 )
 
-ROOMS = drawing(
+PACKAGES = drawing(
     760,
     420,
     "The packages of Octavo; each imports only packages below it",
@@ -167,7 +167,7 @@ ROOMS = drawing(
 SAVE = drawing(
     760,
     470,
-    "The way of a save from the socket to the disk and back",
+    "The path of a save from the socket to the disk and back",
     Box(30, 30, 150, 60, "client", ("PUT, if-match",)),
     Box(230, 30, 200, 60, "http/server", ("head, body, deadlines",)),
     Box(480, 30, 250, 60, "http/contract", ("route, authenticate, validate",)),
@@ -205,7 +205,7 @@ SAVE = drawing(
 NOTICE = drawing(
     760,
     250,
-    "The way of a notice from a commit to every listener",
+    "The path of a notice from a commit to every listener",
     Box(30, 40, 170, 70, "workspace actor", ("position 8 is durable",), "main"),
     Box(285, 40, 180, 70, "notice hub", ("keeps one position", "per listener"), "main"),
     Box(520, 40, 210, 70, "ws", ("one frame, encoded once,", "written to every socket")),
@@ -221,7 +221,7 @@ NOTICE = drawing(
 
 DRAWINGS = {
     "concepts.svg": CONCEPTS,
-    "rooms.svg": ROOMS,
+    "packages.svg": PACKAGES,
     "save.svg": SAVE,
     "notice.svg": NOTICE,
 }

@@ -96,7 +96,7 @@ def wire_application(
         )
         return await trio.to_thread.run_sync(make)
 
-    pushing = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
+    submitter = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
     stream = NoticeSocket(
         authenticator,
         store,
@@ -112,10 +112,10 @@ def wire_application(
             ContractOperations(document),
             *identity,
             WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
-            FileOperations(pushing, RevisionTexts(store, pushing.access)),
-            SaveOperations(pushing),
-            ChangesetOperations(pushing, store),
-            ReadingOperations(pushing, store),
+            FileOperations(submitter, RevisionTexts(store, submitter.access)),
+            SaveOperations(submitter),
+            ChangesetOperations(submitter, store),
+            ReadingOperations(submitter, store),
             HistoryOperations(store, parts.access),
             LinkOperations(store, parts.access),
             SearchOperations(store, parts.access),

@@ -74,12 +74,12 @@ def modern_server(files: Files) -> Iterator[Server]:
         assert running.stop() == (0, "")
 
 
-@pytest.mark.parametrize(("modern", "version"), [(False, "HTTP/1.1"), (True, "HTTP/2")])
+@pytest.mark.parametrize(("is_http_1_1", "version"), [(False, "HTTP/1.1"), (True, "HTTP/2")])
 def test_serve_with_a_certificate_answers_https_in_the_version_agreed_on(
-    modern_server: Server, files: Files, modern: bool, version: str
+    modern_server: Server, files: Files, is_http_1_1: bool, version: str
 ) -> None:
     with httpx.Client(
-        http2=modern, verify=files.trust(), trust_env=False, timeout=PATIENCE
+        http2=is_http_1_1, verify=files.trust(), trust_env=False, timeout=PATIENCE
     ) as client:
         for _ in range(2):
             answer = client.get(f"https://127.0.0.1:{modern_server.port}/health")

@@ -101,10 +101,10 @@ def url(server: Server, path: str) -> str:
 
 
 def httpx_client(way: Way, authority: Authority) -> httpx.AsyncClient:
-    modern = way.version == "2"
+    is_http_1_1 = way.version == "2"
     return httpx.AsyncClient(
-        http1=not modern,
-        http2=modern,
+        http1=not is_http_1_1,
+        http2=is_http_1_1,
         verify=authority.context(),
         trust_env=False,
         timeout=20,

@@ -1,8 +1,7 @@
 """The actor of one workspace: it orders the workspace's changesets and caches the file heads.
 
 The actor takes all pending changesets, plans them in order, and commits them in one transaction.
-Only then it replies to the senders and announces the new position. Its state is a cache: the
-Only then it replies to the senders and announces the new position. Its state is a cache: the
+Only then does it reply to the senders and announce the new position. Its state is a cache: the
 position in the store is a fence, and when another writer has moved it, the actor refreshes its
 state and plans again. Correctness does not depend on a workspace having a single actor.
 `workspaces` is the directory of these actors; each is awake while it is in use.
@@ -122,7 +121,6 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
         A commit whose reply was lost, of this actor or its predecessor, is announced here.
         """
         state = self._state or WorkspaceState(Tree(), Position(0))
-        state = self._state or WorkspaceState(Tree(), Position(0))
         found = await self._store.read_much(heads_after(self._id, state.position))
         if found is None:
             raise WorkspaceGone
@@ -144,12 +142,10 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
             now = int(self._now() * 1000)
             batch: Batch | None = None
             try:
-                batch, found, documents, changed = await self._planner.plan(state, waiting, now)
+                batch, found, to_store, documents = await self._planner.plan(state, waiting, now)
                 await self.context.fault_point("workspace.planned")
                 if batch.plans:
-                    script = commit_changesets(
-                        self._id, state.position, batch.plans, now, documents
-                    )
+                    script = commit_changesets(self._id, state.position, batch.plans, now, to_store)
                     await self._store.write(script)
             except PositionMoved:
                 if batch is not None:
@@ -165,7 +161,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
                 await self._refuse([(pending, refusal) for pending in waiting])
                 return state
             await self.context.fault_point("workspace.committed")
-            changed.settle()
+            documents.settle()
             await self._publish(state, batch, found)
             return state
         raise StoreUnavailable("The workspace changes too often to accept this change; try again.")

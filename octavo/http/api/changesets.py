@@ -147,10 +147,10 @@ class MutationPath(WorkspacePath):
 class ChangesetOperations:
     """Changesets and their receipts."""
 
-    def __init__(self, pushing: ChangesetSubmitter, store: Store) -> None:
-        self._pushing = pushing
+    def __init__(self, submitter: ChangesetSubmitter, store: Store) -> None:
+        self._submitter = submitter
         self._store = store
-        self._texts = RevisionTexts(store, pushing.access)
+        self._texts = RevisionTexts(store, submitter.access)
 
     @operation(
         id="pushChangeset",
@@ -199,7 +199,7 @@ class ChangesetOperations:
         if repeated is not None:
             message = "Another operation of this changeset is on the same file: combine them."
             raise InvalidRequest(errors=[(f"/operations/{repeated}/fileId", message)])
-        receipt = await self._pushing.push(
+        receipt = await self._submitter.push(
             call, str(path.workspace_id), operations, body.mutation_id
         )
         return changeset_result(receipt)
@@ -220,7 +220,7 @@ class ChangesetOperations:
             WorkspaceId(str(path.workspace_id)),
             MutationId(str(path.mutation_id)),
         )
-        await self._pushing.access.require(call, workspace_id, "read")
+        await self._submitter.access.require(call, workspace_id, "read")
         found = await self._store.read_much(receipts(workspace_id, [mutation_id]))
         if mutation_id not in found:
             raise NotFound

@@ -115,8 +115,8 @@ class PurgeFileInput(ContractModel):
 class FileOperations:
     """Operations on single files."""
 
-    def __init__(self, pushing: ChangesetSubmitter, texts: RevisionTexts) -> None:
-        self._pushing = pushing
+    def __init__(self, submitter: ChangesetSubmitter, texts: RevisionTexts) -> None:
+        self._submitter = submitter
         self._texts = texts
 
     @operation(
@@ -144,7 +144,7 @@ class FileOperations:
         if body.file_id is not MISSING:
             create = CreateFile(FileId(body.file_id), body.path, content)
             return await self._push(call, path, create, body.mutation_id)
-        create = CreateFile(FileId(self._pushing.new_id()), body.path, content)
+        create = CreateFile(FileId(self._submitter.new_id()), body.path, content)
         requested = CreateFile(_UNASSIGNED, body.path, content)
         return await self._push(call, path, create, body.mutation_id, requested)
 
@@ -267,7 +267,7 @@ class FileOperations:
         mutation_id: str | MISSING,
         requested: Change | None = None,
     ) -> Reply[FileChangeSchema]:
-        receipt = await self._pushing.push(
+        receipt = await self._submitter.push(
             call,
             str(path.workspace_id),
             (change,),

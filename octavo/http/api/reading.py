@@ -113,13 +113,13 @@ class ReadingOperations:
     """Operations that read files.
 
     Args:
-        pushing: the actors of the workspaces, and their access control.
+        submitter: the actors of the workspaces, and their access control.
         store: the store of files.
     """
 
-    def __init__(self, pushing: ChangesetSubmitter, store: Store) -> None:
-        self._workspaces = pushing.workspaces
-        self._access = pushing.access
+    def __init__(self, submitter: ChangesetSubmitter, store: Store) -> None:
+        self._workspaces = submitter.workspaces
+        self._access = submitter.access
         self._store = store
 
     @operation(

@@ -119,7 +119,7 @@ _TABLE = (
     _Row(
         409,
         "epoch_mismatch",
-        "The note has another generation of its document.",
+        "The document of the note has another epoch.",
         "Read the note with its document, apply your edits to it, and save them with its epoch. "
         "The note was not changed.",
     ),

@@ -37,8 +37,8 @@ class SaveNoteInput(ContractModel):
 class SaveOperations:
     """Saves of documents."""
 
-    def __init__(self, pushing: ChangesetSubmitter) -> None:
-        self._pushing = pushing
+    def __init__(self, submitter: ChangesetSubmitter) -> None:
+        self._submitter = submitter
 
     @operation(
         id="saveNote",
@@ -65,8 +65,8 @@ class SaveOperations:
         vector = _EMPTY_VECTOR if body.state_vector is MISSING else body.state_vector
         read_state_vector(vector)
         save = SaveNote(file_id, Epoch(body.epoch), body.update)
-        receipt = await self._pushing.push(call, workspace_id, (save,), body.mutation_id)
-        missing_update = await self._pushing.missing_update(
+        receipt = await self._submitter.push(call, workspace_id, (save,), body.mutation_id)
+        missing_update = await self._submitter.missing_update(
             workspace_id, file_id, body.epoch, vector
         )
         [outcome] = receipt.outcomes

@@ -155,12 +155,12 @@ class ConnectionHandler:
                 _log.info("TLS failed with %s: handshake timeout", _name(peer))
                 return
             transport = tls_transport(stream)
-            modern = stream.selected_alpn_protocol() == "h2"
+            is_http2 = stream.selected_alpn_protocol() == "h2"
         else:
             transport = plain_transport(stream)
-            modern = False
+            is_http2 = False
         received = b""
-        if not modern:
+        if not is_http2:
             connection = Http1Connection(self, transport, peer)
             try:
                 await self._watched(connection, connection.run)

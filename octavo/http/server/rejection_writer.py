@@ -95,7 +95,7 @@ class RejectionWriter:
             headers,
             self._date(),
             head_only=head_only,
-            modern=True,
+            is_http_1_1=True,
             whole=len(body),
             close=True,
         )

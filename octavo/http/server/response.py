@@ -87,7 +87,7 @@ def encode_head(
     *,
     fixed: FixedHeaders = NO_HEADERS,
     head_only: bool,
-    modern: bool,
+    is_http_1_1: bool,
     whole: int | None,
     close: bool,
 ) -> ResponseHead:
@@ -99,7 +99,7 @@ def encode_head(
         date: the line of the date header, used if the application sets none.
         fixed: more headers of the application.
         head_only: the request was a HEAD.
-        modern: the request was HTTP/1.1, not 1.0.
+        is_http_1_1: the request was HTTP/1.1, not 1.0.
         whole: the length in bytes of a complete body, otherwise None.
         close: the connection must close after the response.
 
@@ -129,7 +129,7 @@ def encode_head(
     elif length is not None or whole is not None:
         framing = Framing.LENGTH
         length = whole if length is None else length
-    elif modern:
+    elif is_http_1_1:
         framing = Framing.CHUNKED
         parts += (b"transfer-encoding", b": ", b"chunked", b"\r\n")
     else:

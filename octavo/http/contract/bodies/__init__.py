@@ -14,7 +14,7 @@ from octavo.http.contract.bodies.multipart import (
     multipart_body,
 )
 from octavo.http.contract.bodies.part_cutter import PartBounds
-from octavo.http.contract.bodies.raw import RawBody, raw_body
+from octavo.http.contract.bodies.raw_body import RawBody, raw_body
 
 __all__ = [
     "BodyKind",

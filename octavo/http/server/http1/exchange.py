@@ -50,8 +50,8 @@ class Http1Exchange:
     """
 
     __slots__ = (
-        "_at",
         "_body_delivered",
+        "_connection",
         "_continued",
         "_fixed",
         "_framing",
@@ -59,7 +59,7 @@ class Http1Exchange:
         "_id",
         "_id_accepted",
         "_left",
-        "_line",
+        "_progress",
         "_status",
         "body",
         "close",
@@ -70,8 +70,8 @@ class Http1Exchange:
         "rejection",
     )
 
-    def __init__(self, line: ConnectionPort, head: Head, body: Body) -> None:
-        self._line = line
+    def __init__(self, connection: ConnectionPort, head: Head, body: Body) -> None:
+        self._connection = connection
         self.head = head
         self.body = body
         self.close = False
@@ -79,7 +79,7 @@ class Http1Exchange:
         self.gone = False
         self.rejection: RequestRejected | None = None
         self.disconnected: trio.Event | None = None
-        self._at = _ExchangeState.REQUEST
+        self._progress = _ExchangeState.REQUEST
         self._status = 0
         self._headers: Iterable[tuple[bytes, bytes]] = ()
         self._fixed = NO_HEADERS
@@ -96,7 +96,9 @@ class Http1Exchange:
     def request_id(self) -> str:
         """The id of this request: the client's if valid, otherwise a generated one."""
         if self._id is None:
-            self._id, self._id_accepted = choose_request_id(self.head.headers, self._line.new_id)
+            self._id, self._id_accepted = choose_request_id(
+                self.head.headers, self._connection.new_id
+            )
         return self._id
 
     @property
@@ -107,7 +109,7 @@ class Http1Exchange:
     def allow(self, seconds: float) -> None:
         """Set the deadline of the whole request to ``seconds`` from now."""
         if not self.taken_over:
-            self._line.allow(seconds)
+            self._connection.allow(seconds)
 
     def ignore_disconnect(self) -> None:
         """Let the application run to completion even if the client disconnects."""
@@ -116,7 +118,7 @@ class Http1Exchange:
     @property
     def stopping(self) -> trio.Event:
         """Set when the service stops; long-lived requests must end within the grace time."""
-        return self._line.stopping
+        return self._connection.stopping
 
     def take_stream(self) -> trio.abc.HalfCloseableStream:
         """Take over the connection of a WebSocket request, from its first byte.
@@ -125,11 +127,11 @@ class Http1Exchange:
         closes the connection when the application returns. Raises `InvalidResponse` for any other
         request, and after a response has started.
         """
-        if not self.head.websocket or self._at is not _ExchangeState.REQUEST:
+        if not self.head.websocket or self._progress is not _ExchangeState.REQUEST:
             raise InvalidResponse("only a WebSocket request without a response can be taken over")
-        self._at = _ExchangeState.TAKEN_OVER
+        self._progress = _ExchangeState.TAKEN_OVER
         self.close = True
-        return self._line.take_over()
+        return self._connection.take_over()
 
     @property
     def rejected(self) -> tuple[int, str] | None:
@@ -142,17 +144,17 @@ class Http1Exchange:
     @property
     def started(self) -> bool:
         """True once a byte of the response was sent, or the connection was taken over."""
-        return self._at not in (_ExchangeState.REQUEST, _ExchangeState.HEAD)
+        return self._progress not in (_ExchangeState.REQUEST, _ExchangeState.HEAD)
 
     @property
     def taken_over(self) -> bool:
         """True once the connection was taken over."""
-        return self._at is _ExchangeState.TAKEN_OVER
+        return self._progress is _ExchangeState.TAKEN_OVER
 
     @property
     def done(self) -> bool:
         """True once the response was sent completely, or the connection was taken over."""
-        return self._at is _ExchangeState.DONE or self._at is _ExchangeState.TAKEN_OVER
+        return self._progress is _ExchangeState.DONE or self._progress is _ExchangeState.TAKEN_OVER
 
     # ASGI.
 
@@ -170,8 +172,8 @@ class Http1Exchange:
         while not content and not body.complete:
             if not self._continued:
                 self._continued = True
-                await self._line.send(CONTINUE)
-            data = await self._line.receive_body()
+                await self._connection.send(CONTINUE)
+            data = await self._connection.receive_body()
             if not data:
                 self.gone = True
                 return {"type": "http.disconnect"}
@@ -182,7 +184,7 @@ class Http1Exchange:
                 self.gone = True
                 return {"type": "http.disconnect"}
             if rest:
-                self._line.put_back(rest)
+                self._connection.put_back(rest)
         self._body_delivered = body.complete
         return {"type": "http.request", "body": content, "more_body": not body.complete}
 
@@ -205,16 +207,16 @@ class Http1Exchange:
         kind = event["type"]
         if kind in _BODIES:
             content = event.get("body", b"")
-            if self._at is _ExchangeState.HEAD and not event.get("more_body"):
+            if self._progress is _ExchangeState.HEAD and not event.get("more_body"):
                 await self._send_whole(content)
             else:
                 await self._send_part(content, more=event.get("more_body", False))
         elif kind in _STARTS:
-            if self._at is not _ExchangeState.REQUEST:
+            if self._progress is not _ExchangeState.REQUEST:
                 raise InvalidResponse("the response has already started")
             self._status = event["status"]
             self._headers = event.get("headers", ())
-            self._at = _ExchangeState.HEAD
+            self._progress = _ExchangeState.HEAD
         elif kind == "websocket.close":
             raise InvalidResponse("a WebSocket is rejected with websocket.http.response.start")
         else:
@@ -224,10 +226,10 @@ class Http1Exchange:
         self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes
     ) -> None:
         """Send a complete response; errors and cancellation are those of `send`."""
-        if self._at is not _ExchangeState.REQUEST:
+        if self._progress is not _ExchangeState.REQUEST:
             raise InvalidResponse("the response has already started")
         self._status, self._headers, self._fixed = status, headers, fixed
-        self._at = _ExchangeState.HEAD
+        self._progress = _ExchangeState.HEAD
         await self._send_whole(body)
 
     async def _send_whole(self, content: bytes) -> None:
@@ -237,17 +239,17 @@ class Http1Exchange:
             content = b""
         elif head.length != len(content):
             raise InvalidResponse("the body does not have the length of its content-length")
-        self._at = _ExchangeState.SENDING
+        self._progress = _ExchangeState.SENDING
         await self._put(head.data, content)
-        self._at = _ExchangeState.DONE
+        self._progress = _ExchangeState.DONE
 
     async def _send_part(self, content: bytes, *, more: bool) -> None:
         data = b""
-        if self._at is _ExchangeState.HEAD:
+        if self._progress is _ExchangeState.HEAD:
             head = self._encode_head(None)
             self._framing, self._left = head.framing, head.length or 0
             data = head.data
-        elif self._at is not _ExchangeState.BODY:
+        elif self._progress is not _ExchangeState.BODY:
             raise InvalidResponse("the body must follow the response head, and end once")
         framing = self._framing
         if framing is Framing.LENGTH:
@@ -261,21 +263,21 @@ class Http1Exchange:
             after = after if more else after + LAST_CHUNK
         elif framing is Framing.NONE:
             content = b""
-        self._at = _ExchangeState.SENDING
+        self._progress = _ExchangeState.SENDING
         await self._put(data, content, after)
-        self._at = _ExchangeState.BODY if more else _ExchangeState.DONE
+        self._progress = _ExchangeState.BODY if more else _ExchangeState.DONE
 
     def _encode_head(self, whole: int | None) -> ResponseHead:
         if self.gone:
             raise ClientGone
-        head, line = self.head, self._line
+        head, line = self.head, self._connection
         encoded = encode_head(
             self._status,
             self._headers,
             line.date,
             fixed=self._fixed,
             head_only=head.method == "HEAD",
-            modern=head.version == "1.1",
+            is_http_1_1=head.version == "1.1",
             whole=whole,
             close=(
                 not head.keep_alive
@@ -293,10 +295,10 @@ class Http1Exchange:
             raise ClientGone
         try:
             if len(before) + len(content) + len(after) <= WRITE_SIZE:
-                await self._line.send(before + content + after)
+                await self._connection.send(before + content + after)
             else:
                 for data in slices(before, content, after, WRITE_SIZE):
-                    await self._line.send(data)
+                    await self._connection.send(data)
         except ClientGone:
             self.gone = True
             raise
@@ -304,4 +306,4 @@ class Http1Exchange:
     def _drains(self) -> bool:
         # A client that expects a 100 may omit its body, so what follows is ambiguous.
         left = self.body.left
-        return self._continued and left is not None and left <= self._line.limits.drain_size
+        return self._continued and left is not None and left <= self._connection.limits.drain_size

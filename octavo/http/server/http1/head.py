@@ -154,7 +154,7 @@ def target_too_long(limits: Limits) -> RequestRejected:
 
 
 def _head(method: bytes, version: str, raw_target: bytes, headers: Headers) -> Head:
-    modern = version == "1.1"
+    is_http_1_1 = version == "1.1"
     if method == b"CONNECT":
         raise RequestRejected(
             "not_implemented", "CONNECT is not supported: this server is not a proxy."
@@ -174,32 +174,32 @@ def _head(method: bytes, version: str, raw_target: bytes, headers: Headers) -> H
                 raise malformed(f"The header {name.decode()} may occur only once.")
     if b"host" in fields:
         check_host(fields[b"host"])
-    elif modern:
+    elif is_http_1_1:
         raise malformed("The header host is missing.")
     if target.authority is not None:
         others = [field for field in headers if field[0] != b"host"]
         headers = [(b"host", target.authority), *others]
     verb = _METHODS.get(method) or method.decode("ascii")
-    head = Head(verb, version, target.path, target.raw_path, target.query, headers, modern)
+    head = Head(verb, version, target.path, target.raw_path, target.query, headers, is_http_1_1)
     # Most requests have only the host of these, which HTTP/1.0 may omit.
     if len(fields) > (b"host" in fields):
-        _read_fields(head, fields, modern=modern)
+        _read_fields(head, fields, is_http_1_1=is_http_1_1)
     return head
 
 
-def _read_fields(head: Head, fields: dict[bytes, bytes], *, modern: bool) -> None:
+def _read_fields(head: Head, fields: dict[bytes, bytes], *, is_http_1_1: bool) -> None:
     if b"transfer-encoding" in fields:
-        _check_coding(fields, modern=modern)
+        _check_coding(fields, is_http_1_1=is_http_1_1)
         head.length = None
     elif b"content-length" in fields:
         head.length = _read_length(fields[b"content-length"])
     if b"expect" in fields:
-        head.expects = _expects(fields[b"expect"]) and modern and head.length != 0
+        head.expects = _expects(fields[b"expect"]) and is_http_1_1 and head.length != 0
     if b"connection" in fields:
         connection = _tokens(fields[b"connection"])
-        head.keep_alive = modern and b"close" not in connection
+        head.keep_alive = is_http_1_1 and b"close" not in connection
         if (
-            modern
+            is_http_1_1
             and head.method == "GET"
             and b"upgrade" in connection
             and b"websocket" in _tokens(fields.get(b"upgrade", b""))
@@ -226,12 +226,12 @@ def _read_length(value: bytes) -> int:
     return int(value)
 
 
-def _check_coding(fields: dict[bytes, bytes], *, modern: bool) -> None:
+def _check_coding(fields: dict[bytes, bytes], *, is_http_1_1: bool) -> None:
     if b"content-length" in fields:
         raise malformed(
             "A body must have either a content-length or a transfer-encoding, not both."
         )
-    if not modern:
+    if not is_http_1_1:
         raise malformed("HTTP/1.0 has no transfer-encoding.")
     value = fields[b"transfer-encoding"]
     codings = _tokens(value)

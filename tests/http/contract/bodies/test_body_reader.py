@@ -11,7 +11,7 @@ from octavo.http.contract.bodies.body_reader import (
     body_head,
     whole_body,
 )
-from octavo.http.contract.bodies.raw import raw_body
+from octavo.http.contract.bodies.raw_body import raw_body
 from octavo.http.contract.problems import (
     BodyTooLarge,
     InvalidRequest,
