@@ -53,7 +53,10 @@ class _Copy:
             self._copy(_LOG)
 
     def _copy(self, end: str) -> None:
-        with open(f"{self._source}{end}", "rb") as source, open(f"{self._target}{end}", "wb") as to:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        # The log holds the same secrets as the database.
+        target = os.open(f"{self._target}{end}", flags, 0o600)
+        with open(f"{self._source}{end}", "rb") as source, open(target, "wb") as to:
             while not self._interrupted.is_set() and (chunk := source.read(_CHUNK)):
                 to.write(chunk)
 

@@ -149,7 +149,7 @@ async def test_full_mailbox_is_busy_and_nothing_was_written(autojump_clock: obje
 
 
 @pytest.mark.parametrize(
-    ("point", "kept"), [("storage.before_commit", []), ("storage_spec.after_commit", ["a"])]
+    ("point", "kept"), [("storage.before_commit", []), ("storage.after_commit", ["a"])]
 )
 async def test_crash_at_a_point_leaves_the_outcome_unknown_and_the_actor_recovers(
     point: str, kept: list[str], autojump_clock: object

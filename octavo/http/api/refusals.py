@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import NamedTuple, cast
 
-from octavo.actors.core import ActorCrashed, ActorQuarantined, NotExecuted, OutcomeUnknown
+from octavo.actors.core import (
+    ActorCrashed,
+    ActorQuarantined,
+    AskCycle,
+    InvalidActor,
+    NotExecuted,
+    OutcomeUnknown,
+)
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
 from octavo.http.contract.problems import (
@@ -242,11 +249,11 @@ def problem_of(error: Exception) -> Problem | None:
             return store_failure(error.error)
         case ActorQuarantined():
             return WorkspaceBusy(retry_after=error.retry_after)
-        case NotExecuted():
-            return WorkspaceBusy(retry_after=1)
-        case ActorCrashed():
+        case ActorCrashed() | InvalidActor() | AskCycle():
             # A bug: it is logged, and repeating the request does not help.
             return None
+        case NotExecuted():
+            return WorkspaceBusy(retry_after=1)
         case OutcomeUnknown():
             return WorkspaceBusy(OUTCOME_UNKNOWN, retry_after=1)
         case _:
@@ -270,7 +277,7 @@ class refusals_as_problems:  # noqa: N801  # used like a function
         if isinstance(error, Exception):
             problem = problem_of(error)
             if problem is not None:
-                raise problem from None
+                raise problem from error
 
 
 def _refused(refusal: DomainError) -> Problem:

@@ -133,11 +133,13 @@ class Endpoint:
         except ExceptionGroup as group:
             # A handler with its own nursery raises its one problem in a group.
             error = unwrap(group)
-            if isinstance(error, Problem):
-                self._declared.problem(error)
-            elif not isinstance(error, ClientLeft):
+            if isinstance(error, ClientLeft) or not isinstance(error, Exception):
+                raise error from group
+            single = error if isinstance(error, Problem) else self._failure_problem(error)
+            if single is None:
                 raise
-            raise error from group
+            self._declared.problem(single)
+            raise single from group
         except Exception as error:
             failure = self._failure_problem(error)
             if failure is None:

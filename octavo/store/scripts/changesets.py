@@ -307,17 +307,17 @@ def receipts(
         ]
         found = await select_in(transaction, _REVISIONS_AT, workspace_id, positions)
         only = {head.position: head for head in map(revision_of, found)}
-        return {
-            row[0]: Receipt(
-                row[0],
-                Digest(row[1].hex()),
-                Position(row[2]),
-                tuple(
-                    FileOutcome(outcome, only[row[2]] if name is None else heads[RevisionId(name)])
-                    for outcome, name in each
-                ),
-            )
-            for row, each in zip(rows, changes, strict=True)
-        }
+        result: dict[MutationId, Receipt] = {}
+        for row, each in zip(rows, changes, strict=True):
+            outcomes = [
+                (outcome, only.get(row[2]) if name is None else heads.get(RevisionId(name)))
+                for outcome, name in each
+            ]
+            kept = tuple(FileOutcome(outcome, head) for outcome, head in outcomes if head)
+            # A change without effect names the head of another change, which may be pruned before
+            # the receipt expires. Such a receipt has expired with it.
+            if len(kept) == len(outcomes):
+                result[row[0]] = Receipt(row[0], Digest(row[1].hex()), Position(row[2]), kept)
+        return result
 
     return read_receipts

@@ -77,7 +77,9 @@ def with_text(world: World, told: Told) -> httpx.Response:
 
 
 def with_too_much(world: World, told: Told) -> httpx.Response:
-    most = int(told["requestBody"]["description"].partition(" ")[0])
+    found = re.search("[0-9]+", told["requestBody"]["description"])
+    assert found is not None
+    most = int(found[0])
     return ask(world, told, world.owner.by_key, b" " * (most + 1))
 
 

@@ -28,7 +28,7 @@ from octavo.model.identity import FileId, MutationId, Position, RevisionId
 from octavo.store import Store
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import history_pruning
-from octavo.store.scripts.changesets import commit_changesets
+from octavo.store.scripts.changesets import commit_changesets, receipts
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.files import revision, revisions_of
 from octavo.store.scripts.fulltext_index import erase_removed_words
@@ -156,6 +156,26 @@ class Housekeeping:
         assert await history.count("receipts") == 0
         await keeper.round()
         assert await history.left("a") == made[-1:]
+
+    async def test_receipt_that_names_a_pruned_revision_has_expired(self, history: History) -> None:
+        made = await history.note("a", 30 * DAY + 5, 30 * DAY + 4)
+        # A change without effect: its receipt names the head of another change.
+        text = note_text(f"{30 * DAY + 4} old")
+        update = UpdateFile(FileId("a"), frozenset({made[-1]}), text)
+        name = MutationId(f"m{next(_numbers)}")
+        changeset = Changeset(name, fingerprint([update]), ANN, (update,), True)
+        tree, position = history.tree, history.position
+        unchanged = plan(tree, position, changeset, NOW, lambda: "none", PlainDocuments())
+        assert [each.outcome for each in unchanged.changes] == ["unchanged"]
+        await history.store.write(commit_changesets(VAULT, position, [unchanged], NOW))
+        assert [*await history.store.read_much(receipts(VAULT, [name]))] == [name]
+        for age in (3, 2):
+            head = history.tree.heads[FileId("a")].revision_id
+            later = UpdateFile(FileId("a"), frozenset({head}), note_text(f"{age}"))
+            await history.change(later, 30 * DAY + age)
+        await history.keeper(Retention(0, 0, 1)).round()
+        assert made[-1] not in await history.left("a")
+        assert await history.store.read_much(receipts(VAULT, [name])) == {}
 
     async def test_receipt_that_is_young_is_not_removed(self, history: History) -> None:
         await history.note("a", 2, 1, receipt=True)
