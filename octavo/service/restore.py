@@ -131,20 +131,34 @@ def _replace(database: Path, path: Path) -> Path | None:
     A crash at any point leaves a complete database under the name: the former or the new one.
     """
     replaced, log = None, Path(f"{database}{_LOG}")
+    kept_log = None
+    # What can fail for want of room comes before anything of the former database is removed.
+    sync(path)
     if database.exists():
         replaced = _aside(database)
         kept_log = Path(f"{replaced}{_LOG}")
         # First, as SQLite removes the log of a file that it can't read.
         if log.exists():
             _link(log, kept_log)
-        if fold_log(database):
+        try:
+            folded = fold_log(database)
+        except StoreError:
+            # It goes on being used under its own name.
+            kept_log.unlink(missing_ok=True)
+            raise
+        if folded:
             kept_log.unlink(missing_ok=True)
         _link(database, replaced)
     # A log must be gone before another database has its name: SQLite would replay it.
     for end in COMPANIONS:
         Path(f"{database}{end}").unlink(missing_ok=True)
     sync(database.parent)
-    publish(path, database)
+    try:
+        publish(path, database)
+    except OSError:
+        if kept_log is not None and kept_log.exists():
+            _link(kept_log, log)
+        raise
     return replaced
 
 

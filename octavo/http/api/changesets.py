@@ -78,7 +78,7 @@ class SaveOperation(_Single):
 
     op: Literal["save"]
     epoch: Identifier
-    """The generation of the document that the update applies to."""
+    """The epoch of the document that the update applies to."""
     update: GivenBytes
     """A Yjs update, version 1."""
 

@@ -68,7 +68,7 @@ class NoteDocumentSchema(ContractModel):
     """The document of a note: a Yjs document with a single text named ``text``."""
 
     epoch: Identifier
-    """Its generation. Updates of one generation cannot be applied to another."""
+    """Its epoch. Updates of one epoch cannot be applied to another."""
     state: Base64
     """A Yjs update (version 1) that contains the whole document."""
     state_vector: Base64
@@ -81,12 +81,12 @@ class NoteSaveSchema(FileChangeSchema):
     outcome: Literal["merged", "unchanged"]
     """``unchanged``: the document already contained the update."""
     epoch: Identifier
-    """The current generation of the document. If it differs from that of the save, the document was
+    """The current epoch of the document. If it differs from that of the save, the document was
     recreated and includes the edits of the save: load ``update`` into a new document.
     """
     update: Base64
     """A Yjs update with everything that the given state vector lacks; the whole document if the
-    generation differs or no state vector was given.
+    epoch differs or no state vector was given.
     """
     state_vector: Base64
     """The server's state vector: encode the next update against it."""

@@ -25,7 +25,7 @@ class SaveNoteInput(ContractModel):
 
     mutation_id: Identifier | MISSING = MISSING
     epoch: Identifier
-    """The generation of the document that the update applies to."""
+    """The epoch of the document that the update applies to."""
     update: GivenBytes
     """A Yjs update, version 1."""
     state_vector: GivenBytes | MISSING = MISSING
