@@ -2,7 +2,7 @@
 
 import hypothesis
 
-from tests import readable_ids
+from tests.fakes import readable_ids
 
 readable_ids.install()
 
