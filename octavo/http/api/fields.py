@@ -57,10 +57,7 @@ NewPassword = Annotated[
 ]
 """A new password; its length is counted in Unicode form NFKC."""
 
-QueryText = Annotated[
-    str,
-    Field(json_schema_extra={"minLength": 1, "maxLength": LONGEST_QUERY, "pattern": _WITHOUT_NUL}),
-]
+QueryText = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": LONGEST_QUERY})]
 """A search query."""
 
 ExpectedHead = Annotated[str, Field(json_schema_extra={"pattern": f"^{_ETAGS}$"})]
