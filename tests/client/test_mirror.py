@@ -91,7 +91,9 @@ async def test_mirrors_of_devices_that_edit_at_once_converge(
             if chance.random() < 0.5:
                 document = await NoteDocument.open(workspace, file_id)
                 document.insert(chance.randrange(len(document.text)), line)
-                last = max(last, (await document.save()).position)
+                saved = await document.save()
+                # Read only now: another device may have saved meanwhile.
+                last = max(last, saved.position)
                 continue
             try:
                 note = mirror.notes[file_id]
