@@ -1,8 +1,9 @@
 """The interface of a kind of body, and the check that its models reject unknown members."""
 
-from typing import Protocol, TypeVar
+from collections.abc import Iterator
+from typing import Protocol, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.server.asgi import Receive
@@ -47,9 +48,27 @@ class BodyKind(Protocol[T_co]):
 
 
 def check_closed(model: type[BaseModel]) -> None:
-    """Raise ValueError when ``model``, or a model in it, accepts undeclared members."""
-    schema = model.model_json_schema()
-    # The schemas of nested models are in $defs, by name.
-    for name, part in ((model.__name__, schema), *schema.get("$defs", {}).items()):
-        if "properties" in part and part.get("additionalProperties") is not False:
-            raise ValueError(f"{name} accepts undeclared members: set extra='forbid'")
+    """Raise ValueError when ``model``, or a model in it, accepts undeclared members.
+
+    Read from the classes: to generate the schema takes a fifth of the start of the server.
+    """
+    for kind in _kinds_in(model, set()):
+        if issubclass(kind, BaseModel):
+            if not issubclass(kind, RootModel) and kind.model_config.get("extra") != "forbid":
+                raise ValueError(f"{kind.__name__} accepts undeclared members: set extra='forbid'")
+        elif "__annotations__" in vars(kind):
+            # A dataclass, a TypedDict or the like.
+            raise ValueError(f"{kind.__name__} may accept undeclared members: use a model")
+
+
+def _kinds_in(annotation: object, seen: set[type]) -> Iterator[type]:
+    """Yield each class in ``annotation`` and in the fields of its models, but those ``seen``."""
+    if not isinstance(annotation, type) or get_origin(annotation) is not None:
+        for argument in get_args(annotation):
+            yield from _kinds_in(argument, seen)
+    elif annotation not in seen:
+        seen.add(annotation)
+        yield annotation
+        if issubclass(annotation, BaseModel):
+            for field in annotation.model_fields.values():
+                yield from _kinds_in(field.annotation, seen)

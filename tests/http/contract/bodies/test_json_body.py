@@ -1,13 +1,23 @@
 """JSON documents: which are read, and what is said about those that are not."""
 
 import json
+from dataclasses import dataclass
 from typing import Annotated, Literal
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    RootModel,
+    create_model,
+    model_validator,
+)
+from typing_extensions import TypedDict
 
 from octavo.http.contract.bodies.body_reader import ClientLeft
 from octavo.http.contract.bodies.faults import MAX_FAULTS, MOST_LISTED
@@ -290,6 +300,22 @@ def test_a_flood_of_faults_is_only_counted() -> None:
 def test_a_model_that_ignores_members_cannot_be_declared(model: type[BaseModel]) -> None:
     with pytest.raises(ValueError, match="Open accepts undeclared members"):
         json_body(model, limit=1)
+
+
+class Dictionary(TypedDict):
+    text: str
+
+
+@dataclass
+class Plain:
+    text: str
+
+
+@pytest.mark.parametrize("kind", [Dictionary, Plain])
+def test_a_model_around_what_is_no_model_cannot_be_declared(kind: type) -> None:
+    around = create_model("Around", __base__=Flat, inner=(list[kind | None], ...))  # type: ignore[valid-type]
+    with pytest.raises(ValueError, match=f"{kind.__name__} may accept undeclared members"):
+        json_body(around, limit=1)
 
 
 def test_a_document_that_is_an_array_is_read() -> None:
