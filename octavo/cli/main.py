@@ -12,6 +12,7 @@ import click
 
 from octavo import __version__
 from octavo.cli.help import help_option
+from octavo.cli.loading import loading
 from octavo.cli.output import Failed, say, tell
 
 # A command is loaded when it is called: the server alone takes a second.
@@ -33,7 +34,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        return cast("click.Command", import_module(_COMMANDS[cmd_name][0]).command)
+        with loading():
+            return cast("click.Command", import_module(_COMMANDS[cmd_name][0]).command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -6,6 +6,7 @@ import trio
 from octavo import service
 from octavo.actors.core import RestartIntensityExceeded
 from octavo.cli.help import Command, example
+from octavo.cli.loading import loading
 from octavo.cli.output import Failed
 from octavo.cli.reading import read, takes_settings
 from octavo.control.folder import DataFolderError
@@ -33,9 +34,11 @@ EXPECTED = (
 def command(context: click.Context, /, **given: str | None) -> None:
     """Serve. Raises `Failed`: 1 it could not start or keep running, 2 settings."""
     settings = read(context, given).settings
+    with loading():
+        run, start_log = service.run, service.start_log
     reasons: tuple[BaseException, ...] = ()
     try:
-        trio.run(service.run, settings, service.start_log(settings))
+        trio.run(run, settings, start_log(settings))
     except* EXPECTED as group:
         reasons = group.exceptions
     if reasons:
