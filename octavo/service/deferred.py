@@ -1,13 +1,17 @@
 """Work that is put off until the server listens: it is done in a thread, once."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 import trio
 
+from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.server.asgi import Application, Event, Receive, Scope, Send
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 class Deferred(Generic[T]):
@@ -34,7 +38,8 @@ class DeferredApplication:
     """An ASGI application that is loaded when the server has started.
 
     The lifespan reports its start immediately and loads the application then, so that this takes no
-    time of the start and no request. Requests that come earlier wait.
+    time of the start and no request. Requests that come earlier wait. When the application can't be
+    loaded, the log says why, and each request is rejected with 503.
 
     Args:
         load: returns the application, which has a lifespan of its own.
@@ -55,16 +60,32 @@ class DeferredApplication:
             await self._live(scope, receive, send)
             return
         await self._loaded.wait()
-        assert self._application is not None
-        await self._application(scope, receive, send)
+        await (self._application or _reject)(scope, receive, send)
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         pending = [await receive()]
         await send({"type": "lifespan.startup.complete"})
         if self._started is not None:
             await self._started.wait()
-        application = await self._load()
+        try:
+            application = await self._load()
+            await self._run(application, scope, pending, receive, send)
+        except Exception:
+            if self._application is not None:
+                raise
+            _log.exception("the pages can't be served")
+            self._loaded.set()
+            await receive()
+            await send({"type": "lifespan.shutdown.complete"})
 
+    async def _run(
+        self,
+        application: Application,
+        scope: Scope,
+        pending: list[Event],
+        receive: Receive,
+        send: Send,
+    ) -> None:
         async def receive_startup_first() -> Event:
             return pending.pop() if pending else await receive()
 
@@ -73,8 +94,19 @@ class DeferredApplication:
                 self._application = application
                 self._loaded.set()
             elif event["type"] == "lifespan.startup.failed":
-                raise RuntimeError(f"the pages can't be served: {event.get('message', '')}")
+                raise RuntimeError(event.get("message", ""))
             else:
                 await send(event)
 
         await application(scope, receive_startup_first, note_startup)
+
+
+async def _reject(scope: Scope, receive: Receive, send: Send) -> None:
+    body = b"This page can't be served: the log of the service says why.\n"
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        *PAGE_HEADERS,
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,7 +1,9 @@
 """What is loaded after the start: once, in a thread, and before the first request that needs it."""
 
 import threading
+from collections.abc import Awaitable, Callable
 
+import pytest
 import trio
 import trio.testing
 
@@ -70,3 +72,47 @@ async def test_application_starts_at_once_is_loaded_when_told_and_keeps_requests
         assert inner.seen == ["lifespan", "lifespan.startup", "http"]
         await to_application.send({"type": "lifespan.shutdown"})
     assert told == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+class Failing:
+    """An application that reports that it can't start."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.failed", "message": "no template"})
+
+
+async def load_nothing() -> Application:
+    raise RuntimeError("no template")
+
+
+async def load_failing() -> Application:
+    await trio.lowlevel.checkpoint()
+    return Failing()
+
+
+@pytest.mark.parametrize("load", [load_nothing, load_failing])
+async def test_application_that_cannot_be_loaded_is_logged_and_each_request_gets_503(
+    load: Callable[[], Awaitable[Application]], caplog: pytest.LogCaptureFixture
+) -> None:
+    application = DeferredApplication(load)
+    to_application, events = trio.open_memory_channel[Event](2)
+    sent: list[Event] = []
+
+    async def send(event: Event) -> None:
+        sent.append(event)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(application, {"type": "lifespan"}, events.receive, send)
+        nursery.start_soon(application, {"type": "http"}, events.receive, send)
+        await to_application.send({"type": "lifespan.startup"})
+        await trio.testing.wait_all_tasks_blocked()
+        assert [event.get("status") for event in sent] == [None, 503, None]
+        await to_application.send({"type": "lifespan.shutdown"})
+    assert [sent[0]["type"], sent[-1]["type"]] == [
+        "lifespan.startup.complete",
+        "lifespan.shutdown.complete",
+    ]
+    [record] = caplog.records
+    assert record.exc_text is not None
+    assert "no template" in record.exc_text
