@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import count
 
 from octavo.model.files.changeset import (
+    ChangeOperation,
     Changeset,
     CreateFile,
     DeleteFile,
-    Operation,
     PurgeFile,
     RestoreFile,
     UpdateFile,
@@ -31,13 +31,13 @@ class Vault:
         self.documents = PlainDocuments()
         self._ids: Iterator[int] = count(1)
 
-    def plan(self, *operations: Operation) -> Plan:
+    def plan(self, *operations: ChangeOperation) -> Plan:
         changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations)
         return plan(
             self.tree, self.position, changeset, 0, lambda: f"r{next(self._ids)}", self.documents
         )
 
-    def push(self, *operations: Operation) -> list[str]:
+    def push(self, *operations: ChangeOperation) -> list[str]:
         """Accept the operations; answer their outcomes."""
         planned = self.plan(*operations)
         for change in planned.changes:

@@ -10,7 +10,13 @@ from octavo.actors.core.runtime import Faults
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
-from octavo.model.files.changeset import Changeset, CreateFile, Operation, UpdateFile, fingerprint
+from octavo.model.files.changeset import (
+    ChangeOperation,
+    Changeset,
+    CreateFile,
+    UpdateFile,
+    fingerprint,
+)
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
@@ -35,7 +41,7 @@ class Rig:
     purged: list[str] = field(default_factory=list)
     ids: Iterator[int] = field(default_factory=count)
 
-    async def push(self, *operations: Operation, mutation: str | None = None) -> Receipt:
+    async def push(self, *operations: ChangeOperation, mutation: str | None = None) -> Receipt:
         """Push a changeset; raises what the actor refuses with."""
         mutation_id = MutationId(mutation or f"m{next(self.ids)}")
         changeset = Changeset(
@@ -47,7 +53,9 @@ class Rig:
         )
         return await self.directory.ask(VAULT, Push(changeset))
 
-    async def refusal(self, *operations: Operation, mutation: str | None = None) -> DomainError:
+    async def refusal(
+        self, *operations: ChangeOperation, mutation: str | None = None
+    ) -> DomainError:
         """Push what is not accepted, and answer why."""
         try:
             receipt = await self.push(*operations, mutation=mutation)

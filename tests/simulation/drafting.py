@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from random import Random
 
 from octavo.model.files.changeset import (
+    ChangeOperation,
     Changeset,
     CreateFile,
     DeleteFile,
-    Operation,
     PurgeFile,
     RestoreFile,
     UpdateFile,
@@ -67,7 +67,7 @@ class Drafts:
 
     def _operation(
         self, head: Revision | None, file_id: FileId, mutation: MutationId, random: Random
-    ) -> tuple[Operation, Intent]:
+    ) -> tuple[ChangeOperation, Intent]:
         path = random.choice(PATHS)
         content = self._write(f"{mutation} {file_id} {random.getrandbits(32)}")
         kind: Kind = "create"

@@ -9,7 +9,7 @@ from random import Random
 import trio
 
 from octavo.actors.workspace.messages import ChangesetRefused, Push
-from octavo.model.files.changeset import Changeset, Operation, fingerprint
+from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import MutationId
 from octavo.model.refusal import DomainError
@@ -62,7 +62,7 @@ class Sender:
             await self._push(*random.choice(self._sent), random)
 
     async def send(
-        self, kind: str, operations: Sequence[Operation], written: Written, random: Random
+        self, kind: str, operations: Sequence[ChangeOperation], written: Written, random: Random
     ) -> Receipt | DomainError:
         """Send a changeset until it is known what came of it, or patience ends."""
         mutation = MutationId(f"{self._name}x{next(self._mutations)}")

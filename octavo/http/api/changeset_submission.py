@@ -15,7 +15,7 @@ from octavo.http.contract.problems import InvalidRequest
 from octavo.model.documents.document import DocumentUpdate
 from octavo.model.documents.initial_document import NOTHING
 from octavo.model.etag import parse_entity_tags
-from octavo.model.files.changeset import Changeset, Operation, fingerprint
+from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import Digest, Epoch, FileId, MutationId, WorkspaceId
 
@@ -39,10 +39,10 @@ class ChangesetSubmitter(NamedTuple):
         self,
         call: Call,
         workspace_id: str,
-        operations: tuple[Operation, ...],
+        operations: tuple[ChangeOperation, ...],
         mutation_id: str | MISSING = MISSING,
         *,
-        requested: tuple[Operation, ...] | None = None,
+        requested: tuple[ChangeOperation, ...] | None = None,
     ) -> Receipt:
         """Submit ``operations`` to the workspace on behalf of an editor.
 

@@ -27,9 +27,9 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.files.changeset import (
     MOST_OPERATIONS,
+    ChangeOperation,
     CreateFile,
     DeleteFile,
-    Operation,
     PurgeFile,
     RestoreFile,
     SaveNote,
@@ -227,7 +227,7 @@ class ChangesetOperations:
         return changeset_result(found[mutation_id])
 
 
-def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> Operation:
+def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> ChangeOperation:
     file_id = FileId(given.file_id)
     match given:
         case CreateOperation():

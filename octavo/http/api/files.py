@@ -24,8 +24,14 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Reply
 from octavo.model.etag import entity_tag
-from octavo.model.files.changeset import CreateFile, DeleteFile, PurgeFile, RestoreFile, UpdateFile
-from octavo.model.files.changeset import Operation as Change
+from octavo.model.files.changeset import (
+    ChangeOperation,
+    CreateFile,
+    DeleteFile,
+    PurgeFile,
+    RestoreFile,
+    UpdateFile,
+)
 from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
@@ -263,9 +269,9 @@ class FileOperations:
         self,
         call: Call,
         path: WorkspacePath,
-        change: Change,
+        change: ChangeOperation,
         mutation_id: str | MISSING,
-        requested: Change | None = None,
+        requested: ChangeOperation | None = None,
     ) -> Reply[FileChangeSchema]:
         receipt = await self._submitter.push(
             call,

@@ -8,7 +8,7 @@ from pydantic_core import MISSING
 from octavo.http.api.access import Access
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import InvalidRequest
-from octavo.model.files.changeset import Operation, fingerprint
+from octavo.model.files.changeset import ChangeOperation, fingerprint
 from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import FileId, MutationId, RevisionId, WorkspaceId
@@ -28,7 +28,10 @@ class RevisionTexts(NamedTuple):
     access: Access
 
     async def accepted_before(
-        self, workspace_id: WorkspaceId, mutation_id: str | MISSING, operations: Sequence[Operation]
+        self,
+        workspace_id: WorkspaceId,
+        mutation_id: str | MISSING,
+        operations: Sequence[ChangeOperation],
     ) -> Receipt | None:
         """Return the receipt of a change that is repeated after its texts were erased.
 

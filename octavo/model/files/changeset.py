@@ -77,7 +77,8 @@ class PurgeFile:
 # Created once: json.dumps creates an encoder on each call with other than default options.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
-Operation = CreateFile | UpdateFile | SaveNote | DeleteFile | RestoreFile | PurgeFile
+ChangeOperation = CreateFile | UpdateFile | SaveNote | DeleteFile | RestoreFile | PurgeFile
+"""An operation of a changeset, on one file."""
 Outcome = Literal["created", "updated", "merged", "unchanged", "deleted", "restored", "purged"]
 
 
@@ -93,12 +94,12 @@ class Changeset:
     mutation_id: MutationId
     fingerprint: Digest
     author: AccountId
-    operations: tuple[Operation, ...]
+    operations: tuple[ChangeOperation, ...]
     repeatable: bool = True
     origin: Origin = "device"
 
 
-def fingerprint(operations: Sequence[Operation]) -> Digest:
+def fingerprint(operations: Sequence[ChangeOperation]) -> Digest:
     """Return the fingerprint of a request; equal operations have equal fingerprints.
 
     It is 128 bits of a SHA-256 digest: only the client itself could gain from a collision.
@@ -107,7 +108,7 @@ def fingerprint(operations: Sequence[Operation]) -> Digest:
     return Digest(hashlib.sha256(encoded.encode("utf-8", "surrogatepass")).hexdigest()[:32])
 
 
-def _members(operation: Operation) -> list[object]:
+def _members(operation: ChangeOperation) -> list[object]:
     match operation:
         case CreateFile(file_id, path, content):
             return ["create", file_id, path, content.digest]
@@ -128,7 +129,7 @@ def _members(operation: Operation) -> list[object]:
             assert_never(operation)
 
 
-def size_of(operation: Operation) -> int:
+def size_of(operation: ChangeOperation) -> int:
     """Return the bytes of text, or of a document update, in an operation."""
     if isinstance(operation, SaveNote):
         return len(operation.update)
@@ -136,14 +137,14 @@ def size_of(operation: Operation) -> int:
     return 0 if content is None else content.size
 
 
-def content_of(operation: Operation) -> NoteText | None:
+def content_of(operation: ChangeOperation) -> NoteText | None:
     """Return the text in an operation; None if it has none, or a document update."""
     return (
         operation.content if isinstance(operation, CreateFile | UpdateFile | RestoreFile) else None
     )
 
 
-def writes_document(operation: Operation) -> bool:
+def writes_document(operation: ChangeOperation) -> bool:
     """Return whether an operation may change an existing document."""
     match operation:
         case SaveNote():
@@ -154,7 +155,7 @@ def writes_document(operation: Operation) -> bool:
             return False
 
 
-def first_repeated(operations: Sequence[Operation]) -> int | None:
+def first_repeated(operations: Sequence[ChangeOperation]) -> int | None:
     """Return the index of the first operation on a file that an earlier one has; None for none."""
     seen: set[FileId] = set()
     for index, operation in enumerate(operations):

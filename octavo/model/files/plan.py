@@ -6,10 +6,10 @@ from typing import assert_never
 
 from octavo.model.documents.document import Documents
 from octavo.model.files.changeset import (
+    ChangeOperation,
     Changeset,
     CreateFile,
     DeleteFile,
-    Operation,
     Outcome,
     PurgeFile,
     RestoreFile,
@@ -100,7 +100,7 @@ def plan(
     return Plan(changeset, following if changed else position, tuple(changes))
 
 
-def _check_purged(tree: Tree, operation: Operation) -> None:
+def _check_purged(tree: Tree, operation: ChangeOperation) -> None:
     head = tree.heads.get(operation.file_id)
     if head is not None and head.state == "purged":
         raise FilePurged(
@@ -108,7 +108,7 @@ def _check_purged(tree: Tree, operation: Operation) -> None:
         )
 
 
-def _check_state(tree: Tree, operation: Operation) -> None:
+def _check_state(tree: Tree, operation: ChangeOperation) -> None:
     head = tree.heads.get(operation.file_id)
     match operation:
         case CreateFile():
@@ -137,7 +137,7 @@ def _missing(file_id: FileId) -> FileMissing:
     return FileMissing(f"The file {file_id} does not exist, or is deleted.")
 
 
-def _expected(tree: Tree, operation: Operation) -> bool:
+def _expected(tree: Tree, operation: ChangeOperation) -> bool:
     if isinstance(operation, CreateFile | SaveNote | PurgeFile):
         return True
     return tree.heads[operation.file_id].revision_id in operation.if_match
@@ -152,7 +152,7 @@ class _ChangesetPlanner:
     now: int
     new_revision_id: Callable[[], str]
 
-    def change(self, heads: Mapping[FileId, Revision], operation: Operation) -> Change:
+    def change(self, heads: Mapping[FileId, Revision], operation: ChangeOperation) -> Change:
         if isinstance(operation, CreateFile):
             return self._create(operation)
         old = heads[operation.file_id]
@@ -193,7 +193,7 @@ class _ChangesetPlanner:
         )
         return Change("created", head, content)
 
-    def document(self, documents: Documents, operation: Operation, change: Change) -> Change:
+    def document(self, documents: Documents, operation: ChangeOperation, change: Change) -> Change:
         """Apply the operation to the note's document; return the change, updated by a merge."""
         file_id, head = operation.file_id, change.head
         match operation:

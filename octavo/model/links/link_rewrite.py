@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from octavo.model.files.changeset import (
+    ChangeOperation,
     Changeset,
     CreateFile,
     DeleteFile,
-    Operation,
     PurgeFile,
     RestoreFile,
     SaveNote,
@@ -130,7 +130,7 @@ def _as_standard(text: str, link: Link, path: str) -> str:
     return f"{'!' * link.embed}[{shown}](/{_encoded(path, brackets=False)}{fragment})"
 
 
-def file_moves(operations: Sequence[Operation]) -> dict[FileId, str]:
+def file_moves(operations: Sequence[ChangeOperation]) -> dict[FileId, str]:
     """Return the new paths of the files whose moves rewrite links."""
     return {
         each.file_id: each.path
@@ -182,7 +182,7 @@ def relinked(
     return replace(changeset, operations=tuple(operations))
 
 
-def _sets_text(operation: Operation | None) -> bool:
+def _sets_text(operation: ChangeOperation | None) -> bool:
     """Return whether an operation sets the text of its note, or removes the note."""
     return operation is not None and not (
         isinstance(operation, UpdateFile) and operation.content is None
@@ -192,7 +192,7 @@ def _sets_text(operation: Operation | None) -> bool:
 def _paths_after(
     heads: Mapping[FileId, Revision],
     paths_before: Mapping[FileId, str],
-    operations: Sequence[Operation],
+    operations: Sequence[ChangeOperation],
 ) -> dict[FileId, str]:
     paths = dict(paths_before)
     for operation in operations:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import (
+    ChangeOperation,
     Changeset,
     DeleteFile,
-    Operation,
     RestoreFile,
     SaveNote,
     fingerprint,
@@ -34,11 +34,11 @@ STEP = st.tuples(
 )
 
 
-def changeset(*operations: Operation) -> Changeset:
+def changeset(*operations: ChangeOperation) -> Changeset:
     return Changeset(MutationId("m"), fingerprint(operations), AUTHOR, operations)
 
 
-def operation(vault: Vault, step: tuple[str, str, str]) -> Operation:
+def operation(vault: Vault, step: tuple[str, str, str]) -> ChangeOperation:
     name, file, path = step
     match name:
         case "create":
@@ -133,7 +133,7 @@ def test_fingerprint_tells_other_content_and_not_the_order_of_tags() -> None:
     vault = Vault()
     one = DeleteFile(FileId("a"), frozenset({"x", "y"}))
     assert fingerprint([one]) == fingerprint([DeleteFile(FileId("a"), frozenset({"y", "x"}))])
-    others: list[Operation] = [
+    others: list[ChangeOperation] = [
         vault.create("a", "a.md"),
         vault.create("a", "a.md", "text"),
         vault.create("a", "b.md"),

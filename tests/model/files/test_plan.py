@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.files.changeset import Operation
+from octavo.model.files.changeset import ChangeOperation
 from octavo.model.files.path import folders_of, path_key
 from octavo.model.files.tree import Tree
 from octavo.model.refusal import (
@@ -45,7 +45,7 @@ TABLE = {
 }
 
 
-def operation(vault: Vault, name: str, file: str) -> Operation:
+def operation(vault: Vault, name: str, file: str) -> ChangeOperation:
     match name:
         case "create":
             return vault.create(file, "new.md")
@@ -197,7 +197,7 @@ STEPS = st.tuples(
 )
 
 
-def step(vault: Vault, name: str, file: str, path: str) -> Operation:
+def step(vault: Vault, name: str, file: str, path: str) -> ChangeOperation:
     match name:
         case "create":
             return vault.create(file, path)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.model.files.changeset import Changeset, Operation, RestoreFile, UpdateFile
+from octavo.model.files.changeset import ChangeOperation, Changeset, RestoreFile, UpdateFile
 from octavo.model.files.content import note_text
 from octavo.model.identity import Digest, FileId, MutationId
 from octavo.model.links import links_of, paths_by_key, resolve
@@ -22,7 +22,7 @@ class Notes(Vault):
     def move(self, file: str, path: str) -> UpdateFile:
         return UpdateFile(FileId(file), self.tag(file), path=path, rewrite_links=True)
 
-    def relink(self, *operations: Operation) -> tuple[Operation, ...]:
+    def relink(self, *operations: ChangeOperation) -> tuple[ChangeOperation, ...]:
         changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations)
         return relinked(changeset, self.tree.heads, self.texts()).operations
 
@@ -52,7 +52,7 @@ def notes() -> Notes:
     return notes
 
 
-def text_after(operations: tuple[Operation, ...], file: str) -> str | None:
+def text_after(operations: tuple[ChangeOperation, ...], file: str) -> str | None:
     for each in operations:
         if each.file_id == file and isinstance(each, UpdateFile) and each.content is not None:
             return each.content.text
@@ -104,7 +104,7 @@ LEAVING = {"move", "delete", "restore elsewhere", "stay deleted"}
 
 
 @st.composite
-def workspaces(draw: st.DrawFn) -> tuple[Notes, list[Operation]]:
+def workspaces(draw: st.DrawFn) -> tuple[Notes, list[ChangeOperation]]:
     """Notes, live and deleted, and what one changeset asks for that moves some of them."""
     notes = Notes()
     for file in draw(st.sampled_from([["old"], ["old", "older"], []])):
@@ -118,7 +118,7 @@ def workspaces(draw: st.DrawFn) -> tuple[Notes, list[Operation]]:
     }
     kept = {head.path for head, fate in fates.items() if fate not in LEAVING}
     free = iter(draw(st.permutations([path for path in PATHS if path not in kept])))
-    operations: list[Operation] = []
+    operations: list[ChangeOperation] = []
     for head, fate in fates.items():
         file = head.file_id
         match fate:
@@ -142,7 +142,9 @@ def workspaces(draw: st.DrawFn) -> tuple[Notes, list[Operation]]:
 
 @settings(max_examples=200)
 @given(workspaces())
-def test_links_lead_to_the_files_that_they_led_to(given: tuple[Notes, list[Operation]]) -> None:
+def test_links_lead_to_the_files_that_they_led_to(
+    given: tuple[Notes, list[ChangeOperation]],
+) -> None:
     notes, operations = given
     before, written = notes.leads(), {each.file_id for each in operations if tells_text(each)}
     try:
@@ -156,5 +158,5 @@ def test_links_lead_to_the_files_that_they_led_to(given: tuple[Notes, list[Opera
             assert was not in after or leads == was
 
 
-def tells_text(operation: Operation) -> bool:
+def tells_text(operation: ChangeOperation) -> bool:
     return not isinstance(operation, UpdateFile) or operation.content is not None

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.files.changeset import (
+    ChangeOperation,
     Changeset,
     CreateFile,
     DeleteFile,
-    Operation,
     PurgeFile,
     UpdateFile,
     fingerprint,
@@ -158,7 +158,7 @@ async def rows_of(store: Store, table: str, name: str = "workspace") -> set[Valu
     return await store.read(script)
 
 
-def planned(tree: Tree, position: int, name: str, *operations: Operation) -> Plan:
+def planned(tree: Tree, position: int, name: str, *operations: ChangeOperation) -> Plan:
     numbers = iter(range(1000))
     changeset = Changeset(MutationId(name), fingerprint(operations), ANN, operations)
     made = plan(

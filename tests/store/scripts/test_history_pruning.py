@@ -11,10 +11,10 @@ from trio.testing import MockClock
 
 from octavo.actors.jobs.retention import PERIOD_SECONDS, RetentionJob
 from octavo.model.files.changeset import (
+    ChangeOperation,
     Changeset,
     CreateFile,
     DeleteFile,
-    Operation,
     PurgeFile,
     UpdateFile,
     fingerprint,
@@ -53,7 +53,9 @@ class History:
         self.tree = Tree()
         self.position = Position(0)
 
-    async def change(self, operation: Operation, age: int, *, receipt: bool = False) -> Revision:
+    async def change(
+        self, operation: ChangeOperation, age: int, *, receipt: bool = False
+    ) -> Revision:
         number = next(_numbers)
         changeset = Changeset(
             MutationId(f"m{number}"), fingerprint([operation]), ANN, (operation,), receipt
