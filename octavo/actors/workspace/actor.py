@@ -14,7 +14,7 @@ import trio
 from octavo.actors.core import Actor, DirectorySpec, Envelope
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import CommitFailed, HeadOf, MissingUpdate, NoWorkspace, Push
-from octavo.actors.workspace.planning import PendingPush, Planner, PlanResult, WorkspaceState
+from octavo.actors.workspace.planning import PendingPush, Planner, PushVerdicts, WorkspaceState
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import MOST_OPERATIONS
 from octavo.model.files.receipt import receipt_of
@@ -142,7 +142,8 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
             now = int(self._now() * 1000)
             batch: Batch | None = None
             try:
-                batch, found, to_store, documents = await self._planner.plan(state, waiting, now)
+                planned = await self._planner.plan(state, waiting, now)
+                batch, verdicts, to_store, documents = planned
                 await self.context.fault_point("workspace.planned")
                 if batch.plans:
                     script = commit_changesets(self._id, state.position, batch.plans, now, to_store)
@@ -162,7 +163,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
                 return state
             await self.context.fault_point("workspace.committed")
             documents.settle()
-            await self._publish(state, batch, found)
+            await self._publish(state, batch, verdicts)
             return state
         raise StoreUnavailable("The workspace changes too often to accept this change; try again.")
 
@@ -182,10 +183,10 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
             return state
         raise StoreUnavailable("The workspace changes too often to read its documents; try again.")
 
-    async def _publish(self, state: WorkspaceState, batch: Batch, found: PlanResult) -> None:
+    async def _publish(self, state: WorkspaceState, batch: Batch, verdicts: PushVerdicts) -> None:
         moved = state.position != batch.position
         state.position = batch.position
-        for plan, waiting in found.accepted.values():
+        for plan, waiting in verdicts.accepted.values():
             receipt = receipt_of(plan)
             for pending in waiting:
                 pending.reply_receipt(receipt)
@@ -193,7 +194,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
             self._announce(self._id, state.position)
             if any(each.outcome == "purged" for plan in batch.plans for each in plan.changes):
                 self._purged()
-        await self._refuse(found.refused)
+        await self._refuse(verdicts.refused)
 
     async def _refuse(self, refused: Sequence[tuple[PendingPush, DomainError]]) -> None:
         # A changeset that was accepted before is usually invalid when it is sent again.

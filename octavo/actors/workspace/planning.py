@@ -71,8 +71,13 @@ class PendingPush(NamedTuple):
 
 
 @dataclass(slots=True)
-class PlanResult:
-    """The result of planning: the accepted changesets by mutation, and the refused ones."""
+class PushVerdicts:
+    """What planning decided on each pending push.
+
+    Attributes:
+        accepted: the plan of each mutation, and the pushes that sent it.
+        refused: the other pushes, each with the reason.
+    """
 
     accepted: dict[MutationId, tuple[Plan, list[PendingPush]]] = field(default_factory=dict)
     refused: list[tuple[PendingPush, DomainError]] = field(default_factory=list)
@@ -80,20 +85,20 @@ class PlanResult:
 
 def plan_all(
     batch: Batch, waiting: Sequence[PendingPush], completed: Callable[[Changeset], Changeset]
-) -> PlanResult:
+) -> PushVerdicts:
     """Plan every pending changeset after ``completed`` transformed it; reply to none of them."""
-    found = PlanResult()
+    verdicts = PushVerdicts()
     for pending in waiting:
         changeset = pending.push.changeset
-        same = found.accepted.get(changeset.mutation_id)
+        same = verdicts.accepted.get(changeset.mutation_id)
         if same is not None:
             same[1].append(pending)
             continue
         try:
-            found.accepted[changeset.mutation_id] = (batch.add(completed(changeset)), [pending])
+            verdicts.accepted[changeset.mutation_id] = (batch.add(completed(changeset)), [pending])
         except DomainError as refusal:
-            found.refused.append((pending, refusal))
-    return found
+            verdicts.refused.append((pending, refusal))
+    return verdicts
 
 
 INLINE_BYTES = 65_536
@@ -108,11 +113,18 @@ class WorkspaceState:
     position: Position
 
 
-class PlannedChangesets(NamedTuple):
-    """A planned batch, the documents to store with it, and the documents to cache afterwards."""
+class PlannedBatch(NamedTuple):
+    """A batch to commit.
+
+    Attributes:
+        batch: the plans of the accepted changesets.
+        verdicts: which pushes they come from, and which pushes were refused.
+        to_store: the documents to store with the batch.
+        documents: the documents to cache after the commit.
+    """
 
     batch: Batch
-    found: PlanResult
+    verdicts: PushVerdicts
     to_store: list[tuple[FileId, StoredDocument]]
     documents: BatchDocuments
 
@@ -144,7 +156,7 @@ class Planner:
 
     async def plan(
         self, state: WorkspaceState, waiting: Sequence[PendingPush], now: int
-    ) -> PlannedChangesets:
+    ) -> PlannedBatch:
         """Plan ``waiting``; the tree of ``state`` then has the new heads.
 
         Raises a `octavo.model.refusal.DomainError` if ``waiting`` is a single changeset that can't
@@ -158,11 +170,11 @@ class Planner:
         def relink(changeset: Changeset) -> Changeset:
             return self._relinked(changeset, state, texts) if texts else changeset
 
-        def work() -> PlannedChangesets:
+        def work() -> PlannedBatch:
             _load_stored(documents, stored)
             batch = Batch(state.tree, state.position, now, self._new_id, documents)
-            found = plan_all(batch, waiting, relink)
-            return PlannedChangesets(batch, found, documents.changed(), documents)
+            verdicts = plan_all(batch, waiting, relink)
+            return PlannedBatch(batch, verdicts, documents.changed(), documents)
 
         much = _size_of(documents, stored) + sum(map(size_of, written)) > INLINE_BYTES
         return await self._documents.offload(work) if much or texts else work()
