@@ -55,11 +55,12 @@ class ChangesetSubmitter(NamedTuple):
         caller = await self.access.require(call, workspace, "write")
         if mutation_id is MISSING:
             # Nobody else knows the generated id, so it cannot be reused for another change.
-            name, digest = self.new_id(), Digest("")
+            mutation, digest = self.new_id(), Digest("")
         else:
-            name, digest = mutation_id, fingerprint(operations if requested is None else requested)
+            mutation = mutation_id
+            digest = fingerprint(operations if requested is None else requested)
         changeset = Changeset(
-            MutationId(name),
+            MutationId(mutation),
             digest,
             caller.account_id,
             operations,

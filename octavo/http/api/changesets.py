@@ -242,8 +242,9 @@ def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> ChangeO
             return DeleteFile(file_id, frozenset({given.if_match}))
         case RestoreOperation():
             path = None if given.path is MISSING else given.path
-            name = None if given.revision_id is MISSING else RevisionId(given.revision_id)
-            return RestoreFile(file_id, frozenset({given.if_match}), path, texts.get(file_id), name)
+            revision_id = None if given.revision_id is MISSING else RevisionId(given.revision_id)
+            heads, content = frozenset({given.if_match}), texts.get(file_id)
+            return RestoreFile(file_id, heads, path, content, revision_id)
         case PurgeOperation():
             return PurgeFile(file_id)
         case _:

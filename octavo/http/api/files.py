@@ -234,10 +234,11 @@ class FileOperations:
             return await self._push(
                 call, path, RestoreFile(file_id, heads, target), body.mutation_id
             )
-        workspace_id, name = WorkspaceId(str(path.workspace_id)), RevisionId(body.revision_id)
-        restore = RestoreFile(file_id, heads, target, revision_id=name)
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        revision_id = RevisionId(body.revision_id)
+        restore = RestoreFile(file_id, heads, target, revision_id=revision_id)
         try:
-            texts = await self._texts.contents(call, workspace_id, {file_id: name})
+            texts = await self._texts.contents(call, workspace_id, {file_id: revision_id})
         except (FilePurged, InvalidRequest):
             before = await self._texts.accepted_before(workspace_id, body.mutation_id, (restore,))
             if before is None:

@@ -111,14 +111,15 @@ class HistoryOperations:
         return await trio.to_thread.run_sync(compare, limiter=self._threads)
 
     async def _revision(
-        self, workspace_id: WorkspaceId, file_id: FileId, name: str | None
+        self, workspace_id: WorkspaceId, file_id: FileId, revision_id: str | None
     ) -> StoredFile:
-        if name is None:
+        if revision_id is None:
             found = await self._store.read(file(workspace_id, file_id))
         else:
-            found = await self._store.read(revision(workspace_id, file_id, RevisionId(name)))
+            script = revision(workspace_id, file_id, RevisionId(revision_id))
+            found = await self._store.read(script)
         if found is None:
-            raise NotFound(None if name is None else _NO_REVISION.format(name))
+            raise NotFound(None if revision_id is None else _NO_REVISION.format(revision_id))
         if not found.revision.path:
             raise FilePurged
         if found.revision.kind != "note":
@@ -126,10 +127,10 @@ class HistoryOperations:
         return found
 
     async def _before(
-        self, workspace_id: WorkspaceId, file_id: FileId, name: str | None, new: StoredFile
+        self, workspace_id: WorkspaceId, file_id: FileId, revision_id: str | None, new: StoredFile
     ) -> StoredFile | None:
-        if name is not None:
-            return await self._revision(workspace_id, file_id, name)
+        if revision_id is not None:
+            return await self._revision(workspace_id, file_id, revision_id)
         position = Position(new.revision.position)
         before = await self._store.read(revisions_of(workspace_id, file_id, position, 1))
         if not before:

@@ -147,10 +147,10 @@ def _after(given: str | None) -> tuple[str, int]:
     parts = read_cursor(given, 2, identifier=0)
     if parts is None:
         return "", -1
-    name, number = parts
+    file_id, number = parts
     if not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS):
         raise InvalidRequest(errors=[("/query/after", "This is not a cursor of this list.")])
-    return name, int(number)
+    return file_id, int(number)
 
 
 def _page(links: list[FoundLink], limit: int) -> tuple[list[FoundLinkDocument], str | None]:

@@ -39,8 +39,8 @@ class RevisionTexts(NamedTuple):
         """
         if mutation_id is MISSING:
             return None
-        name = MutationId(mutation_id)
-        found = (await self.store.read(receipts(workspace_id, [name]))).get(name)
+        mutation = MutationId(mutation_id)
+        found = (await self.store.read(receipts(workspace_id, [mutation]))).get(mutation)
         if found is not None and found.fingerprint != fingerprint(operations):
             raise MutationReused
         return found
