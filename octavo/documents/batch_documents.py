@@ -176,7 +176,7 @@ class BatchDocuments:
     def settle(self) -> None:
         """Return the documents to the cache, after the result of `changed` was stored."""
         for file_id in self._purged:
-            self._cache.take(self._id, file_id)
+            self._cache.discard(self._id, file_id)
         for file_id, document in self._documents.items():
             stored = self._changed.get(file_id, document.stored)
             if stored is not None:

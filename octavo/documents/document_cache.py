@@ -57,9 +57,13 @@ class DocumentCache:
             self._bytes -= _weight(entry)
         return entry
 
+    def discard(self, workspace_id: WorkspaceId, file_id: FileId) -> None:
+        """Remove the document of a file if it is cached: it is outdated, or the file is purged."""
+        self.take(workspace_id, file_id)
+
     def put(self, workspace_id: WorkspaceId, file_id: FileId, entry: CachedDocument) -> None:
         """Cache the document of a file, and evict the least recently used ones if needed."""
-        self.take(workspace_id, file_id)
+        self.discard(workspace_id, file_id)
         self._entries[workspace_id, file_id] = entry
         self._bytes += _weight(entry)
         while self._bytes > self._max_bytes:

@@ -47,6 +47,16 @@ def test_document_is_taken_by_one_alone() -> None:
     assert shelf.take(VAULT, FileId("a")) is None
 
 
+def test_document_that_is_discarded_makes_room() -> None:
+    shelf = DocumentCache(7, 30_000)
+    for name in "ab":
+        shelf.put(VAULT, FileId(name), kept("x" * 5000))
+    shelf.discard(VAULT, FileId("a"))
+    shelf.discard(VAULT, FileId("a"))
+    shelf.put(VAULT, FileId("c"), kept("x" * 5000))
+    assert on_shelf(shelf, "a", "b", "c") == ["b", "c"]
+
+
 def test_document_that_is_put_again_counts_once() -> None:
     shelf = DocumentCache(7, 30_000)
     for _ in range(10):

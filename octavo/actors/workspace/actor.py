@@ -127,7 +127,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
         for count, head in enumerate(found.heads, start=1):
             state.tree.put(head)
             # The cached document may be outdated.
-            self._cache.take(self._id, head.file_id)
+            self._cache.discard(self._id, head.file_id)
             if count % HEADS_PER_TURN == 0:
                 await trio.lowlevel.checkpoint()
         moved = state.position != found.position
