@@ -78,12 +78,12 @@ _INSERT_RECEIPT = """
 _REPEATED = """
     SELECT mutation_id FROM receipts WHERE workspace = $1 AND mutation_id IN ($ids)
 """
-# The revision that brought a content is stored as long as any other that has it.
-_LEAVE_CONTENTS = f"""
+# The revision that introduced a content is stored as long as any other revision with it.
+_QUEUE_CONTENTS_FOR_SWEEPING = f"""
     INSERT INTO purged_contents (content, size) SELECT content, size FROM revisions
     WHERE {_OF_FILE} AND content_id IS NULL AND content IS NOT NULL
 """
-_EMPTY_REVISIONS = f"""
+_ERASE_REVISION_DETAILS = f"""
     UPDATE revisions
     SET path = '', content_id = NULL, content = NULL, digest = $3, size = 0, media_type = ''
     WHERE {_OF_FILE}
@@ -152,8 +152,10 @@ def commit_changesets(
         if purged:
             files = [(workspace, file_id) for file_id in purged]
             await execute_each(transaction, _DELETE_DOCUMENT, files)
-            await execute_each(transaction, _LEAVE_CONTENTS, files)
-            await execute_each(transaction, _EMPTY_REVISIONS, [(*file, b"") for file in files])
+            await execute_each(transaction, _QUEUE_CONTENTS_FOR_SWEEPING, files)
+            await execute_each(
+                transaction, _ERASE_REVISION_DETAILS, [(*file, b"") for file in files]
+            )
 
     return commit_plans
 
