@@ -6,9 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from octavo.service.entropy import new_entropy
-
-# What SQLite may create next to a database that it writes.
-_COMPANIONS = ("", "-journal", "-wal", "-shm")
+from octavo.store.sqlite.backup import COMPANIONS
 
 
 @contextmanager
@@ -26,9 +24,10 @@ def partial_file(target: Path) -> Iterator[Path]:
         yield path
         published = not path.exists()
     finally:
-        for companion in _COMPANIONS:
+        # SQLite may have created files next to a database that it wrote.
+        for end in ("", *COMPANIONS):
             with suppress(FileNotFoundError):
-                os.unlink(f"{path}{companion}")
+                os.unlink(f"{path}{end}")
         if not published:
             for folder in reversed(made):
                 with suppress(OSError):

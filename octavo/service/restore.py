@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,9 +20,8 @@ from octavo.service.partial_file import partial_file, publish, sync
 from octavo.settings import Settings
 from octavo.store import StoreError, StoreFull, StoreUnusable
 from octavo.store.sqlite import DATABASE
-from octavo.store.sqlite.backup import COMPANIONS, Contents, Verification, fold_log
+from octavo.store.sqlite.backup import COMPANIONS, LOGS, Contents, Verification, fold_logs
 
-_LOG = COMPANIONS[0]
 _CHUNK = 1024 * 1024
 
 
@@ -39,7 +39,7 @@ class Restored:
 
 
 class _Copy:
-    """A copy of a file, and of the log next to it, that can be interrupted."""
+    """A copy of a database, and of the logs next to it, that can be interrupted."""
 
     def __init__(self, source: Path, target: Path) -> None:
         self._source = source
@@ -48,13 +48,14 @@ class _Copy:
 
     def run(self) -> None:
         self._copy("")
-        # A plain copy of a database in use comes with its log.
-        if Path(f"{self._source}{_LOG}").exists():
-            self._copy(_LOG)
+        # A plain copy of a database in use comes with its logs.
+        for end in LOGS:
+            if Path(f"{self._source}{end}").exists():
+                self._copy(end)
 
     def _copy(self, end: str) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        # The log holds the same secrets as the database.
+        # The logs hold the same secrets as the database.
         target = os.open(f"{self._target}{end}", flags, 0o600)
         with open(f"{self._source}{end}", "rb") as source, open(target, "wb") as to:
             while not self._interrupted.is_set() and (chunk := source.read(_CHUNK)):
@@ -67,9 +68,9 @@ class _Copy:
 async def restore(settings: Settings, source: Path, *, report: Report) -> Restored:
     """Replace the database in the data folder by a backup, which is verified first.
 
-    ``source`` is the absolute path of the backup. The former database stays in the folder under a
-    dated name. Raises `BackupFailed`; then, and
-    when cancelled, the former database is in place.
+    ``source`` is the absolute path of the backup; the logs of a plain copy are applied to it. The
+    former database stays in the folder under a dated name, with the logs that could not be applied
+    to it. Raises `BackupFailed`; then, and when cancelled, the former database is in place.
     """
     if settings.database is not None:
         raise BackupFailed(
@@ -130,34 +131,30 @@ def _replace(database: Path, path: Path) -> Path | None:
 
     A crash at any point leaves a complete database under the name: the former or the new one.
     """
-    replaced, log = None, Path(f"{database}{_LOG}")
-    kept_log = None
+    replaced = None
     # What can fail for want of room comes before anything of the former database is removed.
     sync(path)
     if database.exists():
         replaced = _aside(database)
-        kept_log = Path(f"{replaced}{_LOG}")
-        # First, as SQLite removes the log of a file that it can't read.
-        if log.exists():
-            _link(log, kept_log)
+        # First, as SQLite removes the logs of a file that it can't read.
+        kept_logs = _link_logs(database, replaced)
         try:
-            folded = fold_log(database)
+            folded = fold_logs(database)
         except StoreError:
-            # It goes on being used under its own name.
-            kept_log.unlink(missing_ok=True)
+            # They go on being used under their own names.
+            _remove(replaced, kept_logs)
             raise
         if folded:
-            kept_log.unlink(missing_ok=True)
+            _remove(replaced, kept_logs)
         _link(database, replaced)
-    # A log must be gone before another database has its name: SQLite would replay it.
-    for end in COMPANIONS:
-        Path(f"{database}{end}").unlink(missing_ok=True)
+    # Logs must be gone before another database has their name: SQLite would apply them to it.
+    _remove(database, COMPANIONS)
     sync(database.parent)
     try:
         publish(path, database)
     except OSError:
-        if kept_log is not None and kept_log.exists():
-            _link(kept_log, log)
+        if replaced is not None:
+            _link_logs(replaced, database)
         raise
     return replaced
 
@@ -170,6 +167,19 @@ def _aside(database: Path) -> Path:
         if not path.exists():
             return path
     raise AssertionError("unreachable: counting has no end")
+
+
+def _link_logs(database: Path, replaced: Path) -> list[str]:
+    """Give the logs of ``database`` the name ``replaced``, too; return which there are."""
+    found = [end for end in LOGS if Path(f"{database}{end}").exists()]
+    for end in found:
+        _link(Path(f"{database}{end}"), Path(f"{replaced}{end}"))
+    return found
+
+
+def _remove(database: Path, ends: Iterable[str]) -> None:
+    for end in ends:
+        Path(f"{database}{end}").unlink(missing_ok=True)
 
 
 def _link(database: Path, replaced: Path) -> None:

@@ -55,6 +55,20 @@ def integrity(folder: Path) -> list[str]:
     return [each for each in found if each != "ok"] + broken
 
 
+def interrupt_transaction(database: Path, sql: str) -> None:
+    """Leave a database and its rollback journal as a crash in the transaction of ``sql`` does."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        # A small cache writes pages to the file before the commit.
+        connection.execute("PRAGMA cache_size = 2")
+        connection.execute("BEGIN")
+        connection.execute(sql)
+        paths = [database, Path(f"{database}-journal")]
+        crashed = {path: path.read_bytes() for path in paths}
+    for path, contents in crashed.items():
+        path.write_bytes(contents)
+
+
 def execute(url: str, sql: str) -> None:
     """Execute a statement on a PostgreSQL database."""
 

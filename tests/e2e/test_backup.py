@@ -17,7 +17,8 @@ import trio
 
 from octavo.store.migrations import shipped
 from octavo.store.sqlite import open_sqlite
-from tests.e2e.databases import change, integrity
+from octavo.store.sqlite.backup import LOGS
+from tests.e2e.databases import change, integrity, interrupt_transaction
 from tests.e2e.disks import in_tiny_disk, limit_files, needs_mount
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.people import async_client, register
@@ -30,6 +31,9 @@ SAVES = 50
 """Saves of one workspace before the backup begins."""
 FILLING = 40_000_000
 """Bytes that the database has before the clients begin."""
+
+HALF_WRITTEN = "UPDATE ballast SET bytes = randomblob(length(bytes) + 1)"
+"""A change of the ballast that an interrupted transaction makes."""
 
 
 def run(command: str, folder: Path, *arguments: str) -> tuple[int, str, str]:
@@ -155,6 +159,7 @@ def test_backup_that_exists_is_replaced_only_on_demand(folder: Path) -> None:
     [
         ("data/octavo.sqlite3", "{} is the database itself: name another file"),
         ("data/octavo.sqlite3-wal", "{} is the database itself: name another file"),
+        ("data/octavo.sqlite3-journal", "{} is the database itself: name another file"),
         ("data", "{} is a folder: name a file"),
         ("file/below", "{} can't be written: Not a directory"),
     ],
@@ -283,16 +288,60 @@ def test_restore_takes_a_plain_copy_with_its_log(folder: Path) -> None:
     assert accounts(folder / "octavo.sqlite3") == 1
 
 
+def test_restore_takes_a_plain_copy_with_its_rollback_journal(folder: Path) -> None:
+    filled(folder, 1_000_000)
+    copy = folder.parent / "copy.sqlite3"
+    (folder / "octavo.sqlite3").rename(copy)
+    interrupt_transaction(copy, HALF_WRITTEN)
+    code, _, said = run("restore", folder, str(copy))
+    assert code == 0, said
+    assert integrity(folder) == []
+    assert ballast(folder / "octavo.sqlite3") == [1_000_000]
+
+
+def test_restore_keeps_the_former_database_as_before_its_interrupted_transaction(
+    folder: Path,
+) -> None:
+    filled(folder, 1_000_000)
+    database, backup = folder / "octavo.sqlite3", folder.parent / "backup"
+    assert run("backup", folder, str(backup))[0] == 0
+    change(folder, None, "INSERT INTO ballast VALUES (randomblob(2000))")
+    interrupt_transaction(database, HALF_WRITTEN)
+    code, told, said = run("restore", folder, str(backup))
+    assert code == 0, said
+    [replaced] = re.findall(r"the former database is (\S+): delete it", told)
+    assert sorted(folder.glob("*octavo*")) == [Path(replaced), database]
+    assert integrity(folder) == []
+    assert ballast(database) == [1_000_000]
+    assert ballast(Path(replaced)) == [1_000_000, 2000]
+
+
+def test_restore_over_a_missing_database_drops_the_rollback_journal_of_that(
+    folder: Path,
+) -> None:
+    filled(folder, 1_000_000)
+    database, backup = folder / "octavo.sqlite3", folder.parent / "backup"
+    assert run("backup", folder, str(backup))[0] == 0
+    change(folder, None, "UPDATE ballast SET bytes = randomblob(2000000)")
+    interrupt_transaction(database, HALF_WRITTEN)
+    database.unlink()
+    code, _, said = run("restore", folder, str(backup))
+    assert code == 0, said
+    assert integrity(folder) == []
+    assert ballast(database) == [1_000_000]
+
+
 def test_restore_replaces_a_damaged_database_and_keeps_its_log_with_it(folder: Path) -> None:
     installed(folder)
     backup = folder.parent / "backup"
     assert run("backup", folder, str(backup))[0] == 0
     (folder / "octavo.sqlite3").write_bytes(b"not a database at all" * 1000)
-    (folder / "octavo.sqlite3-wal").write_bytes(b"log")
+    for end in LOGS:
+        (folder / f"octavo.sqlite3{end}").write_bytes(b"log")
     code, told, said = run("restore", folder, str(backup))
     assert code == 0, said
     [replaced] = re.findall(r"the former database is (\S+): delete it", told)
-    assert Path(f"{replaced}-wal").read_bytes() == b"log"
+    assert [Path(f"{replaced}{end}").read_bytes() for end in LOGS] == [b"log", b"log"]
     assert integrity(folder) == []
 
 
@@ -372,3 +421,9 @@ def accounts(database: Path) -> int:
     with closing(sqlite3.connect(database)) as connection:
         [count] = connection.execute("SELECT count(*) FROM accounts").fetchone()
     return int(count)
+
+
+def ballast(database: Path) -> list[int]:
+    """The sizes of the contents of a `filled` database."""
+    with closing(sqlite3.connect(database)) as connection:
+        return [size for (size,) in connection.execute("SELECT length(bytes) FROM ballast")]

@@ -6,16 +6,25 @@ import pytest
 
 from octavo.service import restore
 from octavo.store import StoreUnavailable
+from octavo.store.sqlite.backup import LOGS
+
+THEIR_LOGS = {end: f"its {end}" for end in LOGS}
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """A database with a log that can't be folded in, and a verified copy to replace it with."""
+    """A database with logs that can't be folded in, and a verified copy to replace it with."""
     path = tmp_path / "octavo.sqlite3"
     path.write_text("former")
-    Path(f"{path}-wal").write_text("its log")
+    for end in LOGS:
+        Path(f"{path}{end}").write_text(f"its {end}")
     (tmp_path / "copy").write_text("new")
     return path
+
+
+def logs(database: Path) -> dict[str, str]:
+    paths = {end: Path(f"{database}{end}") for end in LOGS}
+    return {end: path.read_text() for end, path in paths.items() if path.exists()}
 
 
 def names(folder: Path) -> set[str]:
@@ -28,21 +37,21 @@ def test_database_that_cannot_be_published_leaves_the_former_with_its_log(
     def publish(path: Path, target: Path) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(restore, "fold_log", lambda path: False)
+    monkeypatch.setattr(restore, "fold_logs", lambda path: False)
     monkeypatch.setattr(restore, "publish", publish)
     with pytest.raises(OSError, match="No space"):
         restore._replace(database, database.with_name("copy"))
     assert database.read_text() == "former"
-    assert Path(f"{database}-wal").read_text() == "its log"
+    assert logs(database) == THEIR_LOGS
 
 
 def test_database_in_use_leaves_no_second_name_of_its_log(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fold_log(path: Path) -> bool:
+    def fold_logs(path: Path) -> bool:
         raise StoreUnavailable("another program uses it")
 
-    monkeypatch.setattr(restore, "fold_log", fold_log)
+    monkeypatch.setattr(restore, "fold_logs", fold_logs)
     before = names(database.parent)
     with pytest.raises(StoreUnavailable):
         restore._replace(database, database.with_name("copy"))
@@ -52,10 +61,17 @@ def test_database_in_use_leaves_no_second_name_of_its_log(
 def test_log_that_cannot_be_folded_in_is_kept_with_the_former_database(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restore, "fold_log", lambda path: False)
+    monkeypatch.setattr(restore, "fold_logs", lambda path: False)
     replaced = restore._replace(database, database.with_name("copy"))
     assert replaced is not None
     assert database.read_text() == "new"
-    assert not Path(f"{database}-wal").exists()
+    assert logs(database) == {}
     assert replaced.read_text() == "former"
-    assert Path(f"{replaced}-wal").read_text() == "its log"
+    assert logs(replaced) == THEIR_LOGS
+
+
+def test_logs_without_their_database_are_not_applied_to_the_new_one(database: Path) -> None:
+    database.unlink()
+    assert restore._replace(database, database.with_name("copy")) is None
+    assert database.read_text() == "new"
+    assert names(database.parent) == {database.name}

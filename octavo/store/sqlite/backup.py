@@ -18,8 +18,16 @@ from octavo.store.migrations import APPLIED, pending, shipped
 from octavo.store.sqlite.connection import BUSY_SECONDS
 from octavo.store.sqlite.failures import failure, primary_code
 
-COMPANIONS = ("-wal", "-shm")
-"""What SQLite appends to the name of a database for its log and the index of that."""
+LOGS = ("-journal", "-wal")
+"""What SQLite appends to the name of a database for its logs.
+
+A database that was not closed is complete only with its logs. The rollback journal, which SQLite
+uses while the WAL mode is off, has former pages that the next connection puts back; the
+write-ahead log has newer pages (https://www.sqlite.org/fileformat2.html). Neither names its
+database: SQLite applies it to any file that has the name.
+"""
+COMPANIONS = (*LOGS, "-shm")
+"""What SQLite may append to the name of a database for other files: its logs, and an index."""
 
 _UNREADABLE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
@@ -84,7 +92,7 @@ class Verification:
     """The check of a database file that nobody else uses.
 
     Args:
-        path: the file. A log next to it is folded into it; none is there afterwards.
+        path: the file. Logs next to it are folded into it; none is there afterwards.
     """
 
     def __init__(self, path: Path) -> None:
@@ -144,11 +152,12 @@ class Verification:
         self._connection.close()
 
 
-def fold_log(path: Path) -> bool:
-    """Move the log of the database at ``path`` into its file, and remove the log.
+def fold_logs(path: Path) -> bool:
+    """Apply the logs of the database at ``path`` to its file, and remove them.
 
-    Return False when the database is damaged or its disk is full; the log is left as it is then.
-    Raises `StoreUnavailable` when another process has the database open.
+    Return False when the database is damaged or its disk is full; it may still need its logs then,
+    which SQLite may have removed. Raises `StoreUnavailable` when another process has the database
+    open.
     """
     try:
         with closing(_connect(path)) as connection:
