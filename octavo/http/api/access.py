@@ -1,5 +1,7 @@
 """Check the permissions of workspace members."""
 
+from uuid import UUID
+
 import trio
 
 from octavo.accounts.caller import Caller
@@ -74,6 +76,15 @@ class Access:
         if not grants(role, right):
             raise Forbidden(f"Your role here is {role}: this requires {_REQUIRED_ROLE[right]}.")
         return caller
+
+    async def workspace(self, call: Call, workspace_id: UUID, right: Right) -> WorkspaceId:
+        """Return the workspace in the path of a request, where the caller has ``right``.
+
+        Raises `NotFound` or `Forbidden`.
+        """
+        found = WorkspaceId(str(workspace_id))
+        await self.require(call, found, right)
+        return found
 
     async def seen(self, call: Call, workspace_id: WorkspaceId) -> Workspace:
         """Return the workspace as the caller sees it. Raises `NotFound`."""

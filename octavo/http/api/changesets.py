@@ -216,11 +216,8 @@ class ChangesetOperations:
     )
     async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResultSchema:
         """Return a receipt."""
-        workspace_id, mutation_id = (
-            WorkspaceId(str(path.workspace_id)),
-            MutationId(str(path.mutation_id)),
-        )
-        await self._submitter.access.require(call, workspace_id, "read")
+        access, mutation_id = self._submitter.access, MutationId(str(path.mutation_id))
+        workspace_id = await access.workspace(call, path.workspace_id, "read")
         found = await self._store.read_much(receipts(workspace_id, [mutation_id]))
         if mutation_id not in found:
             raise NotFound

@@ -103,8 +103,8 @@ class HistoryOperations:
     )
     async def diff_revisions(self, call: Call, path: FilePath, query: DiffQuery) -> RevisionDiff:
         """Return the changes between two revisions."""
-        workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        file_id = FileId(str(path.file_id))
         new = await self._revision(workspace_id, file_id, query.new)
         old = await self._before(workspace_id, file_id, query.old, new)
         compare = partial(_compare, old, new, query)

@@ -100,8 +100,8 @@ class LinkOperations:
     )
     async def get_links(self, call: Call, path: FilePath, query: PageQuery) -> FileLinksSchema:
         """Return the links of a live file."""
-        workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        file_id = FileId(str(path.file_id))
         after = _after(query.after)
         await self._catch_up(workspace_id)
         outgoing: list[OutgoingLink] | None = []
@@ -129,8 +129,7 @@ class LinkOperations:
         self, call: Call, path: WorkspacePath, query: PageQuery
     ) -> LinkList:
         """Return a page of links."""
-        workspace_id = WorkspaceId(str(path.workspace_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         script = unresolved_links(workspace_id, _after(query.after), query.limit + 1)
         await self._catch_up(workspace_id)
         page, following = _page(await self._store.read_much(script), query.limit)

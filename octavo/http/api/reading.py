@@ -136,8 +136,8 @@ class ReadingOperations:
         self, call: Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
     ) -> Reply[WorkspaceFile] | NotModified:
         """Return a file."""
-        workspace_id, file_id = WorkspaceId(str(path.workspace_id)), FileId(str(path.file_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        file_id = FileId(str(path.file_id))
         if headers.if_none_match is not None:
             had = _tags(headers.if_none_match)
             head = await self._workspaces.ask(workspace_id, HeadOf(file_id))
@@ -164,8 +164,7 @@ class ReadingOperations:
     )
     async def list_files(self, call: Call, path: WorkspacePath, query: ListQuery) -> FileList:
         """Return a page of files."""
-        workspace_id = WorkspaceId(str(path.workspace_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         if "\0" in query.prefix:
             raise InvalidRequest(
                 errors=[("/query/prefix", "A path cannot contain the character NUL.")]
@@ -190,8 +189,7 @@ class ReadingOperations:
     )
     async def list_revisions(self, call: Call, path: FilePath, query: PageQuery) -> RevisionList:
         """Return a page of revisions."""
-        workspace_id = WorkspaceId(str(path.workspace_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         after = read_cursor(query.after, 1)
         if after is not None and not (after[0].isdecimal() and len(after[0]) < 19):
             raise InvalidRequest(errors=[("/query/after", "This is not a cursor of this list.")])
@@ -216,8 +214,7 @@ class ReadingOperations:
     )
     async def get_revision(self, call: Call, path: RevisionPath) -> WorkspaceFile:
         """Return a revision with its text."""
-        workspace_id = WorkspaceId(str(path.workspace_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         script = files.revision(
             workspace_id, FileId(str(path.file_id)), RevisionId(str(path.revision_id))
         )
@@ -244,8 +241,7 @@ class ReadingOperations:
         self, call: Call, path: WorkspacePath, body: ReadFilesInput
     ) -> ReadFilesSchema:
         """Return the files and revisions that exist."""
-        workspace_id = WorkspaceId(str(path.workspace_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         named = (
             workspace_id,
             [FileId(each) for each in body.file_ids],

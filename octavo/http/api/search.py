@@ -120,8 +120,7 @@ class SearchOperations:
         self, call: Call, path: WorkspacePath, query: SearchQuery
     ) -> SearchResults:
         """Return matching notes of one workspace."""
-        workspace_id = WorkspaceId(str(path.workspace_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         return await self._search([workspace_id], query)
 
     @operation(

@@ -136,8 +136,7 @@ class SyncOperations:
     ) -> FeedPageSchema:
         """Return a page of the feed."""
         check_protocol(headers)
-        workspace_id = WorkspaceId(str(path.workspace_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         texts = query.include == "text"
         script = feed(workspace_id, Position(query.after), query.limit, MOST_BYTES, texts=texts)
         page = await self._store.read_much(script)
@@ -169,8 +168,7 @@ class SyncOperations:
     async def get_snapshot(self, call: Call, path: WorkspacePath, headers: SyncProtocol) -> Stream:
         """Return every live file."""
         check_protocol(headers)
-        workspace_id = WorkspaceId(str(path.workspace_id))
-        await self._access.require(call, workspace_id, "read")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         position = await self._store.read(position_of(workspace_id))
         if position is None:
             raise NotFound

@@ -140,8 +140,7 @@ class WorkspaceOperations:
         self, call: Call, path: WorkspacePath, body: WorkspaceNameInput
     ) -> WorkspaceDocument:
         """Rename a workspace."""
-        workspace_id = WorkspaceId(str(path.workspace_id))
-        await self._access.require(call, workspace_id, "manage")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "manage")
         await self._store.write(workspaces.rename(workspace_id, _name(body)))
         return _document(await self._access.seen(call, workspace_id))
 
@@ -159,8 +158,7 @@ class WorkspaceOperations:
     )
     async def delete_workspace(self, call: Call, path: WorkspacePath) -> Removed:
         """Delete a workspace."""
-        workspace_id = WorkspaceId(str(path.workspace_id))
-        await self._access.require(call, workspace_id, "own")
+        workspace_id = await self._access.workspace(call, path.workspace_id, "own")
         await self._store.write(workspaces.delete(workspace_id))
         self._gone(workspace_id)
         return REMOVED
