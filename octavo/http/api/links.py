@@ -10,7 +10,7 @@ from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import Cursor, PageQuery, read_cursor, split_page
+from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Store, StoreUnavailable
@@ -69,12 +69,8 @@ class FileLinksSchema(ContractModel):
     """The ``after`` of the next page of ``incoming``; null on the last page."""
 
 
-class LinkList(ContractModel):
+class LinkList(ListPage[FoundLinkDocument]):
     """A page of links."""
-
-    items: list[FoundLinkDocument]
-    next: Cursor | None
-    """The ``after`` of the next page; null on the last page."""
 
 
 class LinkOperations:

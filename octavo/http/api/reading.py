@@ -25,7 +25,7 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import Cursor, PageQuery, read_cursor, split_page
+from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply
 from octavo.model.etag import EntityTags, entity_tag, parse_entity_tags
@@ -67,20 +67,12 @@ class ListQuery(PageQuery):
     state: Literal["live", "deleted"] = "live"
 
 
-class FileList(ContractModel):
+class FileList(ListPage[ListedFileSchema]):
     """A page of files, sorted by path."""
 
-    items: list[ListedFileSchema]
-    next: Cursor | None
-    """The ``after`` of the next page; null on the last page."""
 
-
-class RevisionList(ContractModel):
+class RevisionList(ListPage[RevisionDocument]):
     """A page of revisions, newest first."""
-
-    items: list[RevisionDocument]
-    next: Cursor | None
-    """The ``after`` of the next page; null on the last page."""
 
 
 class RevisionPath(FilePath):

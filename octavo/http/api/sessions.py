@@ -14,7 +14,7 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.paging import Cursor, PageQuery, read_cursor, split_page
+from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
 from octavo.model.accounts.session import Session, SessionId, SessionLife
 
@@ -42,12 +42,8 @@ class AccountSession(ContractModel):
     """Whether this request belongs to it."""
 
 
-class SessionList(ContractModel):
+class SessionList(ListPage[AccountSession]):
     """Sessions, newest first."""
-
-    items: tuple[AccountSession, ...]
-    next: Cursor | None
-    """The ``after`` of the next page; null on the last page."""
 
 
 class SessionsEnded(ContractModel):
@@ -85,7 +81,7 @@ class SessionOperations:
         before = None if after is None else after[0]
         found = await self._own.list(caller.account_id, before, query.limit + 1)
         page, following = split_page(found, query.limit, lambda each: (each.session_id,))
-        items = tuple(self._schema(session, caller) for session in page)
+        items = [self._schema(session, caller) for session in page]
         return SessionList(items=items, next=following)
 
     @operation(

@@ -20,7 +20,7 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.paging import Cursor, PageQuery, read_cursor, split_page
+from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.identity import WorkspaceId
 from octavo.model.label import parse_label
@@ -54,12 +54,8 @@ class WorkspaceDocument(ContractModel):
     created_at: Timestamp
 
 
-class WorkspaceList(ContractModel):
+class WorkspaceList(ListPage[WorkspaceDocument]):
     """A page of workspaces, oldest first."""
-
-    items: list[WorkspaceDocument]
-    next: Cursor | None
-    """The ``after`` of the next page; null on the last page."""
 
 
 class WorkspaceOperations:

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated, Generic, TypeVar
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field
@@ -45,6 +45,14 @@ class PageQuery(ContractModel):
     """Maximum number of items."""
     after: Cursor | None = None
     """``next`` of the previous page; omitted for the first page."""
+
+
+class ListPage(ContractModel, Generic[T]):
+    """A page of a list."""
+
+    items: list[T]
+    next: Cursor | None
+    """The ``after`` of the next page; null on the last page."""
 
 
 def cursor(*parts: str) -> str:
