@@ -10,7 +10,6 @@ from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnSessions
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
-from octavo.actors.notice_hub import NoticeHub
 from octavo.http import pages
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.auth import AuthOperations
@@ -23,7 +22,7 @@ from octavo.http.api.history import HistoryOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.notices import PATH as NOTICES
-from octavo.http.api.notices import NoticeOperations, NoticeSocket, StreamCaller
+from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of, refusals_as_problems
 from octavo.http.api.registrations import RegistrationOperations
@@ -47,13 +46,8 @@ from octavo.model.identity import WorkspaceId
 from octavo.service.components import Components
 from octavo.service.deferred import Deferred, DeferredApplication
 from octavo.service.entropy import new_entropy, new_id, now
-from octavo.ws import Frame, ServerWebSocket, serve_websocket
-from octavo.ws.notice_stream import MAX_MESSAGE, SUBPROTOCOL, NoticeStream
-
-CLOSE_SECONDS = 5.0
-PING_SECONDS = 30.0
-CHECK_SECONDS = 10.0
-"""Seconds between two checks of a stream's authorization, besides the immediate notifications."""
+from octavo.service.notice_streams import NoticeStreams
+from octavo.ws.notice_stream import SUBPROTOCOL
 
 
 def wire_application(
@@ -101,7 +95,7 @@ def wire_application(
         authenticator,
         store,
         subprotocol=SUBPROTOCOL,
-        serve=partial(_serve_stream, parts.hub),
+        serve=NoticeStreams(parts.hub).serve,
         new_id=new_id,
         log_request=log_request,
         public_url=public_url,
@@ -165,33 +159,3 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
     ]
-
-
-async def _serve_stream(
-    hub: NoticeHub[Frame],
-    stream: trio.abc.HalfCloseableStream,
-    caller_state: StreamCaller,
-    *,
-    stopping: trio.Event,
-    request_id: str,
-) -> None:
-    async def serve(connection: ServerWebSocket) -> None:
-        await NoticeStream(
-            connection,
-            hub,
-            account_id=caller_state.caller.account_id,
-            workspace_access=caller_state.workspace_access,
-            still_valid=caller_state.still_valid,
-            check_every=CHECK_SECONDS,
-        ).run()
-
-    await serve_websocket(
-        stream,
-        serve,
-        subprotocol=SUBPROTOCOL,
-        stopping=stopping,
-        max_message_size=MAX_MESSAGE,
-        close_time=CLOSE_SECONDS,
-        ping_interval=PING_SECONDS,
-        headers=[(b"x-request-id", request_id.encode())],
-    )

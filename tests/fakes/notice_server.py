@@ -5,10 +5,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
-
-import trio
 
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.sign_in import SignedIn
@@ -19,7 +16,7 @@ from octavo.http.api.access import Access
 from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.files import FileOperations
-from octavo.http.api.notices import PATH, NoticeOperations, NoticeSocket, StreamCaller
+from octavo.http.api.notices import PATH, NoticeOperations, NoticeSocket
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.workspaces import WorkspaceOperations
@@ -27,8 +24,9 @@ from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.server.limits import Limits
-from octavo.ws import Frame, ServerWebSocket, serve_websocket
-from octavo.ws.notice_stream import MAX_MESSAGE, SUBPROTOCOL, NoticeStream, changed_frame
+from octavo.service.notice_streams import NoticeStreams
+from octavo.ws import Frame
+from octavo.ws.notice_stream import SUBPROTOCOL, changed_frame
 from tests.fakes.asgi_client import Answer as Reply
 from tests.fakes.asgi_client import Headers, ask, ask_json
 from tests.fakes.http_server import QUICK, Answer, Server, serving
@@ -201,11 +199,14 @@ async def caller_state(
         )
         records: list[RequestRecord] = []
         authenticator = SessionOrKey(credentials, origin=ORIGIN)
+        streams = NoticeStreams(
+            hub, check_every=check_every, close_time=close_time, ping_interval=None
+        )
         stream = NoticeSocket(
             authenticator,
             store,
             subprotocol=SUBPROTOCOL,
-            serve=partial(_serve, hub, check_every, close_time),
+            serve=streams.serve,
             new_id=chance.new_id,
             log_request=records.append,
             public_url=ORIGIN,
@@ -240,34 +241,3 @@ async def caller_state(
             ) as server,
         ):
             yield Tower(home, hub, credentials, application, server, records)
-
-
-async def _serve(
-    hub: NoticeHub[Frame],
-    check_every: float,
-    close_time: float,
-    stream: trio.abc.HalfCloseableStream,
-    caller_state: StreamCaller,
-    *,
-    stopping: trio.Event,
-    request_id: str,
-) -> None:
-    async def serve(connection: ServerWebSocket) -> None:
-        await NoticeStream(
-            connection,
-            hub,
-            account_id=caller_state.caller.account_id,
-            workspace_access=caller_state.workspace_access,
-            still_valid=caller_state.still_valid,
-            check_every=check_every,
-        ).run()
-
-    await serve_websocket(
-        stream,
-        serve,
-        subprotocol=SUBPROTOCOL,
-        stopping=stopping,
-        max_message_size=MAX_MESSAGE,
-        close_time=close_time,
-        headers=[(b"x-request-id", request_id.encode())],
-    )
