@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from tests.fakes.identity_fixture import identity_fixture
-from tests.fakes.notes_api import NotesApi, opened
+from tests.fakes.notes_api import Client, NotesApi, opened
 from tests.fakes.users_api import UsersApi
 
 
@@ -19,3 +19,8 @@ def users() -> Iterator[UsersApi]:
 async def api() -> AsyncIterator[NotesApi]:
     async with opened() as made:
         yield made
+
+
+@pytest.fixture
+def reader(api: NotesApi) -> Client:
+    return api.client("reader")

@@ -2,34 +2,13 @@
 
 import pytest
 
-from octavo.http.api.access import Access
 from octavo.http.api.links import LinkOperations
-from octavo.http.api.refusals import problem_of
-from octavo.http.contract.application import Application
 from octavo.http.contract.declarations import contract_of
 from octavo.http.contract.declared_answers import possible_problems
-from octavo.http.contract.operation import Security
 from octavo.store import StoreFull
 from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, refusal
 
 READ = {200, 400, 401, 403, 404, 423, 500, 503}
-
-
-@pytest.fixture
-def application(api: NotesApi) -> Application:
-    return Application(
-        [LinkOperations(api.store, Access(api.store))],
-        failure_problem=problem_of,
-        new_id=lambda: "made-here",
-        log_request=lambda _: None,
-        authenticators={Security.SESSION_OR_KEY: api.authenticator},
-        strict=True,
-    )
-
-
-@pytest.fixture
-def reader(application: Application) -> Client:
-    return Client(application, "reader")
 
 
 async def test_links_of_a_file_and_those_to_it_are_told(api: NotesApi, reader: Client) -> None:
@@ -145,9 +124,9 @@ async def test_file_that_is_not_live_has_no_links(
     assert refusal(await reader.get(f"{place}/links")) == (404, "not_found")
 
 
-async def test_strangers_see_no_links(api: NotesApi, application: Application) -> None:
+async def test_strangers_see_no_links(api: NotesApi) -> None:
     note = await api.note("one.md")
-    stranger = Client(application, "stranger")
+    stranger = api.client("stranger")
     for place in (f"{note.place}/links", f"{api.place}/links/unresolved"):
         assert refusal(await stranger.get(place)) == (404, "not_found")
 

@@ -2,34 +2,13 @@
 
 import pytest
 
-from octavo.http.api.access import Access
-from octavo.http.api.refusals import problem_of
 from octavo.http.api.search import SearchOperations
-from octavo.http.contract.application import Application
 from octavo.http.contract.declarations import contract_of
 from octavo.http.contract.declared_answers import possible_problems
-from octavo.http.contract.operation import Security
 from octavo.store import StoreFull
 from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, refusal
 
 READ = {200, 400, 401, 403, 404, 423, 500, 503}
-
-
-@pytest.fixture
-def application(api: NotesApi) -> Application:
-    return Application(
-        [SearchOperations(api.store, Access(api.store))],
-        failure_problem=problem_of,
-        new_id=lambda: "made-here",
-        log_request=lambda _: None,
-        authenticators={Security.SESSION_OR_KEY: api.authenticator},
-        strict=True,
-    )
-
-
-@pytest.fixture
-def reader(application: Application) -> Client:
-    return Client(application, "reader")
 
 
 async def paths(client: Client, target: str) -> list[str]:
@@ -106,14 +85,14 @@ async def test_snippet_holds_the_text_of_the_note_as_it_is(api: NotesApi, reader
 
 
 async def test_all_workspaces_of_the_account_are_searched_and_no_other(
-    api: NotesApi, application: Application
+    api: NotesApi,
 ) -> None:
     made = await api.client("stranger").post("/api/workspaces", {"name": "Theirs"})
     theirs = made.json()["id"]
     await api.note("ours.md", "tide")
     file: Json = {"path": "theirs.md", "text": "tide"}
     await api.client("stranger").post(f"/api/workspaces/{theirs}/files", file)
-    owner, stranger = Client(application, "owner"), Client(application, "stranger")
+    owner, stranger = api.owner, api.client("stranger")
     assert await paths(owner, "/api/search?q=tide") == ["ours.md"]
     assert await paths(stranger, "/api/search?q=tide") == ["theirs.md"]
     await api.execute(
@@ -170,9 +149,9 @@ async def test_search_goes_on_with_what_it_has_where_nothing_can_be_written(
 
 
 async def test_nothing_at_all_is_found_where_there_are_no_workspaces(
-    application: Application,
+    api: NotesApi,
 ) -> None:
-    assert await paths(Client(application, "stranger"), "/api/search?q=tide") == []
+    assert await paths(api.client("stranger"), "/api/search?q=tide") == []
 
 
 def test_operations_are_declared_as_they_are_specified() -> None:
