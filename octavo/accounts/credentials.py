@@ -91,9 +91,11 @@ class Credentials:
         if entry is None or entry.until <= trio.current_time():
             if not is_one(secret):
                 return None
+            generation = cache.generation
             entry = await look_up(digest)
             if entry is None:
                 return None
+            cache.keep(digest, entry, generation)
         now = self._now()
         if now >= entry.expires_at:
             return None
@@ -107,31 +109,25 @@ class Credentials:
         return entry.caller
 
     async def _look_up_key(self, digest: bytes) -> CachedCaller | None:
-        generation = self._keys.generation
         found = await self._store.read(api_keys.by_digest(digest))
         if found is None or not found.account.open:
             return None
         key = found.key
-        entry = CachedCaller(
+        return CachedCaller(
             caller_of(found.account, key_id=key.key_id),
             expires_at=math.inf if key.expires_at is None else key.expires_at / 1000,
             active_at=-math.inf if key.used_at is None else key.used_at / 1000,
             until=trio.current_time() + self._fresh,
         )
-        self._keys.keep(digest, entry, generation)
-        return entry
 
     async def _look_up_session(self, digest: bytes) -> CachedCaller | None:
-        generation = self._sessions.generation
         found = await self._store.read(sessions.by_digest(digest))
         if found is None or not found.account.open:
             return None
         session = found.session
-        entry = CachedCaller(
+        return CachedCaller(
             caller_of(found.account, session_id=session.session_id),
             expires_at=self._life.expires_at(session) / 1000,
             active_at=session.active_at / 1000,
             until=trio.current_time() + self._fresh,
         )
-        self._sessions.keep(digest, entry, generation)
-        return entry
