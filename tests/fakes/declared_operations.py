@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from types import FunctionType
 
-from octavo.http.contract.declarations import operations_of
+from octavo.http.contract.assembly import operations_of
 from octavo.http.contract.operation import Operation, Security, operation
 
 

@@ -10,9 +10,9 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from urllib.parse import quote
 
+from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Authenticator, Call, RateLimiter
-from octavo.http.contract.declarations import contract_of, served_operations_of
 from octavo.http.contract.declared_answers import UndeclaredAnswer
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
 from octavo.http.contract.memory_budget import MemoryBudget

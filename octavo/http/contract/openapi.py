@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
+from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.bodies import BodyKind
-from octavo.http.contract.declarations import contract_of
 from octavo.http.contract.declared_answers import possible_problems
 from octavo.http.contract.operation import Operation, Security
 from octavo.http.contract.problems import Problem

@@ -160,7 +160,7 @@ def operation(
     """Declare an operation at its handler; the arguments are those of `Declaration`.
 
     A handler declared twice serves two operations. Contradictions are detected when the contract is
-    assembled (`octavo.http.contract.declarations`).
+    assembled (`octavo.http.contract.assembly`).
     """
     declared = Declaration(
         id=id,

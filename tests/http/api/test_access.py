@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from octavo.http.api.registry import CONTRACT
-from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Locked, Operation, Security
 from octavo.http.contract.router import parameters_of
 from octavo.model.workspace import Right

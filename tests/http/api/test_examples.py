@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from octavo.http.api.examples import EXAMPLES
 from octavo.http.api.registry import CONTRACT, contract_document
-from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Operation
 
 OPERATIONS = contract_of(CONTRACT)

@@ -4,7 +4,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.http.api.registry import CONTRACT, contract_document, explained_problems
-from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_answers import possible_problems
 from octavo.http.contract.problems import PROBLEMS, Problem
 from octavo.http.server import SERVER_PROBLEMS, ServerProblem

@@ -8,7 +8,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.http.api.service import ServiceOperations
-from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_answers import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Operation

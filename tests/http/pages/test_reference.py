@@ -3,7 +3,7 @@
 import pytest
 
 from octavo.http.api.service import ServiceOperations
-from octavo.http.contract.declarations import contract_of
+from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_answers import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Operation

@@ -1,4 +1,7 @@
-"""Collect the operations that classes declare, and check them against each other."""
+"""Assemble the contract: collect the operations that classes declare, and check that they agree.
+
+`declaration_check` checks one declaration by itself, and `signature` against its handler.
+"""
 
 from collections.abc import Callable, Iterable
 from functools import cache
