@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import trio
@@ -16,10 +17,32 @@ from octavo.actors.core.message_types import MessageTypes
 from octavo.actors.core.monitor import Down, StopReason, Watchers
 from octavo.actors.core.restart import Restart
 from octavo.actors.core.runtime import Runtime
-from octavo.actors.core.specs import ActorSpec, WorkerSpec
+from octavo.actors.core.specs import ActorSpec, SupervisorSpec, WorkerSpec
 from octavo.actors.core.statistics import ActorStatistics
 from octavo.actors.core.tree import TreeNode
 from octavo.actors.core.waiting import Group
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRules:
+    """How a supervisor starts, restarts and stops a child.
+
+    Attributes:
+        restart: when it is restarted.
+        backoff: how long to wait before a restart.
+        start_timeout: seconds from start to readiness.
+        drain_timeout: seconds between being asked to stop and being cancelled.
+    """
+
+    restart: Restart
+    backoff: Backoff
+    start_timeout: float
+    drain_timeout: float
+
+    @classmethod
+    def of(cls, spec: WorkerSpec | SupervisorSpec) -> ChildRules:
+        """Return the rules that ``spec`` has."""
+        return cls(spec.restart, spec.backoff, spec.start_timeout, spec.drain_timeout)
 
 
 class Child(ABC):
@@ -29,10 +52,7 @@ class Child(ABC):
 
     Attributes:
         name: unique below its supervisor.
-        restart: when it is restarted.
-        backoff: how long to wait before a restart.
-        start_timeout: seconds from start to readiness.
-        drain_timeout: seconds between being asked to stop and being cancelled.
+        rules: how it is started, restarted and stopped.
         launches: the number of incarnations so far.
         attempts: the number of consecutive restarts, for the backoff.
         drains_while_starting: whether it can be drained before it is ready; otherwise it is
@@ -41,21 +61,10 @@ class Child(ABC):
 
     drains_while_starting = False
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        restart: Restart,
-        backoff: Backoff,
-        start_timeout: float,
-        drain_timeout: float,
-    ) -> None:
+    def __init__(self, name: str, rules: ChildRules) -> None:
         """Take the rules of supervision."""
         self.name = name
-        self.restart: Restart = restart
-        self.backoff = backoff
-        self.start_timeout = start_timeout
-        self.drain_timeout = drain_timeout
+        self.rules = rules
         self.launches = 0
         self.attempts = 0
 
@@ -114,13 +123,9 @@ class ActorChild(Child):
 
     def __init__(self, spec: ActorSpec[Any], parent: str, runtime: Runtime) -> None:
         """Create the cell; nothing runs yet."""
-        super().__init__(
-            spec.name,
-            restart=spec.restart,
-            backoff=spec.backoff,
-            start_timeout=math.inf,  # the cell applies it itself
-            drain_timeout=spec.drain_timeout,
-        )
+        # The cell applies the start timeout itself.
+        rules = ChildRules(spec.restart, spec.backoff, math.inf, spec.drain_timeout)
+        super().__init__(spec.name, rules)
         types = MessageTypes.of_factory(spec.factory)
         self.cell = Cell(parent, spec.name, spec.factory, spec, runtime, ActorStatistics(), types)
 
@@ -187,24 +192,9 @@ class WatchedChild(Child):
         error: the error of a crash.
     """
 
-    def __init__(
-        self,
-        name: str,
-        parent: str | None,
-        *,
-        restart: Restart,
-        backoff: Backoff,
-        start_timeout: float,
-        drain_timeout: float,
-    ) -> None:
+    def __init__(self, name: str, parent: str | None, rules: ChildRules) -> None:
         """Take the path and the rules of supervision."""
-        super().__init__(
-            name,
-            restart=restart,
-            backoff=backoff,
-            start_timeout=start_timeout,
-            drain_timeout=drain_timeout,
-        )
+        super().__init__(name, rules)
         self._path = name if parent is None else f"{parent}/{name}"
         self._watchers = Watchers()
         self.reason: StopReason = "drained"
@@ -260,14 +250,7 @@ class WorkerChild(WatchedChild):
 
     def __init__(self, spec: WorkerSpec, parent: str) -> None:
         """Take the specification; nothing runs yet."""
-        super().__init__(
-            spec.name,
-            parent,
-            restart=spec.restart,
-            backoff=spec.backoff,
-            start_timeout=spec.start_timeout,
-            drain_timeout=spec.drain_timeout,
-        )
+        super().__init__(spec.name, parent, ChildRules.of(spec))
         self._function: Callable[[WorkerContext], Awaitable[None]] = spec.run
         self._reports_ready = spec.reports_ready
         self._context: WorkerContext | None = None

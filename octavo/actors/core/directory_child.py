@@ -21,7 +21,7 @@ import trio
 
 from octavo.actors.core.activation_limit import ActivationLimit
 from octavo.actors.core.backoff import Backoff
-from octavo.actors.core.child import WatchedChild
+from octavo.actors.core.child import ChildRules, WatchedChild
 from octavo.actors.core.errors import (
     ActorNotFound,
     ActorQuarantined,
@@ -49,14 +49,8 @@ class DirectoryChild(WatchedChild):
 
     def __init__(self, spec: DirectorySpec[Any, Any], parent: str, runtime: Runtime) -> None:
         """Take the specification; nothing runs yet."""
-        super().__init__(
-            spec.name,
-            parent,
-            restart="permanent",
-            backoff=Backoff(),
-            start_timeout=math.inf,
-            drain_timeout=spec.drain_timeout,
-        )
+        rules = ChildRules("permanent", Backoff(), math.inf, spec.drain_timeout)
+        super().__init__(spec.name, parent, rules)
         self._spec = spec
         self.runtime = runtime
         self._cells: dict[Hashable, VirtualActorCell] = {}

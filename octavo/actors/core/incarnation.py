@@ -57,13 +57,13 @@ class Incarnation:
                 self.settled.set()
                 on_ready(self)
 
-        self._scope.deadline = trio.current_time() + child.start_timeout
+        self._scope.deadline = trio.current_time() + child.rules.start_timeout
         try:
             with self._scope:
                 await child.run_once(ready)
             if self._scope.cancelled_caught and not self.stopping:
                 self.error = StartTimeout(
-                    f"{child.path} did not report readiness within {child.start_timeout:g} s"
+                    f"{child.path} did not report readiness within {child.rules.start_timeout:g} s"
                 )
         except BaseException as error:
             if not is_crash(error):
@@ -88,10 +88,10 @@ class Incarnation:
                 self.child.retire()
             else:
                 self.child.drain()
-            with trio.move_on_after(self.child.drain_timeout):
+            with trio.move_on_after(self.child.rules.drain_timeout):
                 await self.ended.wait()
         if not self.ended.is_set():
-            self.cancel(f"{reason}; it did not end within {self.child.drain_timeout:g} s")
+            self.cancel(f"{reason}; it did not end within {self.child.rules.drain_timeout:g} s")
             await self.ended.wait()
 
     def cancel(self, reason: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import trio
 
-from octavo.actors.core.child import Child, WatchedChild
+from octavo.actors.core.child import Child, ChildRules, WatchedChild
 from octavo.actors.core.errors import (
     ActorError,
     ActorStopped,
@@ -39,14 +39,7 @@ class Supervision(WatchedChild):
 
     def __init__(self, spec: SupervisorSpec, parent: str | None, runtime: Runtime) -> None:
         """Create a supervisor without children; nothing runs yet."""
-        super().__init__(
-            spec.name,
-            parent,
-            restart=spec.restart,
-            backoff=spec.backoff,
-            start_timeout=spec.start_timeout,
-            drain_timeout=spec.drain_timeout,
-        )
+        super().__init__(spec.name, parent, ChildRules.of(spec))
         self.drains_while_starting = True
         self._spec = spec
         self.runtime = runtime
@@ -184,7 +177,7 @@ class Supervision(WatchedChild):
             return None
         if incarnation.stopping or child in self._incarnations:
             return None  # it was asked to, or a sibling's restart has restarted it meanwhile
-        if not is_restarted(child.restart, crashed=error is not None):
+        if not is_restarted(child.rules.restart, crashed=error is not None):
             self._forget(child)
             if self._restart_scope is not None:
                 self._begin(self._pending_but(child), self._restart_at - trio.current_time(), ready)
@@ -193,7 +186,7 @@ class Supervision(WatchedChild):
             return error  # a restart could only fail in the same way
         now = trio.current_time()
         ready_at = incarnation.ready_at
-        if ready_at is not None and now - ready_at >= child.backoff.reset_after:
+        if ready_at is not None and now - ready_at >= child.rules.backoff.reset_after:
             child.attempts = 0
         if self._window.exceeded_by(now):
             intensity = self._spec.intensity
@@ -203,7 +196,7 @@ class Supervision(WatchedChild):
             )
             exceeded.__cause__ = error
             return exceeded
-        delay = child.backoff.delay(child.attempts, self.runtime.random)
+        delay = child.rules.backoff.delay(child.attempts, self.runtime.random)
         child.attempts += 1
         child.down()
         self.runtime.notify(self.runtime.observer.restarting, child.path, delay)
@@ -278,7 +271,7 @@ class Supervision(WatchedChild):
             await incarnation.stop(
                 keep_waiting=True, reason=f"{child.path} restarts with a sibling"
             )
-            if child.restart == "temporary":
+            if child.rules.restart == "temporary":
                 self._forget(child)
             else:
                 child.down()
