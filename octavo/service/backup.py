@@ -19,7 +19,7 @@ from octavo.service.partial_file import partial_file, publish
 from octavo.settings import Settings
 from octavo.store import StoreError, StoreFull
 from octavo.store.sqlite import DATABASE
-from octavo.store.sqlite.backup import COMPANIONS, Contents, DatabaseSnapshot, Verification
+from octavo.store.sqlite.backup import COMPANIONS, LOGS, Contents, DatabaseSnapshot, Verification
 
 
 class BackupFailed(Exception):
@@ -98,6 +98,13 @@ def _check_target(target: Path, database: Path, *, replace: bool) -> None:
         raise BackupFailed(f"{target} is a folder: name a file")
     if target.exists() and not replace:
         raise BackupFailed(f"{target} exists: name another file, or replace it with --replace")
+    for end in LOGS:
+        # SQLite would apply it to the backup.
+        if Path(f"{target}{end}").exists():
+            raise BackupFailed(
+                f"{target}{end} exists, the log of another database:"
+                " remove it, or name another file"
+            )
 
 
 def growth(path: Path, step: str, total: int, report: Report) -> Callable[[], None]:

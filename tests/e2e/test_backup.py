@@ -175,6 +175,18 @@ def test_backup_to_an_unusable_target_fails_with_one_line(
     assert integrity(folder) == []
 
 
+@pytest.mark.parametrize("end", ["-journal", "-wal"])
+def test_backup_beside_the_log_of_another_database_is_refused(end: str, folder: Path) -> None:
+    installed(folder)
+    backup = folder.parent / "backup"
+    log = folder.parent / f"backup{end}"
+    log.write_bytes(b"of another")
+    code, _, said = run("backup", folder, str(backup))
+    assert code == 1
+    assert said.startswith(f"octavo: {log} exists, the log of another database: remove it")
+    assert (log.read_bytes(), backup.exists()) == (b"of another", False)
+
+
 @needs_mount
 def test_backup_to_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
     filled(folder, 3_000_000)
