@@ -61,8 +61,8 @@ class Service:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}{path}", data, headers, method=method
         )
-        with urllib.request.urlopen(request) as answer:
-            return dict(json.load(answer))
+        with urllib.request.urlopen(request) as response:
+            return dict(json.load(response))
 
     def workspace(self) -> str:
         return str(self.ask("POST", "/api/workspaces", {"name": "Bench"})["id"])
@@ -121,8 +121,8 @@ def make_key(port: int, invitation: str) -> str:
     account = {"invitation": invitation, "address": "bench@example.org", "displayName": "Bench"}
     with post("/api/registrations", {**account, "password": "orange lanterns at dusk"}, "") as made:
         cookie = made.headers["set-cookie"].partition(";")[0]
-    with post("/api/account/keys", {"name": "bench"}, cookie) as answer:
-        return str(json.load(answer)["secret"])
+    with post("/api/account/keys", {"name": "bench"}, cookie) as response:
+        return str(json.load(response)["secret"])
 
 
 def request(method: str, path: str, key: str, *headers: bytes, body: bytes = b"") -> bytes:

@@ -271,18 +271,18 @@ def save_often(port: int, key: str, path: str, count: int, failures: list[object
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
     with closing(HTTPConnection("127.0.0.1", port)) as connection:
         connection.request("GET", path, headers=headers)
-        answer = connection.getresponse()
-        answer.read()
-        tag = answer.headers["etag"]
+        response = connection.getresponse()
+        response.read()
+        tag = response.headers["etag"]
         for number in range(count):
             body = json.dumps({"text": f"{uuid.uuid4().hex[:6]} {number}\n{TEXT}"})
             connection.request("PUT", path, body, {**headers, "if-match": tag})
-            answer = connection.getresponse()
-            answer.read()
-            if answer.status != 200:
-                failures.append(answer.status)
+            response = connection.getresponse()
+            response.read()
+            if response.status != 200:
+                failures.append(response.status)
                 return
-            tag = answer.headers["etag"]
+            tag = response.headers["etag"]
 
 
 def frames(database: Path) -> tuple[list[int], int]:

@@ -9,7 +9,7 @@ import select
 import socket
 import sys
 
-ANSWER = b'HTTP/1.1 200 OK\r\netag: "0190a0b0-0000-7000-8000-00000000000a"\r\n' + (
+RESPONSE = b'HTTP/1.1 200 OK\r\netag: "0190a0b0-0000-7000-8000-00000000000a"\r\n' + (
     b"content-type: application/json\r\ncontent-length: 500\r\n\r\n" + b"x" * 500
 )
 
@@ -42,7 +42,7 @@ def serve(port: int) -> None:
             if left:
                 wanted[descriptor] = left
             else:
-                clients[descriptor].send(ANSWER)
+                clients[descriptor].send(RESPONSE)
 
 
 if __name__ == "__main__":

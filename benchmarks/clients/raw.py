@@ -87,12 +87,12 @@ def load(port: int, requests: list[NextRequest], seconds: float) -> Found:
     while waiting:
         for descriptor, _ in poller.poll():
             connection = by_descriptor[descriptor]
-            answer = connection.receive()
-            if answer is None:
+            response = connection.receive()
+            if response is None:
                 continue
             now = time.perf_counter()
             found.latencies.append(now - connection.sent_at)
-            status, tag = answer
+            status, tag = response
             found.statuses[status] = found.statuses.get(status, 0) + 1
             if now - began < seconds:
                 connection.send(connection.next_request(status, tag))

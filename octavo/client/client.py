@@ -94,8 +94,8 @@ class Client:
             invitation=invitation, address=address, password=password, displayName=display_name
         )
         request = Request("POST", "/api/registrations", body, headers=self._from, effect="single")
-        self._keep_session(answer := await self._connection.send(request))
-        return self._connection.read(AccountInfo, answer, request)
+        self._keep_session(response := await self._connection.send(request))
+        return self._connection.read(AccountInfo, response, request)
 
     async def sign_in(self, address: str, password: str) -> None:
         """Start a session and use it (signInWithPassword).
@@ -159,9 +159,9 @@ class Client:
     def _from(self) -> dict[str, str]:
         return {"origin": self._origin}
 
-    def _keep_session(self, answer: httpx.Response) -> None:
+    def _keep_session(self, response: httpx.Response) -> None:
         # By hand: a cookie jar would not send the https-only cookie to a test server.
-        cookie = answer.headers.get("set-cookie", "").partition(";")[0]
+        cookie = response.headers.get("set-cookie", "").partition(";")[0]
         if not cookie:
             raise UnexpectedResponse("the response has no session cookie", outcome_unknown=True)
         self._connection.credential = {"cookie": cookie, **self._from}

@@ -95,10 +95,10 @@ class ApiConnection:
             error.mutation_id = request.mutation_id
             raise
 
-    def read(self, kind: type[T], answer: httpx.Response, request: Request) -> T:
+    def read(self, kind: type[T], response: httpx.Response, request: Request) -> T:
         """Parse the response to ``request``. Raises `UnexpectedResponse`."""
         try:
-            return parse_response(kind, answer.content)
+            return parse_response(kind, response.content)
         except UnexpectedResponse as error:
             error.outcome_unknown = request.effect != "none"
             raise
@@ -111,17 +111,17 @@ class ApiConnection:
             failures += 1
             asked: float | None = None
             try:
-                answer = await self._http.send(self._made(request))
+                response = await self._http.send(self._made(request))
             except httpx.RequestError as error:
                 sent = not isinstance(error, _NOT_SENT)
                 in_doubt |= sent and request.effect != "none"
                 if not self._again(request, failures, safe=not sent):
                     raise _failed(error, in_doubt) from error
             else:
-                if answer.is_success:
-                    return answer
-                in_doubt |= answer.status_code >= 500 and request.effect != "none"
-                problem = _problem(answer, answer.content, in_doubt=in_doubt)
+                if response.is_success:
+                    return response
+                in_doubt |= response.status_code >= 500 and request.effect != "none"
+                problem = _problem(response, response.content, in_doubt=in_doubt)
                 asked = problem.retry_after
                 if problem.status not in _TEMPORARY or (asked or 0) > self.retrying.patience:
                     raise problem
@@ -140,22 +140,22 @@ class ApiConnection:
         while True:
             failures += 1
             try:
-                answer = await self._http.send(self._made(request), stream=True)
+                response = await self._http.send(self._made(request), stream=True)
             except httpx.RequestError as error:
                 if not self._again(request, failures, safe=True):
                     raise _failed(error, in_doubt=False) from error
                 await trio.sleep(self.retrying.wait(failures, self.entropy))
                 continue
-            content = answer.aiter_bytes()
+            content = response.aiter_bytes()
             try:
-                if answer.is_success:
+                if response.is_success:
                     async with aclosing(_chunks(content)) as chunks:
                         yield chunks
                     return
-                problem = _problem(answer, await _whole(content), in_doubt=False)
+                problem = _problem(response, await _whole(content), in_doubt=False)
             finally:
                 with trio.move_on_after(1, shield=True):
-                    await answer.aclose()
+                    await response.aclose()
                     # Exhausts the generators within httpx, which can't be closed otherwise.
                     await _whole(content)
             asked = problem.retry_after
@@ -202,8 +202,8 @@ def _failed(error: httpx.RequestError, in_doubt: bool) -> ConnectionFailed:
     return ConnectionFailed(detail, outcome_unknown=in_doubt)
 
 
-def _problem(answer: httpx.Response, content: bytes, *, in_doubt: bool) -> ProblemError:
-    return problem_error(answer.status_code, answer.headers, content, in_doubt=in_doubt)
+def _problem(response: httpx.Response, content: bytes, *, in_doubt: bool) -> ProblemError:
+    return problem_error(response.status_code, response.headers, content, in_doubt=in_doubt)
 
 
 async def _whole(content: AsyncIterator[bytes]) -> bytes:

@@ -31,7 +31,7 @@ PATH = "/api/sync/notices"
 SUBPROTOCOL = "octavo.notices.v1"
 QUIET = 30.0
 """Seconds without a message after which the client sends a ping."""
-ANSWER = 20.0
+PONG_TIMEOUT = 20.0
 """Seconds to wait for the pong."""
 _POLICY = 1008
 _REFUSING = frozenset((401, 403))
@@ -158,9 +158,9 @@ async def _next(socket: WebSocketConnection) -> Notice:
     while True:
         with trio.move_on_after(QUIET):
             return parse_response(Notice, await socket.get_message())
-        with trio.move_on_after(ANSWER) as answering:
+        with trio.move_on_after(PONG_TIMEOUT) as waiting:
             await socket.ping()
-        if answering.cancelled_caught:
+        if waiting.cancelled_caught:
             # The pong may be queued after messages that were not consumed yet.
             with trio.fail_after(1):
                 return parse_response(Notice, await socket.get_message())

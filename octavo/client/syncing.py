@@ -12,8 +12,8 @@ from octavo.client.responses import FeedEntry, FeedPage, SnapshotEnd
 from octavo.model.identity import Position, RevisionId
 
 _PAGE = 500
-_MOST_READ = 500
-_MOST_BYTES = 8 * 1024 * 1024
+_MAX_READ = 500
+_MAX_BYTES = 8 * 1024 * 1024
 
 
 class Snapshot:
@@ -127,9 +127,9 @@ def _portions(entries: Sequence[FeedEntry]) -> list[list[RevisionId]]:
     portions: list[list[RevisionId]] = []
     room = 0
     for each in entries:
-        if not portions or each.size > room or len(portions[-1]) == _MOST_READ:
+        if not portions or each.size > room or len(portions[-1]) == _MAX_READ:
             portions.append([])
-            room = _MOST_BYTES
+            room = _MAX_BYTES
         portions[-1].append(each.revision_id)
         room -= each.size
     return portions

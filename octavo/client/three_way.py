@@ -20,7 +20,7 @@ def merged(base: str, mine: str, theirs: str, *, exact: bool = False) -> str:
     characters was meant, nor that both sides inserted the same line among other changes: it appears
     twice. Lines of which less than half is unchanged count as replaced, unless ``exact``, so that a
     new line isn't torn apart where it resembles a line that the other side deleted. Where the texts
-    exceed the comparison budget (`MOST_WORK`), the rest counts as replaced.
+    exceed the comparison budget (`MAX_WORK`), the rest counts as replaced.
     """
     if mine == theirs:
         return mine

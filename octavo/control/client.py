@@ -3,7 +3,7 @@
 import socket
 from pathlib import Path
 
-from octavo.control.lines import LONGEST_ANSWER, BadLine, read_answer, request_line
+from octavo.control.lines import LONGEST_RESPONSE, BadLine, read_response, request_line
 from octavo.control.place import AddressTooLong, socket_address
 
 PATIENCE = 5.0
@@ -31,7 +31,7 @@ def ask(folder: Path, command: str, *, patience: float = PATIENCE) -> str:
             stream.settimeout(patience)
             stream.connect(address)
             stream.sendall(request_line(command))
-            result, error = read_answer(_read_line(stream))
+            result, error = read_response(_read_line(stream))
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
         raise ControlFailed(
             f"no server runs with the data folder {where}: "
@@ -60,6 +60,6 @@ def _read_line(stream: socket.socket) -> bytes:
         received += chunk
         if received.endswith(b"\n"):
             return bytes(received)
-        if len(received) > LONGEST_ANSWER:
+        if len(received) > LONGEST_RESPONSE:
             raise BadLine("the response is too long")
     raise BadLine("the connection ended within the response")

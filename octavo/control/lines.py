@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 LONGEST_REQUEST = 1024
 """Bytes of a request, with its line feed."""
-LONGEST_ANSWER = 64 * 1024 * 1024
+LONGEST_RESPONSE = 64 * 1024 * 1024
 """Bytes of a response that a client reads, with its line feed."""
 
 
@@ -24,7 +24,7 @@ class _Request(BaseModel):
     command: Annotated[str, StringConstraints(min_length=1)]
 
 
-class _Answer(BaseModel):
+class _Response(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     result: str | None = None
@@ -54,15 +54,15 @@ def read_request(line: bytes) -> str:
         raise BadLine('this is not a request: send a line such as {"command": "actors"}') from None
 
 
-def read_answer(line: bytes) -> tuple[str | None, str | None]:
+def read_response(line: bytes) -> tuple[str | None, str | None]:
     """Return result and error, of which one is None. Raises `BadLine`."""
     try:
-        answer = _Answer.model_validate_json(line)
+        response = _Response.model_validate_json(line)
     except ValidationError:
         raise BadLine("the response can't be read: is the server of the same version?") from None
-    if (answer.result is None) is (answer.error is None):
+    if (response.result is None) is (response.error is None):
         raise BadLine("the response is neither a result nor an error")
-    return answer.result, answer.error
+    return response.result, response.error
 
 
 def _line(members: dict[str, str]) -> bytes:

@@ -23,7 +23,7 @@ def control_listener(folder: Path) -> Iterator[socket.socket]:
     path = folder / SOCKET_NAME
     try:
         with socket_address(folder) as address:
-            if _answers(address):
+            if _accepts(address):
                 raise DataFolderError(
                     f"a server responds on {path.absolute()}: stop it, "
                     "or choose another folder with --data-dir or OCTAVO_DATA_DIR"
@@ -45,7 +45,7 @@ def control_listener(folder: Path) -> Iterator[socket.socket]:
                 path.unlink()
 
 
-def _answers(address: str) -> bool:
+def _accepts(address: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
         # One whose queue is full would keep a caller waiting; it is alive.
         caller.setblocking(False)

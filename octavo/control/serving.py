@@ -1,4 +1,4 @@
-"""Return on a control socket: few connections at a time, each in bounded time and memory."""
+"""Serve a control socket: few connections at a time, each in bounded time and memory."""
 
 import logging
 import socket
@@ -55,7 +55,7 @@ class _Accepting(trio.abc.Listener[trio.SocketStream]):
 async def _serve(commands: Commands, places: trio.Semaphore, stream: trio.SocketStream) -> None:
     try:
         with trio.move_on_after(DEADLINE):
-            await stream.send_all(_answer(commands, await _read_line(stream)))
+            await stream.send_all(_respond(commands, await _read_line(stream)))
     except (trio.BrokenResourceError, trio.ClosedResourceError):
         # The client has left.
         pass
@@ -75,7 +75,7 @@ async def _read_line(stream: trio.SocketStream) -> bytes:
     return received
 
 
-def _answer(commands: Commands, line: bytes) -> bytes:
+def _respond(commands: Commands, line: bytes) -> bytes:
     try:
         command = read_request(line)
     except BadLine as error:

@@ -18,9 +18,9 @@ from rapidfuzz.distance import Indel, Postfix, Prefix
 
 Unit = Literal["line", "word", "character"]
 
-MOST_WORK = 1 << 28
+MAX_WORK = 1 << 28
 """Cells of comparison for one pair of texts, each about half a nanosecond."""
-MOST_AT_ONCE = 1 << 26
+MAX_AT_ONCE = 1 << 26
 """Cells of one exact comparison, each one bit of memory: 8 MiB."""
 _EXACT = 1 << 18
 """Cells below which an exact comparison is cheaper than a search for unique units."""
@@ -75,7 +75,7 @@ class _Work:
     """The remaining budget of a comparison."""
 
     def __init__(self) -> None:
-        self._left = MOST_WORK
+        self._left = MAX_WORK
 
     def take(self, cells: int) -> bool:
         if cells > self._left:
@@ -254,7 +254,7 @@ def _exactly(
     """Compare by the longest common subsequence; return None if that exceeds the budget."""
     before, after = old[within.old_start : within.old_end], new[within.new_start : within.new_end]
     cells = (len(before) + _SET_OUT) * (len(after) + _SET_OUT)
-    if cells > MOST_AT_ONCE or not work.take(cells):
+    if cells > MAX_AT_ONCE or not work.take(cells):
         return None
     found: list[DiffRange] = []
     old_at, new_at = within.old_start, within.new_start

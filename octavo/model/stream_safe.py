@@ -7,7 +7,7 @@ process for seconds.
 import re
 import unicodedata
 
-MOST_MARKS = 30
+MAX_MARKS = 30
 """Marks on one letter; no script needs more (Stream-Safe Text Format, UAX #15 section 13)."""
 
 # Characters that are not marks but decompose to marks: Tibetan signs and halfwidth kana.
@@ -17,7 +17,7 @@ _DECOMPOSED = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")
 _MARKS = re.compile(r"(?:[^\w\x00-\u02ff\u2000-\u20cf\u2100-\u2bff]|[\uff9e\uff9f]){4,}+")
 
 
-def stream_safe(text: str, most: int = MOST_MARKS) -> str:
+def stream_safe(text: str, most: int = MAX_MARKS) -> str:
     """Return ``text`` without the marks that exceed ``most`` in a row; in linear time.
 
     ``most`` must be at least three.

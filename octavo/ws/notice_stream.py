@@ -22,7 +22,7 @@ from octavo.ws.frames import Frame, message_frame
 SUBPROTOCOL = "octavo.notices.v1"
 MAX_MESSAGE = 4096
 """Maximum size in bytes of a message from the client."""
-MOST_SUBSCRIPTIONS = 1000
+MAX_SUBSCRIPTIONS = 1000
 PROTOCOL_ERROR, UNSUPPORTED, POLICY, TRY_LATER = 1002, 1003, 1008, 1013
 _ID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
@@ -143,9 +143,9 @@ class NoticeStream:
                 return
 
     async def _subscribe(self, workspace_id: WorkspaceId) -> bool:
-        if len(self._sent) >= MOST_SUBSCRIPTIONS and workspace_id not in self._sent:
+        if len(self._sent) >= MAX_SUBSCRIPTIONS and workspace_id not in self._sent:
             await self._connection.close(
-                POLICY, f"A stream may have at most {MOST_SUBSCRIPTIONS} subscriptions."
+                POLICY, f"A stream may have at most {MAX_SUBSCRIPTIONS} subscriptions."
             )
             return False
         # Registered first, so that no change is missed while the store is read.

@@ -167,15 +167,15 @@ async def test_quiet_stream_that_answers_stays_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "QUIET", 0.05)
-    monkeypatch.setattr(module, "ANSWER", 5.0)
+    monkeypatch.setattr(module, "PONG_TIMEOUT", 5.0)
 
-    async def answers(stream: Stream) -> None:
+    async def respond(stream: Stream) -> None:
         await stream.subscribed(1)
         await stream.pinged(3)
         await stream.say(type="changed", workspaceId=A, position=2)
         await trio.sleep_forever()
 
-    async with notices([answers]) as server, server.client() as client:
+    async with notices([respond]) as server, server.client() as client:
         assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
         assert len(server.headers) == 1
 
@@ -184,7 +184,7 @@ async def test_quiet_stream_that_does_not_answer_is_opened_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "QUIET", 0.05)
-    monkeypatch.setattr(module, "ANSWER", 0.05)
+    monkeypatch.setattr(module, "PONG_TIMEOUT", 0.05)
 
     async def deaf(stream: Stream) -> None:
         await stream.subscribed(1)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from octavo.control.lines import (
     BadLine,
     error_line,
-    read_answer,
     read_request,
+    read_response,
     request_line,
     result_line,
 )
@@ -24,8 +24,8 @@ def test_request_is_one_line_and_is_read_as_it_was_written(command: str) -> None
 
 @given(TEXT)
 def test_answer_is_one_line_and_is_read_as_it_was_written(text: str) -> None:
-    assert read_answer(result_line(text)) == (text, None)
-    assert read_answer(error_line(text)) == (None, text)
+    assert read_response(result_line(text)) == (text, None)
+    assert read_response(error_line(text)) == (None, text)
     assert result_line(text).count(b"\n") == 1
 
 
@@ -55,7 +55,7 @@ def test_request_of_another_form_is_refused_with_what_is_expected(line: bytes) -
 )
 def test_answer_of_another_form_is_refused(line: bytes) -> None:
     with pytest.raises(BadLine, match="the response "):
-        read_answer(line)
+        read_response(line)
 
 
 @given(st.binary(max_size=100))

@@ -101,9 +101,9 @@ async def test_command_that_fails_is_an_error_for_its_caller_alone(
 )
 async def test_bad_input_gets_an_error_and_the_server_goes_on(folder: Path, data: bytes) -> None:
     async with running(folder):
-        answer = await sent(folder, data)
+        response = await sent(folder, data)
         expected = b'"result"' if data == b'{"command": "greet"}' else b"this is not a request"
-        assert expected in answer
+        assert expected in response
         assert await asked(folder, "greet") == "Grüße"
 
 
@@ -293,7 +293,7 @@ def test_ask_server_that_does_not_answer_fails_after_its_patience(folder: Path) 
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"),
+    ("response", "reason"),
     [
         (b"", "ended within the response"),
         (b'{"result": "half', "ended within the response"),
@@ -301,12 +301,12 @@ def test_ask_server_that_does_not_answer_fails_after_its_patience(folder: Path) 
     ],
 )
 async def test_ask_server_that_answers_something_else_fails(
-    folder: Path, answer: bytes, reason: str
+    folder: Path, response: bytes, reason: str
 ) -> None:
     async def misbehave(listener: socket.socket) -> None:
         stream = await trio.SocketListener(trio.socket.from_stdlib_socket(listener)).accept()
         await stream.receive_some()
-        await stream.send_all(answer)
+        await stream.send_all(response)
         await stream.aclose()
 
     with listening(folder) as listener, trio.fail_after(30):

@@ -14,7 +14,7 @@ class ConnectionLost(Exception):
     """The connection ended before the whole answer was there."""
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """What a server answered; names of headers in lower case."""
 
     status: int
@@ -57,7 +57,7 @@ class PlainClient:
 
     async def request(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> Response:
         """Ask, with ``body`` as JSON unless it is None. Raises `ConnectionLost`."""
         lines = {**self._headers, **(headers or {})}
         content = b""
@@ -75,7 +75,7 @@ class PlainClient:
             except (OSError, trio.BrokenResourceError) as error:
                 raise ConnectionLost from error
 
-    async def _answer(self, stream: trio.SocketStream) -> Answer:
+    async def _answer(self, stream: trio.SocketStream) -> Response:
         while b"\r\n\r\n" not in self._received:
             await self._receive(stream)
         head, _, self._received = self._received.partition(b"\r\n\r\n")
@@ -86,7 +86,7 @@ class PlainClient:
         while len(self._received) < length:
             await self._receive(stream)
         body, self._received = self._received[:length], self._received[length:]
-        return Answer(int(first.split(" ", 2)[1]), headers, body)
+        return Response(int(first.split(" ", 2)[1]), headers, body)
 
     async def _receive(self, stream: trio.SocketStream) -> None:
         data = await stream.receive_some()

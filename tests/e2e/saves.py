@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from octavo.actors.testing import History, Value
-from tests.e2e.plain_client import Answer, ConnectionLost, PlainClient
+from tests.e2e.plain_client import ConnectionLost, PlainClient, Response
 from tests.histories.feed_order import FeedEntry, check_order
 from tests.histories.operations import Commit, Operation
 
@@ -124,23 +124,23 @@ class Desk:
         body = {"mutationId": mutation, "operations": operations}
         return Save("POST", f"{self.base}/changesets", body, SYNC, self._commit(mutation, swaps))
 
-    async def send(self, process: str, save: Save, plain: PlainClient) -> Answer | None:
+    async def send(self, process: str, save: Save, plain: PlainClient) -> Response | None:
         """Send a change and note down what comes of it; None when no answer came."""
         with self.history.record(process, save.commit) as invocation:
             try:
-                answer = await plain.request(save.method, save.path, save.body, save.headers)
+                response = await plain.request(save.method, save.path, save.body, save.headers)
             except ConnectionLost:
                 return None
-            if answer.is_success:
-                save.receipt = _receipt(save, answer.json())
+            if response.is_success:
+                save.receipt = _receipt(save, response.json())
                 invocation.ok(save.receipt["position"])
                 self._learn(save)
-            elif answer.status in _DEFINITE:
+            elif response.status in _DEFINITE:
                 save.refused = True
                 invocation.refused()
             else:
-                assert answer.status == 503, answer.body
-        return answer
+                assert response.status == 503, response.body
+        return response
 
     def _learn(self, save: Save) -> None:
         assert save.receipt is not None
@@ -153,17 +153,17 @@ class Desk:
 
     async def look(self, http: httpx.AsyncClient) -> None:
         """Read the heads anew, as a client does that lost its connection."""
-        answer = await http.get(f"{self.base}/snapshot", headers=SYNC)
-        *lines, end = (line for line in answer.text.split("\n") if line)
+        response = await http.get(f"{self.base}/snapshot", headers=SYNC)
+        *lines, end = (line for line in response.text.split("\n") if line)
         assert '"files":' in end
         found = [json.loads(line) for line in lines]
         self.heads = {each["fileId"]: Head(each["revisionId"], each["text"]) for each in found}
 
     async def told(self, save: Save, http: httpx.AsyncClient) -> Json | None:
         """What the receipt of a change says; None when there is none."""
-        answer = await http.get(f"{self.base}/receipts/{save.commit.mutation}")
-        assert answer.status_code in (200, 404), answer.text
-        found: Json | None = answer.json() if answer.status_code == 200 else None
+        response = await http.get(f"{self.base}/receipts/{save.commit.mutation}")
+        assert response.status_code in (200, 404), response.text
+        found: Json | None = response.json() if response.status_code == 200 else None
         return found
 
     async def judge(self, http: httpx.AsyncClient) -> int:
@@ -184,9 +184,9 @@ class Desk:
         swaps: dict[tuple[int, str], dict[str, Value]] = defaultdict(dict)
         for start in range(0, len(revision_ids), _PAGE):
             asked = {"revisionIds": revision_ids[start : start + _PAGE]}
-            answer = await http.post(f"{self.base}/files/read", json=asked)
-            assert answer.json()["missing"] == []
-            for each in answer.json()["items"]:
+            response = await http.post(f"{self.base}/files/read", json=asked)
+            assert response.json()["missing"] == []
+            for each in response.json()["items"]:
                 place = (each["head"]["position"], each["head"]["mutationId"])
                 swaps[place][each["id"]] = each["text"] if each["state"] == "live" else None
         return [FeedEntry(at, mutation, swaps[at, mutation]) for at, mutation in sorted(swaps)]
@@ -201,9 +201,9 @@ class Desk:
 async def _pages(http: httpx.AsyncClient, path: str, **params: str) -> AsyncIterator[Json]:
     after: dict[str, str] = {}
     while True:
-        answer = await http.get(path, params={**params, **after})
-        assert answer.status_code == 200, answer.text
-        page = answer.json()
+        response = await http.get(path, params={**params, **after})
+        assert response.status_code == 200, response.text
+        page = response.json()
         for each in page["items"]:
             yield each
         if page["next"] is None:

@@ -33,23 +33,23 @@ class ServedContract:
                 return each.id
         return None
 
-    def check(self, operation_id: str, answer: httpx.Response) -> None:
+    def check(self, operation_id: str, response: httpx.Response) -> None:
         """Raise when ``answer`` is none that the operation is documented to give."""
         operation = self._operations[operation_id]
-        told = operation.responses.get(str(answer.status_code))
-        shown = f"{operation_id} answered {answer.status_code} {answer.text[:500]!r}"
+        told = operation.responses.get(str(response.status_code))
+        shown = f"{operation_id} answered {response.status_code} {response.text[:500]!r}"
         if told is None:
             raise Undocumented(f"{shown}: no such status")
-        if "x-request-id" not in answer.headers:
+        if "x-request-id" not in response.headers:
             raise Undocumented(f"{shown}: no x-request-id")
-        content_type = answer.headers.get("content-type")
-        if answer.status_code in _STATUS_WITHOUT_BODY:
-            if answer.content or content_type is not None:
+        content_type = response.headers.get("content-type")
+        if response.status_code in _STATUS_WITHOUT_BODY:
+            if response.content or content_type is not None:
                 raise Undocumented(f"{shown}: a body")
             return
         if content_type not in told["content"]:
             raise Undocumented(f"{shown}: of type {content_type}")
-        self._schema[operation.path][operation.method].validate_response(answer)
+        self._schema[operation.path][operation.method].validate_response(response)
 
     def codes(self) -> Iterator[tuple[str, str]]:
         """Every pair of an operation and a code, or the status of a success, that is told."""

@@ -100,8 +100,8 @@ class Installation:
                 continue
             self.doubts += 1
             self.kept_in_doubt += told is not None
-            answer = await desk.send("again", save, plain)
-            assert answer is not None
+            response = await desk.send("again", save, plain)
+            assert response is not None
             assert told is None or save.receipt == told
             assert await desk.told(save, http) == save.receipt
         desk.settled = len(desk.saves)

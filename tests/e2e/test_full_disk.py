@@ -19,13 +19,13 @@ from tests.e2e.server import PATIENCE, command_line
 def readiness(octavo: Octavo) -> tuple[int, dict[str, str]]:
     """The status, and what is not met with its reason."""
     with client(octavo.url) as anybody:
-        answer = anybody.get("/ready")
+        response = anybody.get("/ready")
         unmet = {
             each["name"]: each["detail"]
-            for each in answer.json()["requirements"]
+            for each in response.json()["requirements"]
             if not each["met"]
         }
-        return answer.status_code, unmet
+        return response.status_code, unmet
 
 
 def wait_until_unmet(octavo: Octavo, *names: str) -> dict[str, str]:

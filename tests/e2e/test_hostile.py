@@ -24,7 +24,7 @@ from tests.e2e.operations.common import operations
 from tests.e2e.people import Person, client, invite, register
 from tests.e2e.server import PATIENCE
 from tests.fakes.request_mutation import mutate
-from tests.fakes.strict_client import check_http2_frames, check_websocket_frames, read_answers
+from tests.fakes.strict_client import check_http2_frames, check_websocket_frames, read_responses
 from tests.fakes.yjs_device import Device
 
 CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "10000"))
@@ -94,7 +94,7 @@ def surroundings(scene: Scene) -> Surroundings:
 def everything_of(scene: Scene) -> str:
     """What the victim has, as it is told to the victim."""
     with client(scene.octavo.url, scene.victim) as http:
-        answers = [
+        responses = [
             http.get(path)
             for path in (
                 "/api/account",
@@ -102,8 +102,8 @@ def everything_of(scene: Scene) -> str:
                 f"/api/workspaces/{scene.workspace}/snapshot",
             )
         ]
-    assert all(answer.status_code == 200 for answer in answers)
-    return "".join(answer.text for answer in answers)
+    assert all(response.status_code == 200 for response in responses)
+    return "".join(response.text for response in responses)
 
 
 def check_documents(scene: Scene, around: Surroundings) -> int:
@@ -111,8 +111,8 @@ def check_documents(scene: Scene, around: Surroundings) -> int:
     place = f"/api/workspaces/{around.own[0]}/files"
     with client(scene.octavo.url, scene.attacker) as http:
         names = [around.own[1], *(each["id"] for each in http.get(place).json()["items"])]
-        answers = [http.get(f"{place}/{name}") for name in names]
-    found = [answer.json() for answer in answers if answer.status_code == 200]
+        responses = [http.get(f"{place}/{name}") for name in names]
+    found = [response.json() for response in responses if response.status_code == 200]
     for file in found:
         assert Device.of(file).text == file["text"]
         assert file["document"]["stateVector"] == b64encode(Device.of(file).vector()).decode()
@@ -145,7 +145,7 @@ def judge(received: bytes) -> list[int]:
         # The server greets by itself whoever begins like a client of HTTP/2.
         check_http2_frames(received)
         return []
-    statuses, frames = read_answers(received)
+    statuses, frames = read_responses(received)
     check_websocket_frames(frames)
     assert not {status for status in statuses if status >= 500} - UNSERVED
     return statuses

@@ -119,9 +119,9 @@ def test_served_document_is_the_declared_one(world: World) -> None:
 
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_operation(world: World, case: Case) -> None:
-    answer = case.way(world)
-    world.contract.check(case.operation, answer)
-    assert case.outcome == outcome(answer), answer.text[:500]
+    response = case.way(world)
+    world.contract.check(case.operation, response)
+    assert case.outcome == outcome(response), response.text[:500]
 
 
 def test_every_operation_has_its_cases() -> None:
@@ -139,9 +139,9 @@ def test_modules_of_cases_are_in_the_table(module: object) -> None:
     assert any(case.way.__module__ == name for case in CASES)
 
 
-def outcome(answer: httpx.Response) -> str:
+def outcome(response: httpx.Response) -> str:
     """The code of a refusal, the status of a success."""
-    if answer.status_code < 400:
-        return str(answer.status_code)
-    code: str = answer.json()["code"]
+    if response.status_code < 400:
+        return str(response.status_code)
+    code: str = response.json()["code"]
     return code

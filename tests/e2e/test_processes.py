@@ -116,8 +116,8 @@ async def test_two_servers_tell_each_others_listeners_that_a_workspace_is_gone(
 async def test_two_servers_end_a_session_that_the_other_signed_out(pair: Pair) -> None:
     with client(pair.one.url) as http:
         given = {"email": pair.person.address, "password": PASSWORD}
-        answer = http.post("/api/auth/sign-in/email", json=given, headers={"origin": PUBLIC})
-    cookie = answer.headers["set-cookie"].partition(";")[0]
+        response = http.post("/api/auth/sign-in/email", json=given, headers={"origin": PUBLIC})
+    cookie = response.headers["set-cookie"].partition(";")[0]
     signed_in = {"cookie": cookie, "origin": PUBLIC}
     async with (
         listening(pair.other.port, signed_in) as device,
@@ -150,10 +150,10 @@ async def test_database_away_is_told_with_503_and_nothing_is_lost_when_it_is_bac
             await trio.to_thread.run_sync(database.stop)
 
             in_doubt = desk.next_save()
-            answer = await desk.send("writer", in_doubt, plain)
-            assert answer is not None
-            assert (answer.status, answer.json()["code"]) == (503, "storage_unavailable")
-            assert int(answer.headers["retry-after"]) > 0
+            response = await desk.send("writer", in_doubt, plain)
+            assert response is not None
+            assert (response.status, response.json()["code"]) == (503, "storage_unavailable")
+            assert int(response.headers["retry-after"]) > 0
             read = await plain.request("GET", f"{desk.base}/files")
             assert (read.status, read.json()["code"]) == (503, "storage_unavailable")
             assert int(read.headers["retry-after"]) > 0

@@ -34,8 +34,8 @@ def exchange(
     connection = server.connect()
     try:
         connection.request(method, path, headers=headers or {})
-        answer = connection.getresponse()
-        return answer, answer.read()
+        response = connection.getresponse()
+        return response, response.read()
     finally:
         connection.close()
 
@@ -76,22 +76,22 @@ REQUIRED = {
 def test_serve_answers_health_and_readiness(
     server: Server, path: str, expected: dict[str, object]
 ) -> None:
-    answer, body = exchange(server, "GET", path)
-    assert (answer.status, json.loads(body)) == (200, expected)
-    assert answer.getheader("content-type") == "application/json"
-    assert answer.getheader("cache-control") == "no-store"
-    assert re.fullmatch(UUID, answer.getheader("x-request-id") or "")
-    assert answer.getheader("server") is None
+    response, body = exchange(server, "GET", path)
+    assert (response.status, json.loads(body)) == (200, expected)
+    assert response.getheader("content-type") == "application/json"
+    assert response.getheader("cache-control") == "no-store"
+    assert re.fullmatch(UUID, response.getheader("x-request-id") or "")
+    assert response.getheader("server") is None
 
 
 def test_serve_head_has_the_length_and_no_body(server: Server) -> None:
-    answer, body = exchange(server, "HEAD", "/health")
-    assert (answer.status, answer.getheader("content-length"), body) == (200, "18", b"")
+    response, body = exchange(server, "HEAD", "/health")
+    assert (response.status, response.getheader("content-length"), body) == (200, "18", b"")
 
 
 def test_serve_keeps_the_request_id(server: Server) -> None:
-    answer, _ = exchange(server, "GET", "/health", {"X-Request-Id": "from.the-client_1"})
-    assert answer.getheader("x-request-id") == "from.the-client_1"
+    response, _ = exchange(server, "GET", "/health", {"X-Request-Id": "from.the-client_1"})
+    assert response.getheader("x-request-id") == "from.the-client_1"
 
 
 @pytest.mark.parametrize(
@@ -105,21 +105,21 @@ def test_serve_keeps_the_request_id(server: Server) -> None:
 def test_serve_refuses_with_a_problem(
     server: Server, method: str, path: str, headers: dict[str, str], status: int, code: str
 ) -> None:
-    answer, body = exchange(server, method, path, headers)
+    response, body = exchange(server, method, path, headers)
     told = json.loads(body)
-    assert (answer.status, told["status"], told["code"]) == (status, status, code)
-    assert answer.getheader("content-type") == "application/problem+json"
-    assert answer.getheader("allow") == ("GET, HEAD, OPTIONS" if status == 405 else None)
-    assert answer.getheader("x-request-id") == told["requestId"]
+    assert (response.status, told["status"], told["code"]) == (status, status, code)
+    assert response.getheader("content-type") == "application/problem+json"
+    assert response.getheader("allow") == ("GET, HEAD, OPTIONS" if status == 405 else None)
+    assert response.getheader("x-request-id") == told["requestId"]
 
 
 def test_serve_connection_lives_on_after_a_body_that_nobody_wants(server: Server) -> None:
     connection = server.connect()
     for _ in range(3):
         connection.request("POST", "/health", body=b"x" * 50_000)
-        answer = connection.getresponse()
-        assert (answer.status, answer.will_close) == (405, False)
-        answer.read()
+        response = connection.getresponse()
+        assert (response.status, response.will_close) == (405, False)
+        response.read()
     connection.close()
 
 
@@ -130,8 +130,8 @@ def test_serve_websocket_handshake_is_answered_as_a_get(server: Server) -> None:
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
     }
-    answer, body = exchange(server, "GET", "/nowhere", upgrade)
-    assert (answer.status, json.loads(body)["code"]) == (404, "not_found")
+    response, body = exchange(server, "GET", "/nowhere", upgrade)
+    assert (response.status, json.loads(body)["code"]) == (404, "not_found")
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
@@ -152,9 +152,9 @@ def test_serve_signal_lets_the_request_in_flight_finish() -> None:
         server.process.send_signal(signal.SIGTERM)
         wait_until_refused(server)
         flight.sendall(b"host: octavo\r\n\r\n")
-        answer = flight.recv(1000)
-        assert answer.startswith(b"HTTP/1.1 200 ")
-        assert b"connection: close\r\n" in answer
+        response = flight.recv(1000)
+        assert response.startswith(b"HTTP/1.1 200 ")
+        assert b"connection: close\r\n" in response
         assert server.wait() == (0, "")
         flight.close()
 
@@ -297,8 +297,11 @@ def test_serve_folder_that_others_may_look_into_is_told_of(tmp_path: Path) -> No
 
 
 def test_api_pages_are_served_to_people(server: Server) -> None:
-    answer, body = exchange(server, "GET", "/api/docs")
-    assert (answer.status, answer.getheader("content-type")) == (200, "text/html; charset=utf-8")
+    response, body = exchange(server, "GET", "/api/docs")
+    assert (response.status, response.getheader("content-type")) == (
+        200,
+        "text/html; charset=utf-8",
+    )
     for path in json.loads(exchange(server, "GET", "/api/openapi.json")[1])["paths"]:
         assert f"<code>{path}</code>".encode() in body
 

@@ -20,7 +20,7 @@ PROBLEM = {
 }
 
 
-def answer(status: int, headers: dict[str, str], body: object) -> httpx.Response:
+def response(status: int, headers: dict[str, str], body: object) -> httpx.Response:
     request = httpx.Request("GET", "http://notes.example.org/health")
     made = httpx.Response(status, headers=headers, json=body, request=request)
     made.elapsed = timedelta()
@@ -28,9 +28,9 @@ def answer(status: int, headers: dict[str, str], body: object) -> httpx.Response
 
 
 def test_answer_as_documented_passes() -> None:
-    CONTRACT.check("getHealth", answer(200, HEADERS, {"status": "alive"}))
+    CONTRACT.check("getHealth", response(200, HEADERS, {"status": "alive"}))
     problem = {**HEADERS, "content-type": "application/problem+json"}
-    CONTRACT.check("getFile", answer(404, problem, PROBLEM))
+    CONTRACT.check("getFile", response(404, problem, PROBLEM))
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def test_answer_that_is_not_documented_is_found(
     status: int, headers: dict[str, str], body: object
 ) -> None:
     with pytest.raises((Undocumented, AssertionError, ExceptionGroup)):
-        CONTRACT.check("getHealth", answer(status, headers, body))
+        CONTRACT.check("getHealth", response(status, headers, body))
 
 
 def test_problem_of_another_code_than_documented_is_found() -> None:
     problem = {**HEADERS, "content-type": "application/problem+json"}
     with pytest.raises((AssertionError, ExceptionGroup)):
-        CONTRACT.check("getFile", answer(404, problem, {**PROBLEM, "code": "other"}))
+        CONTRACT.check("getFile", response(404, problem, {**PROBLEM, "code": "other"}))

@@ -82,9 +82,9 @@ def test_serve_with_a_certificate_answers_https_in_the_version_agreed_on(
         http2=is_http_1_1, verify=files.trust(), trust_env=False, timeout=PATIENCE
     ) as client:
         for _ in range(2):
-            answer = client.get(f"https://127.0.0.1:{modern_server.port}/health")
-            assert (answer.status_code, answer.http_version) == (200, version)
-            assert answer.json() == {"status": "alive"}
+            response = client.get(f"https://127.0.0.1:{modern_server.port}/health")
+            assert (response.status_code, response.http_version) == (200, version)
+            assert response.json() == {"status": "alive"}
 
 
 def test_serve_without_the_setting_agrees_on_http_1_1_alone(server: Server, files: Files) -> None:
@@ -96,8 +96,8 @@ def test_serve_without_the_setting_agrees_on_http_1_1_alone(server: Server, file
     ):
         assert stream.selected_alpn_protocol() == "http/1.1"
     with httpx.Client(http2=True, verify=files.trust(), trust_env=False, timeout=PATIENCE) as both:
-        answer = both.get(f"https://127.0.0.1:{server.port}/health")
-        assert (answer.status_code, answer.http_version) == (200, "HTTP/1.1")
+        response = both.get(f"https://127.0.0.1:{server.port}/health")
+        assert (response.status_code, response.http_version) == (200, "HTTP/1.1")
 
 
 def test_serve_with_a_certificate_answers_no_plain_http(server: Server) -> None:

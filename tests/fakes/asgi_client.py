@@ -15,7 +15,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 
 @dataclass
-class Answer:
+class Response:
     """What an application sent: so far, or as a whole once it is ``ended``."""
 
     status: int = 0
@@ -64,13 +64,13 @@ class WireExchange:
     rejected: tuple[int, str] | None = None
     allowed: list[float] = field(default_factory=list)
     ignores_disconnect: bool = False
-    taken: Answer = field(default_factory=Answer)
+    taken: Response = field(default_factory=Response)
 
     async def respond(
         self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes
     ) -> None:
         assert not self.taken.status
-        self.taken = Answer(status, [*headers, *fixed.each], body, ended=True)
+        self.taken = Response(status, [*headers, *fixed.each], body, ended=True)
 
     def allow(self, seconds: float) -> None:
         self.allowed.append(seconds)
@@ -108,7 +108,7 @@ async def ask(
     body: Sequence[bytes] = (b"",),
     leaves: bool = False,
     exchange: WireExchange | None = None,
-) -> Answer:
+) -> Response:
     """Send a request whose body comes in the chunks of ``body``, and answer what is answered.
 
     A client that ``leaves`` does so in place of the last chunk.
@@ -119,22 +119,22 @@ async def ask(
     ]
     if leaves:
         events[-1:] = [{"type": "http.disconnect"}]
-    answer = Answer()
+    response = Response()
 
     async def receive() -> Event:
         await trio.lowlevel.checkpoint()
         return events.pop(0) if events else {"type": "http.disconnect"}
 
-    await application(scope_of(method, target, headers, exchange), receive, answer.take)
+    await application(scope_of(method, target, headers, exchange), receive, response.take)
     if exchange is not None and exchange.taken.ended:
-        assert not answer.status, "the answer was sent twice"
+        assert not response.status, "the answer was sent twice"
         return exchange.taken
-    return answer
+    return response
 
 
 async def ask_json(
     application: Application, method: str, target: str, document: object, headers: Headers = ()
-) -> Answer:
+) -> Response:
     """Send ``document`` as JSON."""
     typed = [*headers, (b"content-type", b"application/json")]
     return await ask(

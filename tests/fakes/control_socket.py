@@ -11,7 +11,7 @@ from octavo.control.listening import control_listener
 
 
 @contextmanager
-def answering(folder: Path, answer: bytes) -> Iterator[Callable[[], bytes]]:
+def answering(folder: Path, response: bytes) -> Iterator[Callable[[], bytes]]:
     """Answer one caller; gives what answers, afterwards, what it asked."""
     asked: list[bytes] = []
 
@@ -19,7 +19,7 @@ def answering(folder: Path, answer: bytes) -> Iterator[Callable[[], bytes]]:
         stream, _ = listener.accept()
         with stream:
             asked.append(stream.recv(1000))
-            stream.sendall(answer)
+            stream.sendall(response)
 
     with holding(folder), control_listener(folder) as listener:
         listener.settimeout(30)

@@ -37,7 +37,7 @@ QUICK = Limits(
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """An answer as it came over the wire."""
 
     status: int
@@ -65,11 +65,11 @@ class Client:
     async def send(self, data: bytes) -> None:
         await self.stream.send_all(data)
 
-    async def ask(self, data: bytes, *, head_only: bool = False) -> Answer:
+    async def ask(self, data: bytes, *, head_only: bool = False) -> Response:
         await self.send(data)
-        return await self.answer(head_only=head_only)
+        return await self.read_response(head_only=head_only)
 
-    async def answer(self, *, head_only: bool = False) -> Answer:
+    async def read_response(self, *, head_only: bool = False) -> Response:
         """Read one whole answer; fail when the connection ends within it, or is malformed."""
         head = await self._until(b"\r\n\r\n")
         lines = head[:-4].decode("latin-1").split("\r\n")
@@ -78,15 +78,15 @@ class Client:
         headers = tuple(
             (name.lower(), value) for name, value in (line.split(": ", 1) for line in lines[1:])
         )
-        answer = Answer(int(status), headers, b"")
-        if answer.status == 100 or head_only or answer.status in (204, 304):
-            return answer
-        if answer.headers and "content-length" in answer:
-            return replace(answer, body=await self._exactly(int(answer["content-length"])))
-        if "transfer-encoding" in answer:
-            assert answer["transfer-encoding"] == "chunked"
-            return replace(answer, body=await self._chunks())
-        return replace(answer, body=await self.rest())
+        response = Response(int(status), headers, b"")
+        if response.status == 100 or head_only or response.status in (204, 304):
+            return response
+        if response.headers and "content-length" in response:
+            return replace(response, body=await self._exactly(int(response["content-length"])))
+        if "transfer-encoding" in response:
+            assert response["transfer-encoding"] == "chunked"
+            return replace(response, body=await self._chunks())
+        return replace(response, body=await self.rest())
 
     async def rest(self) -> bytes:
         """Read to the end of the connection."""
@@ -163,8 +163,8 @@ class Server:
     async def is_well(self) -> bool:
         """Whether a fresh connection gets its answer."""
         async with self.client() as client:
-            answer = await client.ask(b"GET /well HTTP/1.1\r\nhost: a\r\n\r\n")
-            return answer.status == 200 and answer.body == b"GET /well "
+            response = await client.ask(b"GET /well HTTP/1.1\r\nhost: a\r\n\r\n")
+            return response.status == 200 and response.body == b"GET /well "
 
 
 class Rounds(trio.abc.Instrument):
@@ -190,10 +190,10 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
             return
         body += event["body"]
         more = event["more_body"]
-    await answer(send, f"{scope['method']} {scope['path']} ".encode() + body)
+    await respond(send, f"{scope['method']} {scope['path']} ".encode() + body)
 
 
-async def answer(send: Send, body: bytes, status: int = 200) -> None:
+async def respond(send: Send, body: bytes, status: int = 200) -> None:
     headers = [(b"content-type", b"text/plain")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -29,7 +29,7 @@ from octavo.http.contract.problems import NotSignedIn
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline
-from tests.fakes.asgi_client import Answer, ask
+from tests.fakes.asgi_client import Response, ask
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import Chance
 from tests.fakes.inline_documents import inline_documents
@@ -67,7 +67,7 @@ class Client:
         document: object = None,
         /,
         **headers: str,
-    ) -> Answer:
+    ) -> Response:
         """Ask with ``document`` as JSON, if there is one; bytes are sent as they are."""
         sent = [(b"authorization", self.name.encode())]
         sent += [(n.replace("_", "-").encode(), v.encode("latin-1")) for n, v in headers.items()]
@@ -78,16 +78,16 @@ class Client:
         sent.append((b"content-length", b"%d" % len(body)))
         return await ask(self.application, method, target, headers=sent, body=[body])
 
-    async def get(self, target: str, /, **headers: str) -> Answer:
+    async def get(self, target: str, /, **headers: str) -> Response:
         return await self.ask("GET", target, None, **headers)
 
-    async def put(self, target: str, document: object, /, **headers: str) -> Answer:
+    async def put(self, target: str, document: object, /, **headers: str) -> Response:
         return await self.ask("PUT", target, document, **headers)
 
-    async def post(self, target: str, document: object, /, **headers: str) -> Answer:
+    async def post(self, target: str, document: object, /, **headers: str) -> Response:
         return await self.ask("POST", target, document, **headers)
 
-    async def delete(self, target: str, /, **headers: str) -> Answer:
+    async def delete(self, target: str, /, **headers: str) -> Response:
         return await self.ask("DELETE", target, None, **headers)
 
     async def pages(self, target: str, limit: int) -> list[Json]:
@@ -136,11 +136,11 @@ class NotesApi:
 
     async def note(self, path: str, text: str = "text", **more: str) -> "Note":
         """A note that the owner makes."""
-        answer = await self.owner.post(self.files, {"path": path, "text": text, **more})
-        assert answer.status == 201, answer.body
-        return Note(self, answer.json()["fileId"], tag_of(answer))
+        response = await self.owner.post(self.files, {"path": path, "text": text, **more})
+        assert response.status == 201, response.body
+        return Note(self, response.json()["fileId"], tag_of(response))
 
-    async def push(self, *operations: Json, mutation: str | None = None) -> Answer:
+    async def push(self, *operations: Json, mutation: str | None = None) -> Response:
         document = {"mutationId": mutation or self.new_id(), "operations": list(operations)}
         return await self.owner.post(f"{self.place}/changesets", document)
 
@@ -198,38 +198,38 @@ class Note:
     def revision(self) -> str:
         return self.tag.strip('"')
 
-    async def read(self, **headers: str) -> Answer:
+    async def read(self, **headers: str) -> Response:
         return await self.api.owner.get(self.place, **headers)
 
-    async def update(self, **document: object) -> Answer:
+    async def update(self, **document: object) -> Response:
         return self._seen(await self.api.owner.put(self.place, document, if_match=self.tag))
 
-    async def delete(self) -> Answer:
+    async def delete(self) -> Response:
         return self._seen(await self.api.owner.delete(self.place, if_match=self.tag))
 
-    async def restore(self, **document: str) -> Answer:
+    async def restore(self, **document: str) -> Response:
         return self._seen(
             await self.api.owner.post(f"{self.place}/restore", document, if_match=self.tag)
         )
 
-    async def purge(self, **document: str) -> Answer:
+    async def purge(self, **document: str) -> Response:
         return self._seen(await self.api.owner.post(f"{self.place}/purge", document))
 
-    def _seen(self, answer: Answer) -> Answer:
-        if answer.status == 200:
-            self.tag = tag_of(answer)
-        return answer
+    def _seen(self, response: Response) -> Response:
+        if response.status == 200:
+            self.tag = tag_of(response)
+        return response
 
 
-def tag_of(answer: Answer) -> str:
-    tag = answer.header("etag")
+def tag_of(response: Response) -> str:
+    tag = response.header("etag")
     assert tag is not None
     return tag
 
 
-def refusal(answer: Answer) -> tuple[int, str]:
+def refusal(response: Response) -> tuple[int, str]:
     """Status and code of a problem."""
-    return answer.status, answer.code
+    return response.status, response.code
 
 
 @asynccontextmanager

@@ -27,9 +27,9 @@ from octavo.http.server.limits import Limits
 from octavo.service.notice_streams import NoticeStreams
 from octavo.ws import Frame
 from octavo.ws.notice_stream import SUBPROTOCOL, changed_frame
-from tests.fakes.asgi_client import Answer as Reply
 from tests.fakes.asgi_client import Headers, ask, ask_json
-from tests.fakes.http_server import QUICK, Answer, Server, serving
+from tests.fakes.asgi_client import Response as AppResponse
+from tests.fakes.http_server import QUICK, Response, Server, serving
 from tests.fakes.identity_fixture import LIFE, IdentityFixture, identity_fixture
 from tests.fakes.inline_documents import inline_documents
 from tests.fakes.websocket_peer import CLOSE, TEXT, Peer, frame
@@ -121,17 +121,17 @@ class Tower:
 
     async def write(self, workspace_id: str, path: str, headers: Headers) -> int:
         """Make a note; answer the position."""
-        answer = await ask_json(
+        response = await ask_json(
             self.application,
             "POST",
             f"/api/workspaces/{workspace_id}/files",
             {"path": path, "text": ""},
             headers,
         )
-        position: int = answer.json()["position"]
+        position: int = response.json()["position"]
         return position
 
-    async def delete(self, workspace_id: str, headers: Headers) -> Reply:
+    async def delete(self, workspace_id: str, headers: Headers) -> AppResponse:
         place = f"/api/workspaces/{workspace_id}"
         return await ask(self.application, "DELETE", place, headers=headers)
 
@@ -140,7 +140,7 @@ class Tower:
         await self.home.execute("DELETE FROM sessions WHERE account_id = $1::uuid", account_id)
         self.credentials.forget(account_id)
 
-    async def refused(self, request: bytes) -> Answer:
+    async def refused(self, request: bytes) -> Response:
         """What the request for a stream is answered that is not opened."""
         async with self.server.client() as client:
             return await client.ask(request)
@@ -151,9 +151,9 @@ class Tower:
         async with self.server.client() as client:
             await client.send(head(*headers))
             peer = Peer(client.stream)
-            answer = await peer.head()
-            assert answer.startswith(b"HTTP/1.1 101 "), answer
-            assert b"\r\nsec-websocket-protocol: octavo.notices.v1\r\n" in answer.lower()
+            response = await peer.head()
+            assert response.startswith(b"HTTP/1.1 101 "), response
+            assert b"\r\nsec-websocket-protocol: octavo.notices.v1\r\n" in response.lower()
             device = Device(peer)
             assert await device.told() == {"type": "hello", "protocol": SUBPROTOCOL}
             yield device

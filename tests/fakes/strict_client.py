@@ -13,33 +13,33 @@ _HEADER = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+): ([\x20-\x7e\x80-\xff]*)")
 METHOD = b"x-method"
 
 
-class InvalidAnswer(Exception):
+class InvalidResponse(Exception):
     """What was received is not a sequence of whole valid answers."""
 
 
-def read_answers(data: bytes, *, heads: bool = False) -> tuple[list[int], bytes]:
+def read_responses(data: bytes, *, heads: bool = False) -> tuple[list[int], bytes]:
     """Answer the statuses of the HTTP/1.1 answers in ``data``, and what follows a 101.
 
     With ``heads`` the last answer may be that of the server itself to a HEAD, without a body.
-    Raises `InvalidAnswer` for anything but whole valid answers one after the other.
+    Raises `InvalidResponse` for anything but whole valid answers one after the other.
     """
     statuses = []
     while data:
         head, end, data = data.partition(b"\r\n\r\n")
         if not end:
-            raise InvalidAnswer(f"a head that does not end: {head[:80]!r}")
+            raise InvalidResponse(f"a head that does not end: {head[:80]!r}")
         lines = head.split(b"\r\n")
         status = _STATUS.fullmatch(lines[0])
         if status is None:
-            raise InvalidAnswer(f"no status line: {lines[0][:80]!r}")
+            raise InvalidResponse(f"no status line: {lines[0][:80]!r}")
         headers: dict[bytes, bytes] = {}
         for line in lines[1:]:
             header = _HEADER.fullmatch(line)
             if header is None:
-                raise InvalidAnswer(f"no header: {line[:80]!r}")
+                raise InvalidResponse(f"no header: {line[:80]!r}")
             name = header[1].lower()
             if name in headers and name.startswith(b"content-"):
-                raise InvalidAnswer(f"a second {name!r}")
+                raise InvalidResponse(f"a second {name!r}")
             headers[name] = header[2]
         statuses.append(int(status[1]))
         if statuses[-1] == 101:
@@ -56,42 +56,42 @@ def _after_body(headers: dict[bytes, bytes], data: bytes) -> bytes:
     if b"content-length" in headers:
         length = int(headers[b"content-length"])
         if len(data) < length or b"transfer-encoding" in headers:
-            raise InvalidAnswer("a body that is shorter than its length")
+            raise InvalidResponse("a body that is shorter than its length")
         return data[length:]
     if headers.get(b"transfer-encoding") != b"chunked":
         # Framed by the close: only HTTP/1.0 gets that.
         if headers.get(b"connection") != b"close":
-            raise InvalidAnswer("a body without a frame")
+            raise InvalidResponse("a body without a frame")
         return b""
     while True:
         size, end, data = data.partition(b"\r\n")
         if not end:
-            raise InvalidAnswer("chunks that do not end")
+            raise InvalidResponse("chunks that do not end")
         length = int(size, 16)
         if data[length : length + 2] != b"\r\n":
-            raise InvalidAnswer("a chunk that does not end")
+            raise InvalidResponse("a chunk that does not end")
         data = data[length + 2 :]
         if not length:
             return data
 
 
 def check_websocket_frames(data: bytes) -> None:
-    """Raise `InvalidAnswer` unless ``data`` is whole frames of a server (RFC 6455 section 5)."""
+    """Raise `InvalidResponse` unless ``data`` is whole frames of a server (RFC 6455 section 5)."""
     while data:
         if len(data) < 2 or data[0] & 0x70 or data[1] & 0x80:
-            raise InvalidAnswer(f"no frame of a server: {data[:10]!r}")
+            raise InvalidResponse(f"no frame of a server: {data[:10]!r}")
         size, at = data[1], 2
         if size == 126:
             size, at = struct.unpack(">H", data[2:4])[0], 4
         elif size == 127:
             size, at = struct.unpack(">Q", data[2:10])[0], 10
         if data[0] & 0x0F not in (0, 1, 2, 8, 9, 10) or len(data) < at + size:
-            raise InvalidAnswer(f"no whole frame: {data[:10]!r}")
+            raise InvalidResponse(f"no whole frame: {data[:10]!r}")
         data = data[at + size :]
 
 
 def check_http2_frames(data: bytes) -> None:
-    """Raise `InvalidAnswer` unless ``data`` is whole frames whose headers decode (RFC 9113)."""
+    """Raise `InvalidResponse` unless ``data`` is whole frames whose headers decode (RFC 9113)."""
     decoder = hpack.Decoder()
     # The settings of the client, which may be mutated, are what bounds the table.
     decoder.max_allowed_table_size = 2**32
@@ -100,10 +100,10 @@ def check_http2_frames(data: bytes) -> None:
         try:
             frame, size = Frame.parse_frame_header(memoryview(data[:9]))
             if len(data) < 9 + size:
-                raise InvalidAnswer("a frame that does not end")
+                raise InvalidResponse("a frame that does not end")
             frame.parse_body(memoryview(data[9 : 9 + size]))
         except (HyperframeError, struct.error) as error:
-            raise InvalidAnswer(f"no frame: {data[:9]!r}") from error
+            raise InvalidResponse(f"no frame: {data[:9]!r}") from error
         data = data[9 + size :]
         if isinstance(frame, HeadersFrame | ContinuationFrame):
             block += frame.data

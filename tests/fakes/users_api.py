@@ -11,7 +11,7 @@ from octavo.http.api.sessions import SessionOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
-from tests.fakes.asgi_client import Answer, Headers, ask, ask_json
+from tests.fakes.asgi_client import Headers, Response, ask, ask_json
 from tests.fakes.identity_fixture import LIFE, PASSWORD, IdentityFixture
 
 ORIGIN = "https://notes.example"
@@ -46,16 +46,16 @@ class UsersApi:
             strict=True,
         )
 
-    async def get(self, target: str, *headers: tuple[bytes, bytes]) -> Answer:
+    async def get(self, target: str, *headers: tuple[bytes, bytes]) -> Response:
         return await ask(self.application, "GET", target, headers=headers)
 
-    async def delete(self, target: str, *headers: tuple[bytes, bytes]) -> Answer:
+    async def delete(self, target: str, *headers: tuple[bytes, bytes]) -> Response:
         return await ask(self.application, "DELETE", target, headers=headers)
 
-    async def post(self, target: str, document: object, *headers: tuple[bytes, bytes]) -> Answer:
+    async def post(self, target: str, document: object, *headers: tuple[bytes, bytes]) -> Response:
         return await ask_json(self.application, "POST", target, document, headers)
 
-    async def post_nothing(self, target: str, *headers: tuple[bytes, bytes]) -> Answer:
+    async def post_nothing(self, target: str, *headers: tuple[bytes, bytes]) -> Response:
         return await ask(self.application, "POST", target, headers=headers)
 
     async def sign_in(
@@ -64,7 +64,7 @@ class UsersApi:
         password: str = PASSWORD,
         headers: Headers = (FROM_HERE,),
         **more: object,
-    ) -> Answer:
+    ) -> Response:
         document = {"email": address, "password": password, **more}
         return await self.post("/api/auth/sign-in/email", document, *headers)
 
@@ -75,7 +75,7 @@ class UsersApi:
         password: str = PASSWORD,
         name: str = "Ann",
         headers: Headers = (FROM_HERE,),
-    ) -> Answer:
+    ) -> Response:
         document = {
             "invitation": invitation,
             "address": address,
@@ -103,8 +103,8 @@ def bearer(secret: str) -> tuple[bytes, bytes]:
     return (b"authorization", b"Bearer " + secret.encode())
 
 
-def cookie_set_by(answer: Answer) -> tuple[bytes, bytes]:
+def cookie_set_by(response: Response) -> tuple[bytes, bytes]:
     """The cookie that a browser sends after ``answer``."""
-    header = answer.header("set-cookie")
+    header = response.header("set-cookie")
     assert header is not None
     return (b"cookie", header.partition(";")[0].encode())

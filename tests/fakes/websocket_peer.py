@@ -78,10 +78,10 @@ class Peer:
 
     async def head(self) -> bytes:
         """The answer to the request."""
-        answer = b""
-        while not answer.endswith(b"\r\n\r\n"):
-            answer += await self.exactly(1)
-        return answer
+        response = b""
+        while not response.endswith(b"\r\n\r\n"):
+            response += await self.exactly(1)
+        return response
 
     async def frame(self) -> tuple[int, bytes]:
         """The next frame of the server, which is whole and not masked."""

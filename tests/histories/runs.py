@@ -242,7 +242,7 @@ def explainable(entries: Sequence[HistoryEntry[Operation]]) -> bool:
     certain = [e for e in entries if e.status in (Status.OK, Status.REFUSED)]
     supposed = [e for e in entries if e.status is Status.UNKNOWN]
     return any(
-        _in_real_time(order) and _answers_agree(order)
+        _in_real_time(order) and _responses_agree(order)
         for size in range(len(supposed) + 1)
         for chosen in combinations(supposed, size)
         for order in permutations([*certain, *chosen])
@@ -256,7 +256,7 @@ def _in_real_time(order: Sequence[HistoryEntry[Operation]]) -> bool:
     )
 
 
-def _answers_agree(order: Sequence[HistoryEntry[Operation]]) -> bool:
+def _responses_agree(order: Sequence[HistoryEntry[Operation]]) -> bool:
     service = Service()
     for entry in order:
         if entry.status is Status.REFUSED and entry.result is Seen.NOTHING:

@@ -86,7 +86,7 @@ def test_what_texts_begin_and_end_with_alike_is_found_to_the_character(
 def test_lines_that_stand_once_are_anchors_where_all_lines_are_too_many_to_compare(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(difference, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(difference, "MAX_AT_ONCE", 0)
     old = [f"{number}\n" if number % 2 else "\n" for number in range(4000)]
     new = [*old[:1000], "more\n", *old[1000:3000], *old[3010:]]
     found = diff_ranges("".join(old), "".join(new), whole("".join(old), "".join(new)), ("line",))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.stream_safe import MOST_MARKS, is_mark, stream_safe
+from octavo.model.stream_safe import MAX_MARKS, is_mark, stream_safe
 
 GRAVE, BELOW = "\u0300", "\u0316"
 
@@ -49,4 +49,4 @@ def test_every_character_that_begins_with_a_mark_is_one() -> None:
         )
         assert is_mark(character) is begins, hex(code)
         if begins:
-            assert stream_safe(character * 40) == character * MOST_MARKS, hex(code)
+            assert stream_safe(character * 40) == character * MAX_MARKS, hex(code)

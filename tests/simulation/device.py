@@ -22,7 +22,16 @@ from tests.simulation.editor import Editor
 from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.process import Violation
 from tests.simulation.sending import Sender
-from tests.simulation.specification import Answer, Asked, FileState, Listing, Look, No, Sent, View
+from tests.simulation.specification import (
+    Accepted,
+    FileState,
+    Listing,
+    Look,
+    Rejected,
+    Request,
+    Sent,
+    View,
+)
 
 WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
 """Those that the specification tells of."""
@@ -54,7 +63,7 @@ class Device:
     """
 
     name: str
-    history: History[Asked]
+    history: History[Request]
     asking: Asking
     ledger: Ledger
     editing: float
@@ -123,7 +132,7 @@ class Device:
                 random,
                 lambda process, limit: process.directory.ask(workspace_id, push, timeout=limit),
             )
-            call.ok(Answer(receipt.position, tuple(each.outcome for each in receipt.outcomes)))
+            call.ok(Accepted(receipt.position, tuple(each.outcome for each in receipt.outcomes)))
             self.receipts.append((workspace_id, receipt))
             for outcome in receipt.outcomes:
                 self.drafts.learn(workspace_id, outcome.head)
@@ -195,7 +204,7 @@ class Device:
     async def _page(
         self, workspace_id: WorkspaceId, after: Position, limit: int, random: Random
     ) -> FeedSlice:
-        script = feed(workspace_id, after, limit, most_bytes=1 << 30, texts=True)
+        script = feed(workspace_id, after, limit, max_bytes=1 << 30, texts=True)
         page = await self.asking.ask(random, lambda process, _: process.store.read(script))
         assert page is not None, "the workspace is gone"
         return page
@@ -235,7 +244,7 @@ def state_of(head: Revision) -> FileState:
     return FileState(head.state, head.path, head.digest, head.mutation_id)
 
 
-def _reason(error: BaseException) -> No:
+def _reason(error: BaseException) -> Rejected:
     assert isinstance(error, ChangesetRefused)
     heads = error.refusal.heads if isinstance(error.refusal, HeadMoved) else {}
-    return No(error.refusal.code, tuple(heads.items()))
+    return Rejected(error.refusal.code, tuple(heads.items()))

@@ -155,11 +155,11 @@ class Editor:
             tuple(mark for each in replicas for mark in each.added),
             tuple(mark for each in replicas for mark in each.dropped),
         )
-        answer = await self._sender.send("save", saves, written, random)
-        if isinstance(answer, Receipt):
+        response = await self._sender.send("save", saves, written, random)
+        if isinstance(response, Receipt):
             for replica in replicas:
                 replica.saved()
-        elif answer.code == "epoch_mismatch":
+        elif response.code == "epoch_mismatch":
             for file_id in file_ids:
                 await self._synchronize(file_id, random)
 
@@ -213,8 +213,8 @@ class Editor:
             new = text[:at] + mark + text[at + random.choice([0, 0, 0, 2]) :]
             update = UpdateFile(file_id, _tag(whole), note_text(new))
             written = self._ledger.difference(text, new)
-            answer = await self._sender.send("text", [update], written, random)
-            if isinstance(answer, Receipt) or answer.code != "head_moved":
+            response = await self._sender.send("text", [update], written, random)
+            if isinstance(response, Receipt) or response.code != "head_moved":
                 return
 
     async def _turn_over(self, file_id: FileId, random: Random) -> None:
@@ -242,8 +242,8 @@ class Editor:
         whole = await self._read(file_id, random)
         path = random.choice(NOTES[file_id])
         move = UpdateFile(file_id, _tag(whole), path=path, rewrite_links=True)
-        answer = await self._sender.send("state", [move], NOTHING, random)
-        if isinstance(answer, Receipt) and len(answer.outcomes) > 1:
+        response = await self._sender.send("state", [move], NOTHING, random)
+        if isinstance(response, Receipt) and len(response.outcomes) > 1:
             self._ledger.saw(["rewritten"])
 
     async def _read(self, file_id: FileId, random: Random) -> WholeFile:

@@ -97,7 +97,7 @@ async def _told_of(
     files: dict[FileId, Revision] = {}
     after: FileId | None = FileId("")
     while after is not None:
-        script = live_at(workspace_id, position, after, 2, most_bytes=1 << 30)
+        script = live_at(workspace_id, position, after, 2, max_bytes=1 << 30)
         page, after = await disk.read(script)
         files.update((stored.revision.file_id, stored.revision) for stored in page)
     return files

@@ -74,14 +74,14 @@ class Sender:
             await self._push_twice(kind, changeset, random)
         for _ in range(random.choice([1, 3, 5])):
             try:
-                answer = await self._push(kind, changeset, random)
+                response = await self._push(kind, changeset, random)
             except (NothingDone, Unsettled):
                 continue
-            if isinstance(answer, Receipt) and random.random() < 0.2:
+            if isinstance(response, Receipt) and random.random() < 0.2:
                 again = await self._push(kind, changeset, random)
-                if again != answer:
-                    self._violated(f"{mutation} was answered {answer}, and then {again}")
-            return answer
+                if again != response:
+                    self._violated(f"{mutation} was answered {response}, and then {again}")
+            return response
         raise Unsettled
 
     async def _push_twice(self, kind: str, changeset: Changeset, random: Random) -> None:

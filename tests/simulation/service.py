@@ -22,7 +22,7 @@ from tests.simulation.disk import Disk, found
 from tests.simulation.drafting import FILES
 from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.process import Process
-from tests.simulation.specification import Answer, Asked, No
+from tests.simulation.specification import Accepted, Rejected, Request
 from tests.simulation.verdict import judge
 from tests.simulation.weather import Weather
 
@@ -80,7 +80,7 @@ class Service:
         self._random = random
         self._folder = folder
         self._weather = Weather(random)
-        self._history: History[Asked] = History()
+        self._history: History[Request] = History()
         self._ledger = Ledger()
         self._limits = random.choice(LIMITS)
         self._workspaces = ALL_WORKSPACES if together else WORKSPACES
@@ -143,9 +143,9 @@ class Service:
     def sights(self) -> Iterator[str]:
         """Tell what came about: answers, faults and ends of processes."""
         for entry in self._history.entries:
-            if isinstance(entry.result, Answer):
+            if isinstance(entry.result, Accepted):
                 yield from entry.result.outcomes
-            elif isinstance(entry.result, No):
+            elif isinstance(entry.result, Rejected):
                 yield entry.result.code
             else:
                 yield f"{entry.status.value} {type(entry.operation).__name__}"

@@ -44,7 +44,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A changeset; `ok` with an `Answer`, refused with a `No`."""
+    """A changeset; `ok` with an `Accepted`, refused with a `Rejected`."""
 
     workspace: str
     mutation: str
@@ -76,10 +76,10 @@ class Listing:
         return f"list {self.workspace}"
 
 
-Asked: TypeAlias = Sent | Look | Listing
+Request: TypeAlias = Sent | Look | Listing
 
 
-class Answer(NamedTuple):
+class Accepted(NamedTuple):
     """A receipt: the position, and what came of each operation."""
 
     position: int
@@ -89,7 +89,7 @@ class Answer(NamedTuple):
         return f"{', '.join(self.outcomes)} at {self.position}"
 
 
-class No(NamedTuple):
+class Rejected(NamedTuple):
     """A refusal: its code, and the files that moved on, each with the mutation of its head.
 
     Devices are told the revision instead; the verdict finds out what made it.
@@ -120,7 +120,7 @@ class _State(NamedTuple):
     """A workspace. Of receipts it has those that are asked for again: fingerprint and answer."""
 
     view: View
-    receipts: tuple[tuple[str, tuple[str, Answer] | None], ...]
+    receipts: tuple[tuple[str, tuple[str, Accepted] | None], ...]
 
     def __str__(self) -> str:
         return str(self.view)
@@ -129,16 +129,16 @@ class _State(NamedTuple):
 class Specification:
     """The model of a workspace, for `check_linearizable`."""
 
-    def partition(self, operation: Asked) -> str:
+    def partition(self, operation: Request) -> str:
         return operation.workspace
 
-    def initial(self, partition: Hashable, entries: Sequence[HistoryEntry[Asked]]) -> _State:
+    def initial(self, partition: Hashable, entries: Sequence[HistoryEntry[Request]]) -> _State:
         sent = [e.operation.mutation for e in entries if isinstance(e.operation, Sent)]
         again = sorted(mutation for mutation in set(sent) if sent.count(mutation) > 1)
         return _State(View(0, ()), tuple((mutation, None) for mutation in again))
 
     def step(
-        self, state: _State, operation: Asked, status: Status, result: object
+        self, state: _State, operation: Request, status: Status, result: object
     ) -> _State | None:
         if isinstance(operation, Look):
             return state if dict(state.view.files).get(operation.file) == result else None
@@ -148,33 +148,33 @@ class Specification:
         receipt = receipts.get(operation.mutation)
         if receipt is not None:
             fingerprint, before = receipt
-            known: Answer | No = before
+            known: Accepted | Rejected = before
             if fingerprint != operation.fingerprint:
-                known = No("mutation_reused")
+                known = Rejected("mutation_reused")
             return state if _agrees(known, status, result) else None
         judged = carry_out(state.view, operation)
-        if isinstance(judged, No):
+        if isinstance(judged, Rejected):
             return state if _agrees(judged, status, result) else None
-        answer, view = judged
-        if not _agrees(answer, status, result):
+        response, view = judged
+        if not _agrees(response, status, result):
             return None
         if operation.mutation in receipts:
-            receipts[operation.mutation] = (operation.fingerprint, answer)
+            receipts[operation.mutation] = (operation.fingerprint, response)
         return _State(view, tuple(receipts.items()))
 
-    def may_change(self, operation: Asked, status: Status) -> bool:
+    def may_change(self, operation: Request, status: Status) -> bool:
         return isinstance(operation, Sent) and status is not Status.REFUSED
 
 
-def _agrees(expected: Answer | No, status: Status, result: object) -> bool:
-    if isinstance(expected, No):
+def _agrees(expected: Accepted | Rejected, status: Status, result: object) -> bool:
+    if isinstance(expected, Rejected):
         return status is Status.REFUSED and result == expected
     if status is Status.UNKNOWN and result is None:
         return True
     return status is not Status.REFUSED and result == expected
 
 
-def carry_out(view: View, sent: Sent) -> No | tuple[Answer, View]:
+def carry_out(view: View, sent: Sent) -> Rejected | tuple[Accepted, View]:
     """Answer what comes of a changeset that was not sent before."""
     files = dict(view.files)
     refused = _refusal(files, sent.intents)
@@ -186,26 +186,26 @@ def carry_out(view: View, sent: Sent) -> No | tuple[Answer, View]:
         outcomes.append(outcome)
     live = [file.path.casefold() for file in files.values() if file.state == "live"]
     if len(set(live)) < len(live):
-        return No("path_conflict")
+        return Rejected("path_conflict")
     if any(path.startswith(f"{folder}/") for path in live for folder in live):
-        return No("invalid_graph")
+        return Rejected("invalid_graph")
     position = view.position + any(outcome != "unchanged" for outcome in outcomes)
-    return Answer(position, tuple(outcomes)), View(position, tuple(sorted(files.items())))
+    return Accepted(position, tuple(outcomes)), View(position, tuple(sorted(files.items())))
 
 
-def _refusal(files: Mapping[str, FileState], intents: Sequence[Intent]) -> No | None:
+def _refusal(files: Mapping[str, FileState], intents: Sequence[Intent]) -> Rejected | None:
     states = [(intent, files.get(intent.file)) for intent in intents]
     if any(file is not None and file.state == "purged" for _, file in states):
-        return No("file_purged")
+        return Rejected("file_purged")
     for intent, file in states:
         if intent.kind == "create" and file is not None:
-            return No("file_exists")
+            return Rejected("file_exists")
         if intent.kind in ("update", "delete") and (file is None or file.state == "deleted"):
-            return No("not_found")
+            return Rejected("not_found")
         if intent.kind in ("restore", "purge") and file is None:
-            return No("not_found")
+            return Rejected("not_found")
         if intent.kind in ("restore", "purge") and file is not None and file.state == "live":
-            return No("file_live")
+            return Rejected("file_live")
     moved = [
         (intent.file, file.mutation)
         for intent, file in states
@@ -213,7 +213,7 @@ def _refusal(files: Mapping[str, FileState], intents: Sequence[Intent]) -> No | 
         and file is not None
         and file.mutation != intent.expected
     ]
-    return No("head_moved", tuple(moved)) if moved else None
+    return Rejected("head_moved", tuple(moved)) if moved else None
 
 
 def _apply(file: FileState | None, intent: Intent, mutation: str) -> tuple[Outcome, FileState]:

@@ -16,7 +16,7 @@ from tests.simulation.index_faults import faults_of_indexes
 from tests.simulation.invariants import faults_of, faults_of_device, faults_of_past
 from tests.simulation.kept import Kept, KeptReceipt, feed_of, kept
 from tests.simulation.ledger import Ledger
-from tests.simulation.specification import Answer, Asked, No, Sent, Specification
+from tests.simulation.specification import Accepted, Rejected, Request, Sent, Specification
 
 
 class Violated(AssertionError):
@@ -28,7 +28,7 @@ class Violated(AssertionError):
 
 async def judge(
     disk: Store,
-    history: History[Asked],
+    history: History[Request],
     devices: Sequence[Device],
     names: Sequence[WorkspaceId],
     ledger: Ledger,
@@ -70,7 +70,7 @@ async def judge(
 
 
 def commits(
-    entries: Sequence[HistoryEntry[Asked]], workspaces: Sequence[Kept]
+    entries: Sequence[HistoryEntry[Request]], workspaces: Sequence[Kept]
 ) -> Iterator[HistoryEntry[Operation]]:
     """Answer what devices sent as commits of registers: a file holds the mutation of its head.
 
@@ -106,13 +106,13 @@ def commits(
                 entry.invoked,
                 entry.status,
                 entry.completed,
-                result.position if isinstance(result, Answer) else None,
+                result.position if isinstance(result, Accepted) else None,
             )
 
 
 def settled(
-    entries: Sequence[HistoryEntry[Asked]], workspaces: Sequence[Kept]
-) -> Iterator[HistoryEntry[Asked]]:
+    entries: Sequence[HistoryEntry[Request]], workspaces: Sequence[Kept]
+) -> Iterator[HistoryEntry[Request]]:
     """Answer the entries with what is known in the end.
 
     Outcomes that nobody learnt are as the receipts tell them; the heads that a refusal names are
@@ -121,11 +121,11 @@ def settled(
     receipts = _receipts(workspaces)
     made = {each.revision_id: each.mutation_id for of in workspaces for each in of.revisions}
     for entry in entries:
-        if isinstance(entry.result, No):
+        if isinstance(entry.result, Rejected):
             heads = tuple(
                 (file, made.get(RevisionId(head), "")) for file, head in entry.result.heads
             )
-            yield replace(entry, result=No(entry.result.code, heads))
+            yield replace(entry, result=Rejected(entry.result.code, heads))
             continue
         sent = entry.operation
         if entry.status is not Status.UNKNOWN or not isinstance(sent, Sent):
@@ -134,7 +134,7 @@ def settled(
         receipt = receipts[sent.workspace].get(sent.mutation)
         if receipt is not None and receipt.fingerprint == sent.fingerprint:
             outcomes = tuple(outcome for outcome, _ in receipt.changes)
-            yield replace(entry, result=Answer(receipt.position, outcomes))
+            yield replace(entry, result=Accepted(receipt.position, outcomes))
 
 
 def _receipts(workspaces: Iterable[Kept]) -> dict[str, Mapping[str, KeptReceipt]]:

@@ -373,14 +373,14 @@ class StoreConformance:
 
     async def test_counter_under_concurrent_writes_loses_none(self, store: Store) -> None:
         await store.write(adding("a"))
-        answers: list[int] = []
+        responses: list[int] = []
 
         async def count() -> None:
-            answers.append(await store.write(incrementing("a")))
+            responses.append(await store.write(incrementing("a")))
 
         for _ in range(5):
             await together(*[count] * 6)
-        assert sorted(answers) == list(range(1, 31))
+        assert sorted(responses) == list(range(1, 31))
         assert await store.read(fetching("SELECT position FROM workspaces")) == [(30,)]
 
     async def test_write_skew_does_not_happen(self, store: Store) -> None:

@@ -10,7 +10,7 @@ import trio
 
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Transaction
-from octavo.ws.notice_stream import MAX_MESSAGE, MOST_SUBSCRIPTIONS, SUBPROTOCOL
+from octavo.ws.notice_stream import MAX_MESSAGE, MAX_SUBSCRIPTIONS, SUBPROTOCOL
 from tests.fakes.notice_server import FROM_HERE, NOBODYS, Device, Tower, caller_state, cookie, head
 from tests.fakes.users_api import bearer
 from tests.fakes.websocket_peer import BINARY, TEXT, Peer, close, frame
@@ -62,11 +62,11 @@ async def test_stream_is_not_opened(
 ) -> None:
     made, _ = await tower.account()
     sent = [cookie(made) if isinstance(each, str) else each for each in headers]
-    answer = await tower.refused(head(*sent, subprotocol=subprotocol))
-    document = json.loads(answer.body)
-    assert (answer.status, document["code"]) == (status, code)
-    assert answer["content-type"] == "application/problem+json"
-    assert document["requestId"] == answer["x-request-id"]
+    response = await tower.refused(head(*sent, subprotocol=subprotocol))
+    document = json.loads(response.body)
+    assert (response.status, document["code"]) == (status, code)
+    assert response["content-type"] == "application/problem+json"
+    assert document["requestId"] == response["x-request-id"]
     [record] = tower.records
     assert (record.status, record.failure) == (status, code)
 
@@ -74,15 +74,17 @@ async def test_stream_is_not_opened(
 async def test_stream_is_not_opened_while_the_store_is_away(tower: Tower) -> None:
     _, headers = await tower.account()
     tower.home.store.away = True
-    answer = await tower.refused(head(*headers))
-    assert (answer.status, json.loads(answer.body)["code"]) == (503, "storage_unavailable")
+    response = await tower.refused(head(*headers))
+    assert (response.status, json.loads(response.body)["code"]) == (503, "storage_unavailable")
 
 
 async def test_request_that_asks_for_no_websocket_is_told_what_to_send(tower: Tower) -> None:
     _, headers = await tower.account()
     lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
-    answer = await tower.refused(b"GET /api/sync/notices HTTP/1.1\r\nhost: a\r\n" + lines + b"\r\n")
-    assert (answer.status, json.loads(answer.body)["code"]) == (400, "invalid_request")
+    response = await tower.refused(
+        b"GET /api/sync/notices HTTP/1.1\r\nhost: a\r\n" + lines + b"\r\n"
+    )
+    assert (response.status, json.loads(response.body)["code"]) == (400, "invalid_request")
 
 
 async def test_stream_is_one_of_several_subprotocols_that_the_client_asks_for(
@@ -374,7 +376,7 @@ async def test_device_that_says_what_is_not_understood_is_told_why_the_stream_cl
 
 async def test_stream_takes_a_thousand_subscriptions_and_no_more(tower: Tower) -> None:
     made, headers = await tower.account()
-    ids = [_workspace(number) for number in range(MOST_SUBSCRIPTIONS + 1)]
+    ids = [_workspace(number) for number in range(MAX_SUBSCRIPTIONS + 1)]
 
     async def found(transaction: Transaction) -> None:
         for workspace_id in ids:

@@ -85,9 +85,9 @@ ANSWERED = [
 
 
 @pytest.mark.parametrize("one_by_one", [False, True], ids=["one-packet", "byte-by-byte"])
-@pytest.mark.parametrize(("sent", "answer"), ANSWERED)
+@pytest.mark.parametrize(("sent", "response"), ANSWERED)
 async def test_frames_that_are_allowed_are_answered(
-    sent: list[bytes], answer: Frames, one_by_one: bool
+    sent: list[bytes], response: Frames, one_by_one: bool
 ) -> None:
     data = b"".join(sent)
     async with served(max_message_size=MAX) as server:
@@ -97,7 +97,7 @@ async def test_frames_that_are_allowed_are_answered(
                 await peer.send(bytes([byte]))
         else:
             await peer.send(data)
-        assert [await peer.frame() for _ in answer] == answer
+        assert [await peer.frame() for _ in response] == response
         await peer.send(close(1000))
         assert await peer.frames() == [(CLOSE, b"\x03\xe8")]
 

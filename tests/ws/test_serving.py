@@ -263,17 +263,17 @@ async def test_stop_waits_a_moment_for_a_peer_that_answers_and_does_not_leave(
 
 @pytest.mark.parametrize("handler", [echo, wait_for_ever])
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [b"", frame(PING) * 3, frame(TEXT, b"x")[:-1], frame(BINARY, length=1 << 40), frame(3)],
     ids=["silent", "pings", "half-a-frame", "endless-frame", "broken"],
 )
 async def test_stop_ends_in_time_whatever_the_peer_answers(
-    handler: Handler, answer: bytes, autojump_clock: MockClock
+    handler: Handler, response: bytes, autojump_clock: MockClock
 ) -> None:
     async with talking(handler) as talk:
         talk.stopping.set()
         assert await talk.peer.frame() == (CLOSE, b"\x03\xe9")
-        await talk.peer.send(answer)
+        await talk.peer.send(response)
         assert await talk.ended() == OPTIONS["close_time"]
 
 

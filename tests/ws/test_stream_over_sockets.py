@@ -53,7 +53,7 @@ class Talk:
     positions: dict[WorkspaceId, Position] = field(default_factory=dict)
     hidden: set[WorkspaceId] = field(default_factory=set)
     closed: list[tuple[int, str]] = field(default_factory=list)
-    before_answer: Callable[[], Awaitable[object]] | None = None
+    before_response: Callable[[], Awaitable[object]] | None = None
 
     def offer_frame(self, frame: Frame) -> bool:
         if self.reads:
@@ -84,7 +84,7 @@ class Talk:
             for each in workspace_ids
             if each in self.positions
         }
-        before, self.before_answer = self.before_answer, None
+        before, self.before_response = self.before_response, None
         if before is not None:
             await before()
         return found
@@ -146,7 +146,7 @@ async def test_change_between_subscription_and_look_up_is_told_with_the_subscrip
             talk.announce(1, 2)
             await wait_all_tasks_blocked()
 
-        talk.before_answer = change
+        talk.before_response = change
         await talk.say(SUBSCRIBE)
         assert await talk.read() == [subscribed(2)]
         talk.announce(2, 3)
@@ -174,7 +174,7 @@ async def test_subscription_repeated_never_goes_back() -> None:
             talk.announce(5)
             await wait_all_tasks_blocked()
 
-        talk.before_answer = change
+        talk.before_response = change
         await talk.say(SUBSCRIBE)
         assert await talk.read() == [subscribed(0), changed(5), subscribed(5)]
 
@@ -186,7 +186,7 @@ async def test_workspace_deleted_while_it_is_looked_up_is_gone_once() -> None:
             talk.hub.announce_gone(VAULT)
             await wait_all_tasks_blocked()
 
-        talk.before_answer = delete
+        talk.before_response = delete
         await talk.say(SUBSCRIBE)
         assert await talk.read() == [GONE | {"reason": "deleted"}]
         talk.announce(1)
@@ -202,7 +202,7 @@ async def test_workspace_hidden_while_it_is_looked_at_is_not_gone_for_who_unsubs
             await talk.say(UNSUBSCRIBE)
 
         talk.hidden.add(VAULT)
-        talk.before_answer = unsubscribe
+        talk.before_response = unsubscribe
         talk.hub.recheck_access(ANN)
         assert await talk.read() == []
         assert talk.closed == []
@@ -239,7 +239,7 @@ async def test_subscription_during_a_look_is_no_deletion() -> None:
         async def subscribe() -> None:
             await talk.say(SUBSCRIBE_OTHER)
 
-        talk.before_answer = subscribe
+        talk.before_response = subscribe
         talk.hub.recheck_access(ANN)
         assert [each["type"] for each in await talk.read()] == ["subscribed"]
 

@@ -95,9 +95,9 @@ class Peer:
     def outcomes(self, cases: Sequence[Sequence[bytes]]) -> list[Outcome]:
         """What stands in a fresh document after the updates of each case, one after the other."""
         encoded = [[_base64(update) for update in case] for case in cases]
-        answers = self._call("outcomes", cases=encoded)
-        assert isinstance(answers, list)
-        return [_outcome(answer) for answer in answers]
+        replies = self._call("outcomes", cases=encoded)
+        assert isinstance(replies, list)
+        return [_outcome(reply) for reply in replies]
 
     def _call(self, op: str, **given: object) -> object:
         stdin, stdout = self._process.stdin, self._process.stdout
@@ -117,10 +117,10 @@ class Peer:
                 deadline.cancel()
         if not answered:
             raise PeerFailed(f"the peer gave no answer to {op}")
-        answer = json.loads(answered)
-        if "error" in answer:
-            raise PeerFailed(answer["error"])
-        return answer["value"]
+        reply = json.loads(answered)
+        if "error" in reply:
+            raise PeerFailed(reply["error"])
+        return reply["value"]
 
 
 @contextmanager
@@ -135,16 +135,16 @@ def running_peer() -> Iterator[Peer]:
             process.kill()
 
 
-def _outcome(answer: dict[str, object]) -> Outcome:
-    if "error" in answer:
-        return Outcome(error=str(answer["error"]))
-    vector, roots = answer["stateVector"], answer["roots"]
+def _outcome(reply: dict[str, object]) -> Outcome:
+    if "error" in reply:
+        return Outcome(error=str(reply["error"]))
+    vector, roots = reply["stateVector"], reply["roots"]
     assert isinstance(vector, dict)
     assert isinstance(roots, list)
     return Outcome(
-        text=str(answer["text"]),
+        text=str(reply["text"]),
         state_vector={int(client): clock for client, clock in vector.items()},
-        pending=answer["pending"] is True,
+        pending=reply["pending"] is True,
         roots=tuple(roots),
     )
 
@@ -153,5 +153,5 @@ def _base64(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-def _bytes(answer: object) -> bytes:
-    return b64decode(str(answer))
+def _bytes(reply: object) -> bytes:
+    return b64decode(str(reply))

@@ -103,17 +103,17 @@ class Envelope(Generic[M_co]):
         self._state = _TAKEN
         return True
 
-    def reply(self, answer: Reply) -> None:
+    def reply(self, reply: Reply) -> None:
         """Reply to the ask, from `Actor.handle_batch`. A second reply is ignored.
 
         Args:
-            answer: made by ``envelope.message.reply(value)``, so that the type checker verifies
+            reply: made by ``envelope.message.reply(value)``, so that the type checker verifies
                 the value against the message.
 
         Raises:
             BadReply: the message was told and the value is not None.
         """
-        self.answer(answer)
+        self.answer(reply)
 
     def refuse(self, refusal: Refusal) -> None:
         """Make the ask raise ``refusal``, from `Actor.handle_batch`. A second reply is ignored.

@@ -82,10 +82,10 @@ class ActorRef(Generic[A]):
         """
         envelope = Envelope(message, is_ask=True)
         if timeout == math.inf:
-            answer: R = await _exchange(self, envelope, admission)
+            reply: R = await _exchange(self, envelope, admission)
         else:
-            answer = await _exchange_within(timeout, self, envelope, admission)
-        return answer
+            reply = await _exchange_within(timeout, self, envelope, admission)
+        return reply
 
     async def tell(self, message: Message[A, None], *, admission: float | None = None) -> None:
         """Send ``message`` and return as soon as it is in the mailbox.

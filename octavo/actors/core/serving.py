@@ -143,7 +143,7 @@ class Serving:
                 await self._actor.handle_batch(taken)
                 if faults is not None:
                     await faults.reach("actor.handled", self._cell.path)
-                self._require_answers(taken)
+                self._require_replies(taken)
             except BaseException as error:
                 single = unwrap(error)
                 for envelope in taken:
@@ -155,7 +155,7 @@ class Serving:
             for envelope in taken:
                 self._count(envelope, now, share=len(taken))
 
-    def _require_answers(self, taken: list[Envelope[Any]]) -> None:
+    def _require_replies(self, taken: list[Envelope[Any]]) -> None:
         unanswered = 0
         for envelope in taken:
             if not envelope.is_ask:

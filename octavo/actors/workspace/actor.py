@@ -16,7 +16,7 @@ from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import CommitFailed, HeadOf, MissingUpdate, NoWorkspace, Push
 from octavo.actors.workspace.planning import PendingPush, Planner, PushVerdicts, WorkspaceState
 from octavo.model.files.batch import Batch, portions
-from octavo.model.files.changeset import MOST_OPERATIONS
+from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.receipt import receipt_of
 from octavo.model.files.tree import Tree
 from octavo.model.identity import MutationId, Position, WorkspaceId
@@ -101,7 +101,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
                     pushes.append(PendingPush(envelope, message))
             if queries:
                 state = await self._reply_missing(state, queries)
-            for portion in portions(pushes, lambda pending: pending.weight, MOST_OPERATIONS):
+            for portion in portions(pushes, lambda pending: pending.weight, MAX_OPERATIONS):
                 state = await self._accept(state, portion)
         except WorkspaceGone:
             for envelope in batch:

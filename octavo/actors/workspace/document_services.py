@@ -12,7 +12,6 @@ from octavo.model.identity import WorkspaceId
 
 T = TypeVar("T")
 MAX_THREADS = 2
-MOST_THREADS = 2
 
 
 class Offload(Protocol):

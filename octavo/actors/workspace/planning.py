@@ -17,7 +17,7 @@ from octavo.documents import BatchDocuments
 from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import (
-    MOST_OPERATIONS,
+    MAX_OPERATIONS,
     Changeset,
     content_of,
     size_of,
@@ -51,7 +51,7 @@ class PendingPush(NamedTuple):
         """
         operations = self.push.changeset.operations
         if file_moves(operations):
-            return MOST_OPERATIONS + 1
+            return MAX_OPERATIONS + 1
         return len(operations) + sum(map(size_of, operations)) // BYTES_OF_AN_OPERATION
 
     def reply_receipt(self, receipt: Receipt) -> None:

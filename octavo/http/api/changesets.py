@@ -26,7 +26,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.files.changeset import (
-    MOST_OPERATIONS,
+    MAX_OPERATIONS,
     ChangeOperation,
     CreateFile,
     DeleteFile,
@@ -122,7 +122,7 @@ class ChangesetInput(ContractModel):
     """Makes the changeset repeatable: sent again, it has one effect and the same response."""
     operations: Annotated[
         list[AnyOperation],
-        Field(min_length=1, json_schema_extra={"maxItems": MOST_OPERATIONS}),
+        Field(min_length=1, json_schema_extra={"maxItems": MAX_OPERATIONS}),
         FailFast(),
     ]
     """At most 500, each on a different file. They are validated against the resulting tree."""
@@ -131,9 +131,9 @@ class ChangesetInput(ContractModel):
     @classmethod
     def _check_count(cls, given: object) -> object:
         # Checked before the operations are parsed, which would take long for many.
-        if isinstance(given, list) and len(given) > MOST_OPERATIONS:
+        if isinstance(given, list) and len(given) > MAX_OPERATIONS:
             raise TooManyFiles(
-                f"The changeset has {len(given)} operations: at most {MOST_OPERATIONS} are allowed."
+                f"The changeset has {len(given)} operations: at most {MAX_OPERATIONS} are allowed."
             )
         return given
 

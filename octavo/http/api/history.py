@@ -21,7 +21,7 @@ from octavo.model.refusal import FilePurged, InvalidContent
 from octavo.store import Store
 from octavo.store.scripts.files import StoredFile, file, revision, revisions_of
 
-MOST_THREADS = 2
+MAX_THREADS = 2
 
 _NO_REVISION = "There is no revision {} of a file in this workspace that you can see."
 
@@ -89,7 +89,7 @@ class HistoryOperations:
     def __init__(self, store: Store, access: Access) -> None:
         self._store = store
         self._access = access
-        self._threads = trio.CapacityLimiter(MOST_THREADS)
+        self._threads = trio.CapacityLimiter(MAX_THREADS)
 
     @operation(
         id="diffRevisions",

@@ -22,7 +22,7 @@ from octavo.store.scripts.link_queries import (
     unresolved_links,
 )
 
-_MOST_DIGITS = 9
+_MAX_DIGITS = 9
 
 
 class OutgoingLinkDocument(ContractModel):
@@ -143,7 +143,7 @@ def _after(given: str | None) -> tuple[str, int]:
     if parts is None:
         return "", -1
     file_id, number = parts
-    if not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS):
+    if not (number.isascii() and number.isdigit() and len(number) <= _MAX_DIGITS):
         raise InvalidRequest(errors=[("/query/after", "This is not a cursor of this list.")])
     return file_id, int(number)
 

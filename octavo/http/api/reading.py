@@ -35,9 +35,9 @@ from octavo.model.refusal import FilePurged, TooManyFiles
 from octavo.store import Store
 from octavo.store.scripts import files
 
-MOST_READ = 500
+MAX_READ = 500
 """Maximum number of files in a request."""
-MOST_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 """Maximum size of the text in a response. Control characters take six bytes in JSON, so the
 response may be six times as large.
 """
@@ -84,9 +84,9 @@ class RevisionPath(FilePath):
 class ReadFilesInput(ContractModel):
     """The files and revisions to read."""
 
-    file_ids: list[Identifier] = Field(default_factory=list, max_length=MOST_READ)
+    file_ids: list[Identifier] = Field(default_factory=list, max_length=MAX_READ)
     """Files, at their heads."""
-    revision_ids: list[Identifier] = Field(default_factory=list, max_length=MOST_READ)
+    revision_ids: list[Identifier] = Field(default_factory=list, max_length=MAX_READ)
     """Revisions, including those of deleted files."""
     content: Literal["text", "full"] = "text"
     """``full`` includes the documents of the files."""
@@ -238,7 +238,7 @@ class ReadingOperations:
             workspace_id,
             [FileId(each) for each in body.file_ids],
             [RevisionId(each) for each in body.revision_ids],
-            MOST_BYTES,
+            MAX_BYTES,
         )
         if body.content == "full":
             whole, revisions = await self._store.read_much(files.whole_files(*named))

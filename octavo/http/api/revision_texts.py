@@ -17,7 +17,7 @@ from octavo.store import Store
 from octavo.store.scripts import files
 from octavo.store.scripts.changesets import receipts
 
-MOST_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 """Maximum size of the text that one changeset restores."""
 
 
@@ -57,7 +57,7 @@ class RevisionTexts(NamedTuple):
         if not named:
             return {}
         await self.access.require(call, workspace_id, "write")
-        script = files.files(workspace_id, [], [*named.values()], MOST_BYTES)
+        script = files.files(workspace_id, [], [*named.values()], MAX_BYTES)
         _, found = await self.store.read_much(script)
         texts = {
             each.revision.file_id: note_text(each.text)

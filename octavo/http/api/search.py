@@ -24,7 +24,7 @@ from octavo.store.scripts.searching import Candidates, candidates, workspaces_of
 
 CATCH_UP_SECONDS = 5.0
 """Maximum time for which a search updates the index first."""
-MOST_THREADS = 2
+MAX_THREADS = 2
 """Maximum number of searches ranked in parallel; ranking takes tens of milliseconds of CPU."""
 _QUERY_SYNTAX = (
     "All words must occur in the text, the title or the path; the last word, and each "
@@ -104,7 +104,7 @@ class SearchOperations:
     def __init__(self, store: Store, access: Access) -> None:
         self._store = store
         self._access = access
-        self._threads = trio.CapacityLimiter(MOST_THREADS)
+        self._threads = trio.CapacityLimiter(MAX_THREADS)
 
     @operation(
         id="searchWorkspace",

@@ -48,7 +48,7 @@ def check_protocol(headers: SyncProtocol) -> None:
 
 
 LINES = "application/x-ndjson"
-MOST_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 """Approximate size of the text in a page of the feed, or in a step of a snapshot."""
 _STEP = 200
 _LARGEST = 2**53 - 1
@@ -138,7 +138,7 @@ class SyncOperations:
         check_protocol(headers)
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         texts = query.include == "text"
-        script = feed(workspace_id, Position(query.after), query.limit, MOST_BYTES, texts=texts)
+        script = feed(workspace_id, Position(query.after), query.limit, MAX_BYTES, texts=texts)
         page = await self._store.read_much(script)
         if page is None:
             raise NotFound
@@ -180,7 +180,7 @@ class SyncOperations:
         after: FileId | None = FileId("")
         count = 0
         while after is not None:
-            script = live_at(workspace_id, position, after, _STEP, MOST_BYTES)
+            script = live_at(workspace_id, position, after, _STEP, MAX_BYTES)
             try:
                 found, after = await self._store.read_much(script)
             except WorkspaceGone:

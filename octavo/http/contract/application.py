@@ -13,7 +13,7 @@ from urllib.parse import quote
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Authenticator, Call, RateLimiter
-from octavo.http.contract.declared_answers import UndeclaredAnswer
+from octavo.http.contract.declared_answers import UndeclaredResponseError
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import ContractError, Operation, Security
@@ -21,7 +21,7 @@ from octavo.http.contract.prepared_response import (
     WEBSOCKET_EVENTS,
     BrokenContent,
     PreparedResponse,
-    options_answer,
+    options_response,
     prepared_problem,
 )
 from octavo.http.contract.problems import (
@@ -87,7 +87,7 @@ class Application:
         fallback_below_api: paths below ``/api/`` that the fallback serves as well.
         websockets: serves the WebSockets of a path from their handshake on, including id and log.
         public_url: address of the installation, without a trailing slash.
-        strict: for tests: raise `UndeclaredAnswer` for a response that the contract does not
+        strict: for tests: raise `UndeclaredResponseError` for a response that the contract does not
             declare.
 
     Raises:
@@ -162,7 +162,7 @@ class Application:
             return await self._route(context)
         except Problem as problem:
             return self._refuse(context, problem)
-        except UndeclaredAnswer:
+        except UndeclaredResponseError:
             raise
         except ClientLeft:
             return None
@@ -191,7 +191,7 @@ class Application:
             context.call = call = Call(context.request_id, endpoint.operation, scope)
             return await endpoint.respond(call, values, context.receive, context.exchange)
         if context.method == "OPTIONS":
-            return options_answer(resource.allow)
+            return options_response(resource.allow)
         allow = (b"allow", resource.allow)
         raise MethodNotAllowed(f"This path accepts {resource.allow.decode()}.", headers=[allow])
 

@@ -64,17 +64,17 @@ def _ordered(problems: tuple[type[Problem], ...]) -> tuple[type[Problem], ...]:
 _LOGGER = logging.getLogger(__name__)
 
 
-class UndeclaredAnswer(AssertionError):
+class UndeclaredResponseError(AssertionError):
     """A handler returned a response that its operation does not declare."""
 
 
-class DeclaredAnswers:
+class DeclaredResponses:
     """The responses of one operation, computed once.
 
     Args:
         operation: whose responses are checked.
-        strict: raise `UndeclaredAnswer` for undeclared responses; otherwise each kind is logged
-            once as an error, and sent. Unencodable ones are a TypeError then.
+        strict: raise `UndeclaredResponseError` for undeclared responses; otherwise each kind is
+            logged once as an error, and sent. Unencodable ones are a TypeError then.
     """
 
     __slots__ = ("_logged", "_name", "_operation", "_problems", "_strict")
@@ -125,7 +125,7 @@ class DeclaredAnswers:
         ``reason`` gives the location when the type alone does not; since it may include the
         content, it is used in tests only.
         """
-        declared = self._operation.answers
+        declared = self._operation.response_type
         named = declared.__name__ if isinstance(declared, type) else declared
         if self._operation.streams and declared is None:
             named = "a Stream"
@@ -141,4 +141,4 @@ class DeclaredAnswers:
 
     def _failure(self, what: str) -> Exception:
         message = f"{self._name} {what}"
-        return UndeclaredAnswer(message) if self._strict else TypeError(message)
+        return UndeclaredResponseError(message) if self._strict else TypeError(message)

@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError, SchemaSerializer
 from octavo.actors.core import unwrap
 from octavo.http.contract.bodies import ClientLeft, declared_size
 from octavo.http.contract.call import Authenticator, Call, RateLimiter
-from octavo.http.contract.declared_answers import DeclaredAnswers
+from octavo.http.contract.declared_answers import DeclaredResponses
 from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.contract.operation import Locked, Operation, Security
 from octavo.http.contract.parameters import Parameters
@@ -41,7 +41,7 @@ class Endpoint:
         memory: the budget of large bodies and responses.
         failure_problem: returns the problem for a failure of a dependency, None for any other
             error.
-        strict: raise `UndeclaredAnswer` where the handler violates the declaration.
+        strict: raise `UndeclaredResponseError` where the handler violates the declaration.
     """
 
     __slots__ = (
@@ -92,24 +92,24 @@ class Endpoint:
         self._body = body = operation.body
         # A body without a model is passed on as it arrives.
         self._large_body = body is not None and body.model is not None and body.limit >= COUNTED
-        self._declared = DeclaredAnswers(operation, strict=strict)
+        self._declared = DeclaredResponses(operation, strict=strict)
         cache_control = () if "cache-control" in operation.headers else (NOT_STORED,)
         self._headers = FixedHeaders([*cache_control, *API_HEADERS])
         self._json_headers = FixedHeaders([_JSON, *self._headers.each])
         self._status = operation.status
-        answers = operation.answers
-        self._model = answers if isinstance(answers, type) else None
+        response_type = operation.response_type
+        self._model = response_type if isinstance(response_type, type) else None
         # Models were validated at construction, and a string costs pydantic a microsecond more than
         # a bool; only other types are checked here.
         self._warnings: Literal["error", False] = "error"
         self._null = False
-        if isinstance(answers, type) and issubclass(answers, BaseModel):
-            self._serializer: SchemaSerializer = answers.__pydantic_serializer__
+        if isinstance(response_type, type) and issubclass(response_type, BaseModel):
+            self._serializer: SchemaSerializer = response_type.__pydantic_serializer__
             self._warnings = "error" if strict else False
         else:
-            adapter = TypeAdapter(cast("type[object]", answers))
+            adapter = TypeAdapter(cast("type[object]", response_type))
             self._serializer = adapter.serializer
-            self._null = answers is not None and _takes_none(adapter)
+            self._null = response_type is not None and _takes_none(adapter)
 
     async def respond(
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None

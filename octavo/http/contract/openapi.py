@@ -206,8 +206,8 @@ def _successes(each: Operation, schemas: Schemas, example: object) -> dict[str, 
         },
     }
     content: Json = {media_type: {} for media_type in each.media_types}
-    if each.answers is not None:
-        described: Json = {"schema": schemas.of(each.answers, "serialization")}
+    if each.response_type is not None:
+        described: Json = {"schema": schemas.of(each.response_type, "serialization")}
         if example is not None:
             described["example"] = example
         content["application/json"] = described

@@ -114,7 +114,7 @@ class Operation(Declaration):
         path_model: of the path parameters; None without any.
         query_model: of the query; None without one.
         header_model: of the headers read; None without any.
-        answers: the type of the success for pydantic; None if it is not a document.
+        response_type: the type of the success for pydantic; None if it is not a document.
         empty: the handler may return None, for a success without content.
         not_modified: the handler may return a 304.
         streams: the handler may return a `Stream`.
@@ -124,7 +124,7 @@ class Operation(Declaration):
     path_model: type[BaseModel] | None
     query_model: type[BaseModel] | None
     header_model: type[BaseModel] | None
-    answers: object
+    response_type: object
     empty: bool
     not_modified: bool
     streams: bool

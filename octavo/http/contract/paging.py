@@ -14,7 +14,7 @@ from octavo.http.contract.problems import InvalidRequest
 
 T = TypeVar("T")
 
-MOST = 500
+MAX_LIMIT = 500
 _MAX_DIGITS = 20
 
 
@@ -31,7 +31,7 @@ def _in_digits(given: object) -> object:
 
 IN_DIGITS = BeforeValidator(_in_digits)
 """Requires a query number to be decimal digits; placed after its bounds."""
-Limit = Annotated[int, Field(ge=1, le=MOST), IN_DIGITS]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), IN_DIGITS]
 
 
 Cursor = Annotated[str, Field(json_schema_extra={"pattern": "^[A-Za-z0-9_-]+$"})]

@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus
 
 from pydantic import BaseModel, ValidationError
 
-from octavo.http.contract.bodies.faults import MOST_LISTED, pointer
+from octavo.http.contract.bodies.faults import MAX_LISTED, pointer
 from octavo.http.contract.operation import Operation
 from octavo.http.contract.problems import Header, InvalidRequest
 from octavo.http.contract.router import is_identifier, parameters_of
@@ -57,7 +57,7 @@ class Parameters:
         ``values`` are the decoded values of the path parameters; ``query`` is the raw query string;
         ``headers`` are those of the request, names in lower case.
 
-        Raises `InvalidRequest` with all errors, or the first `MOST_LISTED` of them.
+        Raises `InvalidRequest` with all errors, or the first `MAX_LISTED` of them.
         """
         errors: Errors = []
         found: dict[str, object] = {}
@@ -76,7 +76,7 @@ class Parameters:
         if self._headers is not None:
             self._headers.check(headers, found, errors)
         if errors:
-            raise InvalidRequest(errors=errors[:MOST_LISTED])
+            raise InvalidRequest(errors=errors[:MAX_LISTED])
         return found
 
     def _check_path(

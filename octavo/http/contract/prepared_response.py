@@ -45,7 +45,7 @@ def prepared_problem(problem: Problem, request_id: str, base: str) -> PreparedRe
     return PreparedResponse(problem.status, headers, _PROBLEM_HEADERS, document)
 
 
-def options_answer(allow: bytes) -> PreparedResponse:
+def options_response(allow: bytes) -> PreparedResponse:
     """Return the response to OPTIONS, with the allowed methods (RFC 9110 section 9.3.7)."""
     return PreparedResponse(204, [(b"allow", allow)], _OPTIONS_HEADERS, None)
 

@@ -45,8 +45,8 @@ class Schemas:
             parts |= dict.fromkeys(model for model in models if model is not None)
             if each.body is not None and each.body.model is not None:
                 wanted[each.body.model, "validation"] = None
-            if each.answers is not None:
-                wanted[each.answers, "serialization"] = None
+            if each.response_type is not None:
+                wanted[each.response_type, "serialization"] = None
         keys = [*wanted, *((part, "validation") for part in parts)]
         made, shared = TypeAdapter.json_schemas(
             [

@@ -52,7 +52,7 @@ def check_schemas(operation: Operation, handler: Callable[..., object]) -> None:
         for part, model in models.items():
             if model is not None:
                 check_single_values(part, model)
-        _check_described(operation.answers)
+        _check_described(operation.response_type)
     except ContractError as error:
         raise ContractError(f"{operation.id} ({handler.__qualname__}): {error}") from None
 
@@ -76,16 +76,16 @@ def _read(name: str, handler: Callable[..., object], declared: Declaration) -> O
     if header_model is not None and not issubclass(header_model, HeaderModel):
         raise ContractError("the model of headers must be a HeaderModel")
     _check_body(declared, "body" in accepted, hints.get("body"))
-    answers, empty, not_modified, streams = _success(hints["return"])
+    response_type, empty, not_modified, streams = _success(hints["return"])
     check_statuses(declared, not_modified=not_modified)
-    _check_success(declared, answers, streams=streams)
+    _check_success(declared, response_type, streams=streams)
     return Operation(
         **{each.name: getattr(declared, each.name) for each in fields(declared)},
         handler=name,
         path_model=path_model,
         query_model=models.get("query"),
         header_model=header_model,
-        answers=answers,
+        response_type=response_type,
         empty=empty,
         not_modified=not_modified,
         streams=streams,
@@ -149,17 +149,19 @@ def _success(hint: object) -> tuple[object, bool, bool, bool]:
     nothing = (None, type(None))
     empty = bool(contents) and all(content in nothing for content in contents)
     if empty or not contents:
-        answers: object = None
+        response_type: object = None
     elif len(contents) == 1:
-        answers = contents[0]
+        response_type = contents[0]
     else:
-        answers = Union[tuple(contents)]  # noqa: UP007 - made of values
-    return answers, empty, NotModified in marks, Stream in marks
+        response_type = Union[tuple(contents)]  # noqa: UP007 - made of values
+    return response_type, empty, NotModified in marks, Stream in marks
 
 
-def _check_success(declared: Declaration, answers: object, *, streams: bool) -> None:
-    if answers is not None and declared.status in _STATUSES_WITHOUT_CONTENT:
-        raise ContractError(f"{declared.status} has no content, but the handler returns {answers}")
+def _check_success(declared: Declaration, response_type: object, *, streams: bool) -> None:
+    if response_type is not None and declared.status in _STATUSES_WITHOUT_CONTENT:
+        raise ContractError(
+            f"{declared.status} has no content, but the handler returns {response_type}"
+        )
     if streams != bool(declared.media_types):
         raise ContractError("media_types requires a Stream, and a Stream requires media_types")
     if reserved := sorted(_RESERVED_HEADERS & declared.headers.keys()):
@@ -168,11 +170,11 @@ def _check_success(declared: Declaration, answers: object, *, streams: bool) -> 
         raise ContractError(f"headers must be declared in lower case: {', '.join(unusual)}")
 
 
-def _check_described(answers: object) -> None:
+def _check_described(response_type: object) -> None:
     try:
-        TypeAdapter(cast("type[object]", answers)).json_schema(mode="serialization")
+        TypeAdapter(cast("type[object]", response_type)).json_schema(mode="serialization")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise ContractError(
-            f"the response {answers} can't be described: return a ContractModel, or "
+            f"the response {response_type} can't be described: return a ContractModel, or "
             f"another type that pydantic supports ({error})"
         ) from None

@@ -68,7 +68,7 @@ class OperationEntry:
     rate: str | None
     parameters: tuple[Member, ...]
     body: Content | None
-    answers: tuple[Content, ...]
+    responses: tuple[Content, ...]
     refusals: tuple[RefusalEntry, ...]
 
 
@@ -141,7 +141,7 @@ def _operation(
         rate=None if rate is None else str(rate),
         parameters=tuple(_parameters(cast("Sequence[Schema]", operation.get("parameters", ())))),
         body=None if body is None else _content(body, schemas),
-        answers=tuple(each for each in content.values() if MEDIA_TYPE not in each.media_types),
+        responses=tuple(each for each in content.values() if MEDIA_TYPE not in each.media_types),
         refusals=tuple(
             RefusalEntry(status, tuple(_codes(responses[status])))
             for status, each in content.items()

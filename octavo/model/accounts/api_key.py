@@ -7,7 +7,7 @@ from octavo.model.identity import AccountId
 
 KeyId = NewType("KeyId", str)
 
-MOST_KEYS = 25
+MAX_KEYS = 25
 """Keys of one account, including expired ones (specification, "Limits")."""
 
 LONGEST_NAME = 100

@@ -9,7 +9,7 @@ SHORTEST, LONGEST = 10, 256
 """Characters of a password in its normalized form."""
 
 # NFKC expands a character to at most 18, and composition reduces their number by less than this.
-_MOST_GIVEN = 8 * LONGEST
+_MAX_GIVEN = 8 * LONGEST
 
 
 def hashed_form(password: str) -> str | None:
@@ -18,7 +18,7 @@ def hashed_form(password: str) -> str | None:
     It is NFKC (NIST SP 800-63B section 3.1.1.2), so that different keyboard inputs of the same
     character give the same password.
     """
-    if len(password) > _MOST_GIVEN:
+    if len(password) > _MAX_GIVEN:
         return None
     form = unicodedata.normalize("NFKC", password)
     return form if len(form) <= LONGEST else None

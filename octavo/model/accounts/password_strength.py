@@ -49,7 +49,7 @@ wolverine woman world xavier yamaha yankee yankees yellow you young zaq
 """In lower case, separated by white space."""
 
 
-MOST_PIECES = 3
+MAX_PIECES = 3
 """A password of this many pieces or fewer is guessable."""
 
 LONGEST_UNIT = 4
@@ -89,7 +89,7 @@ _SPELLED = str.maketrans("@4310!5$7", "aaeioisst")
 def is_guessable(password: str) -> bool:
     """Return whether ``password``, in any case, is among those that attackers try first."""
     text = unicodedata.normalize("NFKC", password).casefold()
-    return _repeats(text) or pieces(text) <= MOST_PIECES
+    return _repeats(text) or pieces(text) <= MAX_PIECES
 
 
 def pieces(text: str) -> int:

@@ -13,7 +13,7 @@
      └ TooManyAttempts       the rate limit is exceeded
 """
 
-from octavo.model.accounts.api_key import MOST_KEYS
+from octavo.model.accounts.api_key import MAX_KEYS
 from octavo.model.refusal import DomainError
 
 
@@ -59,7 +59,7 @@ class TooManyKeys(DomainError):
     code = "too_many_keys"
 
     def __init__(self) -> None:
-        super().__init__(f"An account has at most {MOST_KEYS} keys: revoke one first.")
+        super().__init__(f"An account has at most {MAX_KEYS} keys: revoke one first.")
 
 
 class NoSuchSession(DomainError):

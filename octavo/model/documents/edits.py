@@ -25,7 +25,7 @@ _SMALL = 1 << 10
 """Product of the lengths below which a range is compared by characters only."""
 
 
-MOST_EDITS = 2_000
+MAX_EDITS = 2_000
 """Edits of one write. A document locates each by walking its items, so the time is quadratic;
 neighbouring edits are merged above this number."""
 
@@ -49,7 +49,7 @@ def edits_between(old: str, new: str) -> list[Edit]:
     They are in order and not adjacent; equal texts have none. Text common to both is left
     alone, so that concurrent edits keep their positions. No edit splits a character, nor a
     letter from its combining marks, up to 16 of them. Edits are not minimal where that would
-    take over a second, and where there would be more than `MOST_EDITS`.
+    take over a second, and where there would be more than `MAX_EDITS`.
 
     Raises UnicodeEncodeError for a text with a lone surrogate, which has no UTF-8 encoding.
     """
@@ -77,8 +77,8 @@ def _diff(old: str, new: str, whole: DiffRange) -> list[DiffRange]:
 
 
 def _few(found: list[DiffRange]) -> list[DiffRange]:
-    """Merge neighbours if there are more than `MOST_EDITS`."""
-    together = -(-len(found) // MOST_EDITS)
+    """Merge neighbours if there are more than `MAX_EDITS`."""
+    together = -(-len(found) // MAX_EDITS)
     if together <= 1:
         return found
     groups = (found[at : at + together] for at in range(0, len(found), together))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from octavo.model.documents.facts import Range
 from octavo.model.documents.structs import Id, Struct, update_contents
 
-STEPS_MOST = 2_000_000
+MAX_STEPS = 2_000_000
 """Steps allowed for one update, and for loading a document; each takes about 0.1 µs of pycrdt."""
 
 _UNITS_A_STEP = 40
@@ -56,7 +56,7 @@ def steps_bound(structs: int, ranges: int, size: int) -> int:
     return steps + (size // _UNITS_A_STEP if ranges else 0) + 2 * ranges * size // _COPIED_A_STEP
 
 
-def integration_steps(state: bytes, update: bytes, most: int = STEPS_MOST) -> int:
+def integration_steps(state: bytes, update: bytes, most: int = MAX_STEPS) -> int:
     """Return the steps of applying ``update`` to the document whose state is ``state``.
 
     Both must have been accepted. Counting stops when it exceeds ``most``, also for ``state`` alone.
@@ -72,7 +72,7 @@ def integration_steps(state: bytes, update: bytes, most: int = STEPS_MOST) -> in
     return integration.steps
 
 
-def loading(*updates: bytes, most: int = STEPS_MOST) -> Loading:
+def loading(*updates: bytes, most: int = MAX_STEPS) -> Loading:
     """Return the cost of loading the document that ``updates`` make; see `integration_steps`."""
     brought = update_contents(updates)
     structs = [*chain.from_iterable(each.structs for each in brought)]

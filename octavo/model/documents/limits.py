@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from octavo.model.documents.integration import STEPS_MOST, loading
+from octavo.model.documents.integration import MAX_STEPS, loading
 
 
 class DocumentLimits(NamedTuple):
@@ -15,7 +15,7 @@ class DocumentLimits(NamedTuple):
         history: maximum size of a document as a multiple of its text size; past it, a new
             generation starts without history.
         history_free: bytes below which a document keeps its history in any case.
-        history_most: maximum bytes of a document in addition to its text. A document is loaded
+        max_history: maximum bytes of a document in addition to its text. A document is loaded
             after each batch of updates, which blocks the process.
     """
 
@@ -23,13 +23,13 @@ class DocumentLimits(NamedTuple):
     state: int = 16 * 1024 * 1024
     history: int = 8
     history_free: int = 65_536
-    history_most: int = 524_288
+    max_history: int = 524_288
 
     def outgrown(self, state: int, text: int) -> bool:
         """Return whether a document of ``state`` bytes, ``text`` of them text, drops history."""
         if state <= self.history_free:
             return False
-        return state > self.history * text or state - text > self.history_most
+        return state > self.history * text or state - text > self.max_history
 
 
 _BYTES_OF_A_PIECE = 6
@@ -54,9 +54,9 @@ class Growth(NamedTuple):
     @property
     def doubtful(self) -> bool:
         """Whether loading may be too expensive by now; counting is expensive, too."""
-        return self.since * (self.counted + self.since) > 3 * STEPS_MOST
+        return self.since * (self.counted + self.since) > 3 * MAX_STEPS
 
     def recounted(self, state: Callable[[], bytes]) -> "tuple[Growth, bool]":
         """Count the pieces; also return whether the document is too expensive to load."""
         found = loading(state())
-        return Growth(found.pieces, 0), found.steps > STEPS_MOST
+        return Growth(found.pieces, 0), found.steps > MAX_STEPS

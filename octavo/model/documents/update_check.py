@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from octavo.model.documents.facts import Breaks, DocumentFacts, Pairs, Range
-from octavo.model.documents.integration import STEPS_MOST, integration_steps, loading, steps_bound
+from octavo.model.documents.integration import MAX_STEPS, integration_steps, loading, steps_bound
 from octavo.model.documents.state_vector import StateVector
 from octavo.model.documents.structs import check_order
 from octavo.model.documents.update_reader import UpdateReading
 from octavo.model.refusal import DocumentTooLarge, DocumentUnsupported, InvalidContent
 
-STRUCTS_MOST = 50_000
+MAX_STRUCTS = 50_000
 """Structs in one update."""
 
-RANGES_MOST = 20_000
+MAX_RANGES = 20_000
 """Deleted ranges in one update."""
 
 # So few are cheap in any document, so the document need not be read.
@@ -55,7 +55,7 @@ def check_update(
     known of it. Time and memory are linear in the update. The state is read only for an update
     that refers into a document with unknown surrogate pairs, one that inserts between a
     client's later and earlier text, and one with many structs or deletions. The last may take
-    time for `STEPS_MOST` steps.
+    time for `MAX_STEPS` steps.
 
     One check is left to the caller. A forged update can refer to a position that no device
     would, although both of its ends exist; the text then depends on whether the document was
@@ -68,10 +68,10 @@ def check_update(
     has, and `DocumentTooLarge` for too many structs, ranges or steps.
     """
     reading = UpdateReading(update, have)
-    if reading.structs > STRUCTS_MOST or len(reading.ranges) > RANGES_MOST:
+    if reading.structs > MAX_STRUCTS or len(reading.ranges) > MAX_RANGES:
         raise DocumentTooLarge(
             f"The update has {reading.structs} structs and {len(reading.ranges)} deleted ranges; "
-            f"the maximum is {STRUCTS_MOST} and {RANGES_MOST}. {_FEWER}"
+            f"the maximum is {MAX_STRUCTS} and {MAX_RANGES}. {_FEWER}"
         )
     if reading.waits:
         check_order(reading.waits, reading.end)
@@ -129,12 +129,12 @@ def _check_work(reading: UpdateReading, ranges: int, update: bytes, document: _D
     if reading.new + ranges <= _FEW:
         return
     state = document.state()
-    if steps_bound(reading.new, ranges, len(state) + len(update)) <= STEPS_MOST:
+    if steps_bound(reading.new, ranges, len(state) + len(update)) <= MAX_STEPS:
         return
-    if integration_steps(state, update) > STEPS_MOST or loading(state, update).steps > STEPS_MOST:
+    if integration_steps(state, update) > MAX_STEPS or loading(state, update).steps > MAX_STEPS:
         raise DocumentTooLarge(
             "The edits of the update conflict with too many others at one position, or split the "
-            f"text too often: applying them takes more than {STEPS_MOST} steps. {_FEWER}"
+            f"text too often: applying them takes more than {MAX_STEPS} steps. {_FEWER}"
         )
 
 

@@ -10,7 +10,7 @@ from octavo.model.files.content import NoteText
 from octavo.model.files.revision import Origin
 from octavo.model.identity import AccountId, Digest, Epoch, FileId, MutationId, RevisionId
 
-MOST_OPERATIONS = 500
+MAX_OPERATIONS = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ Kind = Literal["note", "attachment"]
 
 LONGEST_PATH = 1024
 LONGEST_SEGMENT = 255
-MOST_SEGMENTS = 32
+MAX_SEGMENTS = 32
 """Path segments; every folder above a file is recorded, which takes memory for each."""
 ATTACHMENTS = "attachments/"
 NOTE_SUFFIX = ".md"
@@ -48,8 +48,8 @@ def check_path(path: str) -> None:
     if path.startswith("/"):
         raise InvalidPath("The path starts with a slash: give it relative to the workspace.")
     segments = path.split("/")
-    if len(segments) > MOST_SEGMENTS:
-        raise InvalidPath(f"The path has {len(segments)} segments; the maximum is {MOST_SEGMENTS}.")
+    if len(segments) > MAX_SEGMENTS:
+        raise InvalidPath(f"The path has {len(segments)} segments; the maximum is {MAX_SEGMENTS}.")
     for segment in segments:
         fault = _fault(segment)
         if fault is not None:

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from octavo.model.difference import DiffRange, common_prefix, common_suffix, diff_ranges, lines_of
 
-MOST_LINES = 1 << 16
+MAX_LINES = 1 << 16
 """Lines of one removal or addition that are listed separately; each takes about 120 bytes."""
 
 _MARKS = {"context": " ", "removed": "-", "added": "+"}
@@ -51,7 +51,7 @@ def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
     is the number of unchanged lines around each change. Equal texts have no hunk.
 
     Texts that exceed the comparison budget (`octavo.model.difference`) have one hunk for
-    everything that differs. A removal or addition of more than `MOST_LINES` lines is a single
+    everything that differs. A removal or addition of more than `MAX_LINES` lines is a single
     `ChangedLine` that contains line feeds.
     """
     groups: list[list[DiffRange]] = []
@@ -152,7 +152,7 @@ def _shown(
 
 
 def _cut(text: str) -> list[str]:
-    return lines_of(text) if text.count("\n") <= MOST_LINES else [text]
+    return lines_of(text) if text.count("\n") <= MAX_LINES else [text]
 
 
 def _count(text: str) -> int:

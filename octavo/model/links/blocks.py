@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-MOST_CONTAINERS = 32
+MAX_CONTAINERS = 32
 """Nested quotes and lists that are tracked, which bounds the cost of a line by its length."""
 
 _TAB = 4
@@ -146,7 +146,7 @@ class _Blocks:
 
     def _container(self, line: str, start: int) -> tuple[int, int] | None:
         """Return the container that starts at ``start``: a quote, or the width of a marker."""
-        if len(self.containers) >= MOST_CONTAINERS:
+        if len(self.containers) >= MAX_CONTAINERS:
             return None
         if line[start] == ">":
             return _QUOTE, start + 1

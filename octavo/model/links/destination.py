@@ -10,7 +10,7 @@ DESTINATION = re.compile(
 )
 """A destination that no parenthesis ends, as in a reference definition."""
 
-MOST_PARENTHESES = 4
+MAX_PARENTHESES = 4
 """Nested parentheses in a destination without brackets; each may cause a scan."""
 _PLAIN = re.compile(r"(?:[^\x00-\x20\x7f\\()]|\\[!-/:-@\[-`{-~]|\\)++")
 _SPACE = re.compile(r"[ \t\r]*+(?:\n[ \t>]*+)?")
@@ -56,7 +56,7 @@ def find_destination(text: str, at: int, end: int) -> Destination | None:
         plain = _PLAIN.match(text, close, end)
         close = close if plain is None else plain.end()
         letter = text[close] if close < end else ""
-        if letter == "(" and depth < MOST_PARENTHESES:
+        if letter == "(" and depth < MAX_PARENTHESES:
             depth += 1
         elif letter == ")" and depth:
             depth -= 1

@@ -20,7 +20,7 @@ Find = Callable[[str], str | None]
 
 LONGEST_TARGET = 2 * LONGEST_PATH
 """Characters of a link to a file; longer links don't resolve."""
-MOST_MARKS_OF_NAME = LONGEST_SEGMENT // 2 + 3
+MAX_MARKS_OF_NAME = LONGEST_SEGMENT // 2 + 3
 """Marks on one letter: each takes at least two bytes, except three composed with the letter.
 
 A target with more doesn't resolve and isn't normalized, which would take quadratic time.
@@ -54,7 +54,7 @@ def keys_of_link(kind: LinkKind, target: str, at: str) -> tuple[str, ...]:
     """
     if not target or len(target) > LONGEST_TARGET or target.endswith("/"):
         return ()
-    if stream_safe(target, MOST_MARKS_OF_NAME) != target:
+    if stream_safe(target, MAX_MARKS_OF_NAME) != target:
         return ()
     folder = at.rpartition("/")[0]
     from_root = _key(target.lstrip("/"), "")

@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from octavo.model.stream_safe import stream_safe
 
-MOST_CHARACTERS = 1 << 20
+MAX_CHARACTERS = 1 << 20
 """Characters of a folded text that are indexed; the rest is not found."""
 
 # NFKC expands a character to up to 18, so texts are folded in pieces up to the limit. A piece ends
@@ -55,11 +55,11 @@ _ASCII = bytes(ord(_fold(chr(code)) or " ") if code < 128 else 0 for code in ran
 
 
 def folded(text: str) -> str:
-    """Return ``text`` folded, up to `MOST_CHARACTERS`; takes linear time.
+    """Return ``text`` folded, up to `MAX_CHARACTERS`; takes linear time.
 
     Characters outside words become spaces.
     """
-    text = text[:MOST_CHARACTERS]
+    text = text[:MAX_CHARACTERS]
     if text.isascii():
         return text.encode().translate(_ASCII).decode()
     parts: list[str] = []
@@ -68,23 +68,23 @@ def folded(text: str) -> str:
         part = unicodedata.normalize("NFKC", piece[0]).translate(_FOLDS)
         parts.append(part)
         length += len(part)
-        if length >= MOST_CHARACTERS:
+        if length >= MAX_CHARACTERS:
             break
-    return "".join(parts)[:MOST_CHARACTERS]
+    return "".join(parts)[:MAX_CHARACTERS]
 
 
 def folded_in_place(text: str) -> tuple[str, list[int] | None]:
     """Return ``text``, which must be in NFC, folded, and the source offset of each character.
 
-    The offsets are None if they are all unchanged. The result is cut at `MOST_CHARACTERS`.
+    The offsets are None if they are all unchanged. The result is cut at `MAX_CHARACTERS`.
     """
-    text = text[:MOST_CHARACTERS]
+    text = text[:MAX_CHARACTERS]
     if text.isascii():
         return folded(text), None
     pieces = [_FOLDS[ord(character)] for character in text]
     if all(len(piece) == 1 for piece in pieces):
         return "".join(pieces), None
-    pieces = pieces[: bisect_right([*accumulate(map(len, pieces))], MOST_CHARACTERS)]
+    pieces = pieces[: bisect_right([*accumulate(map(len, pieces))], MAX_CHARACTERS)]
     whole = "".join(pieces)
     offsets = [at for at, piece in enumerate(pieces) for _ in piece]
     return whole, [*offsets, len(pieces)]

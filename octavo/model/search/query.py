@@ -7,8 +7,8 @@ from octavo.model.search.tokens import LONGEST_TOKEN, pairs_of, runs_of
 
 LONGEST_QUERY = 500
 """Characters of a query."""
-MOST_CLAUSES = 16
-MOST_TOKENS = 32
+MAX_CLAUSES = 16
+MAX_TOKENS = 32
 """Tokens of a phrase: engines store texts in pieces that overlap by this many."""
 
 _NOTE_NAME = re.compile(r"(.)\.md\Z", re.IGNORECASE)
@@ -63,10 +63,10 @@ def parse_query(given: str) -> Query:
     clauses = list(dict.fromkeys(clauses))
     if not clauses:
         raise InvalidQuery("The query is empty: give a word with a letter or a digit.")
-    if len(clauses) > MOST_CLAUSES:
-        raise InvalidQuery(f"The maximum is {MOST_CLAUSES} words: remove some.")
-    if any(len(clause.tokens) > MOST_TOKENS for clause in clauses):
-        raise InvalidQuery(f"A phrase has at most {MOST_TOKENS} words or characters: shorten it.")
+    if len(clauses) > MAX_CLAUSES:
+        raise InvalidQuery(f"The maximum is {MAX_CLAUSES} words: remove some.")
+    if any(len(clause.tokens) > MAX_TOKENS for clause in clauses):
+        raise InvalidQuery(f"A phrase has at most {MAX_TOKENS} words or characters: shorten it.")
     return Query(tuple(clauses))
 
 

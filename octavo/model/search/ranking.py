@@ -28,7 +28,7 @@ _NEAR_CHARACTERS = 100.0
 _MOST_HITS = 100
 
 _HEADING_LINE = re.compile(r"##{0,5}+[ \t]++([^\n]++)")
-MOST_HEADINGS = 100
+MAX_HEADINGS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _title(heading: str) -> str | None:
 
 def _rank(candidate: Candidate, finders: Sequence[Finder]) -> Ranked:
     text = candidate.text or ""
-    headings = list(islice(_headings_of(text), MOST_HEADINGS))
+    headings = list(islice(_headings_of(text), MAX_HEADINGS))
     title = _title(headings[0]) if headings else None
     folder, _, name = candidate.path.rpartition("/")
     fields = [

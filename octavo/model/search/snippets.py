@@ -9,7 +9,7 @@ from octavo.model.search.hits import finders_of
 from octavo.model.search.query import Query
 from octavo.model.stream_safe import stream_safe
 
-MOST_SNIPPETS = 3
+MAX_SNIPPETS = 3
 _BEFORE = 60
 _LENGTH = 200
 _MOST_HITS = 200
@@ -42,7 +42,7 @@ def snippets_of(text: str, query: Query) -> list[Snippet]:
         end = min(len(text), start + _LENGTH)
         if all(end <= other[0] or start >= other[1] for other in windows):
             windows.append((start, end))
-        if len(windows) == MOST_SNIPPETS:
+        if len(windows) == MAX_SNIPPETS:
             break
     return [_snippet(text, *_trimmed(text, *each), hits) for each in sorted(windows)]
 

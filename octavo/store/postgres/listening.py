@@ -14,7 +14,7 @@ from octavo.store.postgres.connection import PooledConnection, connect
 from octavo.store.postgres.failures import FAILURES
 from octavo.store.postgres.requirements import opening_failure
 
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 # Detects a connection whose server has vanished.
 PING_EVERY = 20.0
 PING_SECONDS = 10.0
@@ -40,7 +40,7 @@ class Messages(AsyncIterator[str | Gap]):
 
     def put(self, message: str | Gap) -> None:
         """Add a message."""
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_WAITING:
             self._waiting.clear()
             message = Gap.GAP
         self._waiting.append(message)

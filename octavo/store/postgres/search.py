@@ -10,7 +10,7 @@ and the clauses of a query in any pieces of a note.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from octavo.model.search import MOST_TOKENS, Clause
+from octavo.model.search import MAX_TOKENS, Clause
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store.transaction import Matching, NewNote, Value, indexed_title
 
@@ -28,7 +28,7 @@ TEXT = "SELECT text FROM contents WHERE number = $1"
 CONTENTS = "SELECT nextval('content_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
 PIECE = 2000
 """Tokens in a piece, at most."""
-MOST_POSITIONS = 255
+MAX_POSITIONS = 255
 """Of one token in a piece."""
 
 # The planner does not account for the cost of reading a vector from another page than its row, and
@@ -48,18 +48,18 @@ _FOUND = """
 def pieces_of(tokens: Sequence[str]) -> Iterator[Sequence[str]]:
     """Split ``tokens`` into pieces that a vector can hold, each overlapping the next.
 
-    Any `MOST_TOKENS` of them that follow each other are in one piece.
+    Any `MAX_TOKENS` of them that follow each other are in one piece.
     """
     at = 0
     while True:
         piece = tokens[at : at + PIECE]
         most = max(Counter(piece).values(), default=0)
-        if most > MOST_POSITIONS:
-            piece = piece[:MOST_POSITIONS]
+        if most > MAX_POSITIONS:
+            piece = piece[:MAX_POSITIONS]
         yield piece
         if at + len(piece) >= len(tokens):
             return
-        at += len(piece) - MOST_TOKENS + 1
+        at += len(piece) - MAX_TOKENS + 1
 
 
 def vector(tag: str, tokens: Sequence[str]) -> str:

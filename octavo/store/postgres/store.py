@@ -25,7 +25,7 @@ TURN_SECONDS = 5.0
 WRITE_SECONDS = 40.0
 ROLLBACK_SECONDS = 5.0
 CLOSE_SECONDS = 5.0
-MOST_ATTEMPTS = 12
+MAX_ATTEMPTS = 12
 FIRST_PAUSE = 0.002
 LONGEST_PAUSE = 0.25
 
@@ -39,7 +39,7 @@ def pause_before(attempt: int, random: float) -> float | None:
     The pause is random, below a bound that doubles, so that transactions that conflicted do not
     conflict again. ``random`` is a random number within [0, 1).
     """
-    if attempt > MOST_ATTEMPTS:
+    if attempt > MAX_ATTEMPTS:
         return None
     bound: float = FIRST_PAUSE * 2 ** (attempt - 2)
     return random * min(bound, LONGEST_PAUSE)

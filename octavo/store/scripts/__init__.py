@@ -1,1 +1,1 @@
-"""Transaction scripts by what they are about; each is a function that answers a `Script`."""
+"""Transaction scripts by what they are about; each is a function that returns a `Script`."""

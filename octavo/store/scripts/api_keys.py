@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from octavo.model.accounts.account import Account
-from octavo.model.accounts.api_key import MOST_KEYS, ApiKey, KeyId
+from octavo.model.accounts.api_key import MAX_KEYS, ApiKey, KeyId
 from octavo.model.accounts.refusal import AccountGone, TooManyKeys
 from octavo.model.identity import AccountId
 from octavo.store.scripts import accounts
@@ -38,7 +38,7 @@ def create(key: ApiKey, digest: bytes) -> Script[None]:
         row = await transaction.fetch_one(
             "SELECT COUNT(*) FROM api_keys WHERE account_id = $1::uuid", key.account_id
         )
-        if row is not None and row[0] >= MOST_KEYS:
+        if row is not None and row[0] >= MAX_KEYS:
             raise TooManyKeys
         await transaction.execute(
             "INSERT INTO api_keys (id, account_id, name, created_at, expires_at, used_at, digest) "
@@ -70,7 +70,7 @@ def by_digest(digest: bytes) -> Script[KeyOfAccount | None]:
 
 
 def list_of(account_id: AccountId) -> Script[list[ApiKey]]:
-    """Return every key of the account, the newest first; there are `MOST_KEYS` at most."""
+    """Return every key of the account, the newest first; there are `MAX_KEYS` at most."""
 
     async def read_keys(transaction: Transaction) -> list[ApiKey]:
         rows = await transaction.fetch_all(

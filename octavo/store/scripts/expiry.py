@@ -2,7 +2,7 @@
 
 from octavo.store.transaction import Script, Transaction
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 """Rows that one step deletes."""
 
 
@@ -13,12 +13,12 @@ def expire_receipts(before: int) -> Script[bool]:
         rows = await transaction.fetch_all(
             "SELECT workspace, mutation_id FROM receipts WHERE created_at < $1 LIMIT $2",
             before,
-            MOST_ROWS,
+            MAX_ROWS,
         )
         await transaction.execute_many(
             "DELETE FROM receipts WHERE workspace = $1 AND mutation_id = $2::uuid", rows
         )
-        return len(rows) == MOST_ROWS
+        return len(rows) == MAX_ROWS
 
     return delete_receipts
 
@@ -32,8 +32,8 @@ def expire_sessions(active_before: int, created_before: int) -> Script[bool]:
             " WHERE created_at < $1 OR active_at < $2 LIMIT $3)",
             created_before,
             active_before,
-            MOST_ROWS,
+            MAX_ROWS,
         )
-        return deleted == MOST_ROWS
+        return deleted == MAX_ROWS
 
     return delete_sessions

@@ -122,12 +122,12 @@ def heads_after(workspace_id: WorkspaceId, position: Position) -> Script[Heads |
 
 
 def feed(
-    workspace_id: WorkspaceId, after: Position, limit: int, most_bytes: int, *, texts: bool
+    workspace_id: WorkspaceId, after: Position, limit: int, max_bytes: int, *, texts: bool
 ) -> Script[FeedSlice | None]:
     """Return the heads that changed after a position, each file once, with or without their texts.
 
-    ``limit`` and ``most_bytes`` are those of `page_end`; without texts the bytes don't count. When
-    the changes of the first position alone have more than ``most_bytes``, they come without texts.
+    ``limit`` and ``max_bytes`` are those of `page_end`; without texts the bytes don't count. When
+    the changes of the first position alone have more than ``max_bytes``, they come without texts.
     Returns None without the workspace.
     """
 
@@ -137,13 +137,13 @@ def feed(
             return None
         sizes = await transaction.fetch_all(_SIZES_AFTER, workspace_id, after, limit + 1)
         counted = [(row[0], row[1] if texts else 0) for row in sizes]
-        end = page_end(counted, limit, most_bytes)
+        end = page_end(counted, limit, max_bytes)
         following = position if end is None else end
         whole = texts
         if texts and counted and counted[0][0] == following:
             # A changeset is never divided: it may be more than was counted, and more than a page.
             row = await transaction.fetch_one(_SIZE_AT, workspace_id, following)
-            whole = row is not None and row[0] <= most_bytes
+            whole = row is not None and row[0] <= max_bytes
         sql = _PAGE_OF_TEXTS if whole else _PAGE_OF_HEADS
         rows = await transaction.fetch_all(sql, workspace_id, after, following)
         texts_found = [row[COUNT] if whole else None for row in rows]
@@ -154,7 +154,7 @@ def feed(
 
 
 def live_at(
-    workspace_id: WorkspaceId, position: Position, after: FileId, limit: int, most_bytes: int
+    workspace_id: WorkspaceId, position: Position, after: FileId, limit: int, max_bytes: int
 ) -> Script[tuple[list[StoredFile], FileId | None]]:
     """Return files that were live at ``position``, as they were then, in the order of their ids.
 
@@ -163,7 +163,7 @@ def live_at(
         position: a position that the workspace has reached.
         after: the id to continue after, at first empty.
         limit: how many files are looked at, at most.
-        most_bytes: how many bytes of text are read, about.
+        max_bytes: how many bytes of text are read, about.
 
     Returns:
         The files, and the id to continue after; None after the last one. Files that were purged
@@ -185,7 +185,7 @@ def live_at(
             rows = await transaction.fetch_all(_SIZES_SINCE, *span, found[-1][0])
             changed = {row[0]: row[1] for row in rows}
         sizes = [(row[0], changed.get(row[0], 0) if row[1] is None else row[1]) for row in found]
-        end = page_end(sizes, limit, most_bytes)
+        end = page_end(sizes, limit, max_bytes)
         last = found[-1][0] if end is None else end
         rows = await transaction.fetch_all(_LIVE_UNCHANGED, *span, last)
         files = _stored(rows)

@@ -115,12 +115,12 @@ def files(
     workspace_id: WorkspaceId,
     file_ids: Sequence[FileId],
     revision_ids: Sequence[RevisionId],
-    most_bytes: int,
+    max_bytes: int,
 ) -> Script[tuple[list[StoredFile], list[StoredFile]]]:
     """Return the heads of those files that are live, and those of the revisions that exist.
 
     Both are in the order of the arguments. Purged ones are left out. Raises `TooManyFiles`, before
-    any text is read, when they have more than ``most_bytes``.
+    any text is read, when they have more than ``max_bytes``.
     """
 
     async def read_files(transaction: Transaction) -> tuple[list[StoredFile], list[StoredFile]]:
@@ -129,9 +129,9 @@ def files(
             rows = await select_in(transaction, sql, workspace_id, names)
             sizes = {row[0]: row[1] for row in rows}
             total += sum(sizes.get(name, 0) for name in names)
-        if total > most_bytes:
+        if total > max_bytes:
             raise TooManyFiles(
-                f"These files have more than {most_bytes >> 20} MiB of text: ask for fewer at once."
+                f"These files have more than {max_bytes >> 20} MiB of text: ask for fewer at once."
             )
         heads = [
             _stored(row) for row in await select_in(transaction, _HEADS, workspace_id, file_ids)
@@ -154,7 +154,7 @@ def whole_files(
     workspace_id: WorkspaceId,
     file_ids: Sequence[FileId],
     revision_ids: Sequence[RevisionId],
-    most_bytes: int,
+    max_bytes: int,
 ) -> Script[tuple[list[WholeFile], list[StoredFile]]]:
     """Return the same as `files`, the live files with their documents.
 
@@ -168,7 +168,7 @@ def whole_files(
         sizes = {row[0]: row[1] for row in rows}
         total = sum(sizes.get(name, 0) for name in file_ids)
         heads, revisions = await files(
-            workspace_id, file_ids, revision_ids, max(most_bytes - total, 0)
+            workspace_id, file_ids, revision_ids, max(max_bytes - total, 0)
         )(transaction)
         names = [each.revision.file_id for each in heads if each.revision.file_id in sizes]
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, names)

@@ -11,8 +11,8 @@ from octavo.model.identity import Position
 from octavo.store.scripts.revision_rows import from_both
 from octavo.store.transaction import Row, Script, Transaction
 
-MOST_ROWS = 500
-MOST_BYTES = 2 * 1024 * 1024
+MAX_ROWS = 500
+MAX_BYTES = 2 * 1024 * 1024
 """Of text that is deleted in one step, except for a single longer one."""
 _FILES = 200
 _LOOKED_AT = 2000
@@ -122,7 +122,7 @@ def prune_file(
         spare = prunable(aged, newer, now, retention)
         found = {row[1]: row for row in rows}
         weighed = [(index, found[each][4]) for index, each in enumerate(spare)]
-        end = page_end(weighed, MOST_ROWS, MOST_BYTES)
+        end = page_end(weighed, MAX_ROWS, MAX_BYTES)
         taken = spare if end is None else spare[: end + 1]
         await _delete(transaction, file, [found[each] for each in taken])
         if end is not None:

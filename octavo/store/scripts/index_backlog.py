@@ -113,14 +113,14 @@ def index_backlog(workspace_ids: Sequence[WorkspaceId]) -> Script[list[Workspace
 
 
 async def _index_step(
-    transaction: Transaction, workspace_id: WorkspaceId, most_files: int, most_bytes: int
+    transaction: Transaction, workspace_id: WorkspaceId, max_files: int, max_bytes: int
 ) -> _Step:
     found = await _cursor(transaction, workspace_id)
     if found is None:
         return _Step(0, 0, more=False)
     position, cursor = found
-    rows = await transaction.fetch_all(_NEXT, workspace_id, *cursor, most_files + 1)
-    end = page_end([(BacklogCursor(*row[:2]), row[3]) for row in rows], most_files, most_bytes)
+    rows = await transaction.fetch_all(_NEXT, workspace_id, *cursor, max_files + 1)
+    end = page_end([(BacklogCursor(*row[:2]), row[3]) for row in rows], max_files, max_bytes)
     taken = [row for row in rows if end is None or (row[0], row[1]) <= end]
     file_ids = [FileId(row[2]) for row in taken]
     live = await _live(transaction, workspace_id, file_ids)

@@ -27,7 +27,7 @@ from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction, Value
 
-MOST_BYTES = 2 * 1024 * 1024
+MAX_BYTES = 2 * 1024 * 1024
 """Of texts that are held in memory together."""
 LONGEST_HEADING = 500
 KEY_BYTES = 6
@@ -197,7 +197,7 @@ async def index_links(
         if changed or known.path != head.path:
             # Links that name a path relative to the folder of their note get other keys.
             outdated.append(_Outdated(head, known, head.kind == "note" and (changed or moved)))
-    for portion in portions(outdated, lambda each: each.size, MOST_BYTES):
+    for portion in portions(outdated, lambda each: each.size, MAX_BYTES):
         await _update(transaction, workspace_id, portion, texts)
 
 

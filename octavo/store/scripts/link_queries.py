@@ -17,11 +17,11 @@ from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, indexed_title
 
-MOST_HEADING_BYTES = 2 * 1024 * 1024
+MAX_HEADING_BYTES = 2 * 1024 * 1024
 """Of texts whose headings are looked at, in one call."""
-MOST_HEADING_LINES = 20_000
+MAX_HEADING_LINES = 20_000
 """Of those texts. Each line may be a heading, and takes about ten microseconds."""
-MOST_TEXT_BYTES = 2 * 1024 * 1024
+MAX_TEXT_BYTES = 2 * 1024 * 1024
 """Of texts whose links are read at a time."""
 _STEP = 100
 
@@ -154,8 +154,8 @@ async def _meant(
 def outgoing_links(workspace_id: WorkspaceId, file_id: FileId) -> Script[list[OutgoingLink] | None]:
     """Return the links of a live note, each once, in their order; None without the file.
 
-    Headings are looked up in the first notes that have no more than `MOST_HEADING_BYTES` and
-    `MOST_HEADING_LINES` together.
+    Headings are looked up in the first notes that have no more than `MAX_HEADING_BYTES` and
+    `MAX_HEADING_LINES` together.
     """
 
     async def read_outgoing(transaction: Transaction) -> list[OutgoingLink] | None:
@@ -199,7 +199,7 @@ async def _headings(
     total = 0
     for file_id in dict.fromkeys(file_ids):
         total += known.get(file_id, 0)
-        if total > MOST_HEADING_BYTES:
+        if total > MAX_HEADING_BYTES:
             break
         wanted.append(file_id)
     texts = await texts_of(transaction, workspace_id, wanted)
@@ -208,7 +208,7 @@ async def _headings(
     for file_id in wanted:
         text = texts.get(file_id, "")
         lines += text.count("\n") + 1
-        if lines > MOST_HEADING_LINES:
+        if lines > MAX_HEADING_LINES:
             break
         anchors[file_id] = frozenset(each.anchor for each in headings_of(text))
     return anchors
@@ -221,7 +221,7 @@ async def _read_links(
     step = file_ids[:_STEP]
     rows = await select_in(transaction, _SIZES, workspace_id, step)
     sizes = {row[0]: row[1] for row in rows}
-    end = page_end([(each, sizes.get(each, 0)) for each in step], _STEP, MOST_TEXT_BYTES)
+    end = page_end([(each, sizes.get(each, 0)) for each in step], _STEP, MAX_TEXT_BYTES)
     taken = step if end is None else step[: step.index(end) + 1]
     found = await select_in(transaction, _INDEXED_NOTES, workspace_id, taken)
     notes = {row[0]: row for row in found}
@@ -335,13 +335,13 @@ def linking_to(
     file_ids: Sequence[FileId],
     paths: Sequence[str],
     after: FileId,
-    most_bytes: int,
+    max_bytes: int,
 ) -> Script[tuple[list[LinkingNote], FileId | None]]:
     """Return the live notes with links that a move of files may affect, in the order of their ids.
 
     These are the notes with links to one of the files at its present path, and those with links
     that would lead to one of ``paths``, the new paths. Notes whose links all stay the same may be
-    among them. ``after`` is the id to continue after, at first empty. About ``most_bytes`` of text
+    among them. ``after`` is the id to continue after, at first empty. About ``max_bytes`` of text
     are returned, with the id to continue after; None after the last note.
     """
 
@@ -353,7 +353,7 @@ def linking_to(
         known = await select_in(transaction, _SIZES, workspace_id, waiting)
         sizes = {row[0]: row[1] for row in known}
         counted = [(FileId(name), sizes.get(name, 0)) for name in waiting]
-        end = page_end(counted, len(counted), most_bytes)
+        end = page_end(counted, len(counted), max_bytes)
         taken = [name for name, _ in counted if end is None or name <= end]
         notes = await select_in(transaction, _NOTES, workspace_id, taken)
         return sorted((LinkingNote(*row) for row in notes), key=lambda note: note.file_id), end

@@ -12,9 +12,9 @@ from octavo.store.scripts.files import files
 from octavo.store.scripts.link_queries import linking_to
 from octavo.store.transaction import Script, Transaction
 
-MOST_NOTES = 1000
+MAX_NOTES = 1000
 """Notes that one changeset changes in addition to those that it names."""
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 """Of their texts."""
 
 
@@ -37,13 +37,13 @@ def notes_to_rewrite(
         position = await position_of(workspace_id)(transaction)
         if position is None:
             return None
-        moved, _ = await files(workspace_id, [*moving], [], MOST_BYTES)(transaction)
+        moved, _ = await files(workspace_id, [*moving], [], MAX_BYTES)(transaction)
         linking, more = await linking_to(
-            workspace_id, [*moving], [*moving.values()], FileId(""), MOST_BYTES
+            workspace_id, [*moving], [*moving.values()], FileId(""), MAX_BYTES
         )(transaction)
-        if more is not None or len(linking) > MOST_NOTES:
+        if more is not None or len(linking) > MAX_NOTES:
             raise TooManyFiles(
-                f"More than {MOST_NOTES} notes, or {MOST_BYTES >> 20} MiB of them, link to what"
+                f"More than {MAX_NOTES} notes, or {MAX_BYTES >> 20} MiB of them, link to what"
                 " moves: move it in parts, or without rewriteLinks."
             )
         texts = {each.revision.file_id: each.text for each in moved if each.text is not None}

@@ -12,13 +12,13 @@ from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Matching, Script, Transaction
 
-MOST_NAMED = 100
-MOST_FOUND = 500
+MAX_NAMED = 100
+MAX_FOUND = 500
 """Notes of a workspace that are looked at, at most: those whose names match, and the newest."""
-MOST_WORKSPACES = 100
-MOST_BYTES = 1024 * 1024
+MAX_WORKSPACES = 100
+MAX_BYTES = 1024 * 1024
 """Of texts that are read in one call; the other notes are ranked by their paths alone."""
-_LEAST_FOUND = 50
+_MIN_FOUND = 50
 
 _FOUND = f"""
     SELECT file_id, revision_id, path, changed_at, size FROM files
@@ -40,15 +40,15 @@ def candidates(
 
     Args:
         workspace_ids: whose notes; the caller has checked that they may be read. Those after the
-            first `MOST_WORKSPACES` are left out.
+            first `MAX_WORKSPACES` are left out.
         query: what the notes have to contain.
         folder: in which folder they have to be; None for any.
 
     Of many matches, those are returned whose names match, then those that were written last.
     """
-    chosen = workspace_ids[:MOST_WORKSPACES]
+    chosen = workspace_ids[:MAX_WORKSPACES]
     share = max(1, len(chosen))
-    limit = max(MOST_FOUND // share, _LEAST_FOUND)
+    limit = max(MAX_FOUND // share, _MIN_FOUND)
     name = "" if folder is None else folder.strip("/")
     # The character after the slash is the digit 0.
     below = (f"{name}/", f"{name}0") if name else None
@@ -58,14 +58,14 @@ def candidates(
         more = len(workspace_ids) > len(chosen)
         for workspace_id in chosen:
             names = await transaction.match_words(
-                workspace_id, Matching(query.clauses, True, below, min(MOST_NAMED, limit))
+                workspace_id, Matching(query.clauses, True, below, min(MAX_NAMED, limit))
             )
             whole = await transaction.match_words(
                 workspace_id, Matching(query.clauses, False, below, limit)
             )
             more = more or len(whole) == limit
             file_ids = [FileId(name) for name in dict.fromkeys((*names, *whole))]
-            found += await _read(transaction, workspace_id, file_ids, MOST_BYTES // share)
+            found += await _read(transaction, workspace_id, file_ids, MAX_BYTES // share)
         return Candidates(found, more)
 
     return find_candidates
@@ -75,15 +75,15 @@ async def _read(
     transaction: Transaction,
     workspace_id: WorkspaceId,
     file_ids: Sequence[FileId],
-    most_bytes: int,
+    max_bytes: int,
 ) -> list[Candidate]:
-    """Return the files in their order, with the texts of as many as fit into ``most_bytes``."""
+    """Return the files in their order, with the texts of as many as fit into ``max_bytes``."""
     rows = {row[0]: row for row in await select_in(transaction, _FOUND, workspace_id, file_ids)}
     ordered = [rows[file_id] for file_id in file_ids if file_id in rows]
     wanted = []
     total = 0
     for row in ordered:
-        if total + row[4] <= most_bytes:
+        if total + row[4] <= max_bytes:
             total += row[4]
             wanted.append(FileId(row[0]))
     texts = await texts_of(transaction, workspace_id, wanted)
@@ -105,7 +105,7 @@ def workspaces_of(account_id: AccountId) -> Script[list[WorkspaceId]]:
             " WHERE members.account_id = $1::uuid"
             " ORDER BY workspaces.created_at DESC, workspaces.id DESC LIMIT $2",
             account_id,
-            MOST_WORKSPACES + 1,
+            MAX_WORKSPACES + 1,
         )
         return [WorkspaceId(row[0]) for row in rows]
 

@@ -10,8 +10,8 @@ from octavo.store.scripts.fulltext_index import request_erasure
 from octavo.store.scripts.indexing import unindex_some
 from octavo.store.transaction import Row, Script, Transaction
 
-MOST_ROWS = 500
-MOST_BYTES = 2 * 1024 * 1024
+MAX_ROWS = 500
+MAX_BYTES = 2 * 1024 * 1024
 """Of text that is deleted in one step, except for a single longer one."""
 
 _REST = (("documents", "file"), ("receipts", "mutation_id"))
@@ -34,7 +34,7 @@ def sweep() -> Script[bool]:
 
 
 async def _sweep_files(transaction: Transaction) -> bool:
-    rows = _step(await transaction.fetch_all(_OF_FILES, MOST_ROWS))
+    rows = _step(await transaction.fetch_all(_OF_FILES, MAX_ROWS))
     if not rows:
         return False
     await _delete_contents(transaction, rows)
@@ -57,7 +57,7 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
         return True
     for table, names in _KEYS:
         sql = _OF_WORKSPACE.format(key=", ".join(names), table=table)
-        rows = _step(await transaction.fetch_all(sql, workspace, MOST_ROWS))
+        rows = _step(await transaction.fetch_all(sql, workspace, MAX_ROWS))
         if rows:
             await _delete_contents(transaction, rows)
             key = " AND ".join(f"{name} = ${at}" for at, name in enumerate(names, 2))
@@ -71,7 +71,7 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
             f"DELETE FROM {table} WHERE workspace = $1 AND {name} IN"
             f" (SELECT {name} FROM {table} WHERE workspace = $1 LIMIT $2)",
             workspace,
-            MOST_ROWS,
+            MAX_ROWS,
         )
         if deleted:
             return True
@@ -82,7 +82,7 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
 def _step(rows: Sequence[Row]) -> Sequence[Row]:
     """Return as many of the rows as one step deletes."""
     sizes = [(at, row[1]) for at, row in enumerate(rows)]
-    end = page_end(sizes, MOST_ROWS, MOST_BYTES)
+    end = page_end(sizes, MAX_ROWS, MAX_BYTES)
     return rows if end is None else rows[: end + 1]
 
 

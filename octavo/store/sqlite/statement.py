@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 )
 # Statements are written in the code, so there are few. Those that are composed from a list may
 # still come in many lengths.
-MOST_KEPT = 2048
+MAX_KEPT = 2048
 
 
 class Statement:
@@ -74,7 +74,7 @@ class Statements(dict[str, Statement]):
     """Statements by their texts in scripts, each translated when it is first looked up."""
 
     def __missing__(self, sql: str) -> Statement:
-        if len(self) >= MOST_KEPT:
+        if len(self) >= MAX_KEPT:
             self.clear()
         result = self[sql] = Statement(sql)
         return result

@@ -111,7 +111,7 @@ async def test_messages_sent_before_the_class_is_known_are_refused_at_the_first_
         DirectorySpec("keys", by_key, mailbox_capacity=capacity, max_awake=1)
     )
     errors: list[str] = []
-    answers: list[int] = []
+    replies: list[int] = []
 
     async def wrong() -> None:
         with pytest.raises(MessageTypeError, match="root/keys/b is an actor of class ByKey"):
@@ -119,13 +119,13 @@ async def test_messages_sent_before_the_class_is_known_are_refused_at_the_first_
         errors.append("ask")
 
     async def right() -> None:
-        answers.append(await keys.ask("b", Add(1), admission=100))
+        replies.append(await keys.ask("b", Add(1), admission=100))
 
     async with root.running(), trio.open_nursery() as nursery:
         await keys.tell("b", Put("x"))  # type: ignore[arg-type]
         for task in (wrong, right, wrong, right):
             nursery.start_soon(task)
-    assert (len(errors), sorted(answers)) == (2, [1, 2])
+    assert (len(errors), sorted(replies)) == (2, [1, 2])
     told = [line for line in recorder.lines if "unheard" in line]
     assert told == ["root/keys/b refused Put(line='x') unheard"]
 

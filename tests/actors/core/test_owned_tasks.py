@@ -168,10 +168,10 @@ async def test_the_message_in_progress_fails_with_the_crash_of_the_task() -> Non
 async def test_waiting_messages_are_kept_for_the_next_incarnation() -> None:
     root = supervisor()
     ref = root.add(ActorSpec("owner", lambda: Owner([]), backoff=SOON))
-    answers: list[int] = []
+    replies: list[int] = []
 
     async def ask() -> None:
-        answers.append(await ref.ask(Tick()))
+        replies.append(await ref.ask(Tick()))
 
     async def hang() -> None:
         with pytest.raises(ActorCrashed):
@@ -183,7 +183,7 @@ async def test_waiting_messages_are_kept_for_the_next_incarnation() -> None:
         await trio.sleep(1)
         nursery.start_soon(ask)
         nursery.start_soon(ask)
-    assert sorted(answers) == [1, 2]
+    assert sorted(replies) == [1, 2]
 
 
 async def test_a_crash_in_started_counts_as_a_failed_start() -> None:
@@ -258,22 +258,22 @@ async def test_one_task_can_be_cancelled_alone() -> None:
 
 
 async def test_a_task_may_ask_its_own_actor() -> None:
-    answers: list[int] = []
+    replies: list[int] = []
     root = supervisor()
 
     async def ask() -> None:
-        answers.append(await ref.ask(Tick()))
+        replies.append(await ref.ask(Tick()))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(again)
 
     async def again() -> None:
-        answers.append(await ref.ask(Tick()))
+        replies.append(await ref.ask(Tick()))
 
     ref = root.add(ActorSpec("owner", lambda: Owner([])))
     async with root.running():
         await ref.ask(Run(ask))
         await trio.sleep(1)
-    assert answers == [1, 2]
+    assert replies == [1, 2]
 
 
 async def test_cancelling_the_tree_ends_the_tasks_too() -> None:

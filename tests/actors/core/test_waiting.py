@@ -65,14 +65,14 @@ class Node(Actor[Via | Hint]):
         target, rest = message.path[0], Via(message.path[1:], message.pause)
         if not message.aside:
             return self.name + await target.ask(rest)
-        answers: list[str] = []
+        replies: list[str] = []
 
         async def ask() -> None:
-            answers.append(await target.ask(rest))
+            replies.append(await target.ask(rest))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
-        return self.name + answers[0]
+        return self.name + replies[0]
 
 
 def tree(*names: str, capacity: int = 10) -> tuple[Supervisor, list[ActorRef[Node]]]:
@@ -175,7 +175,7 @@ async def test_telling_ones_own_full_mailbox_is_refused_immediately() -> None:
 
 
 async def test_a_task_started_in_a_foreign_nursery_may_ask_the_actor_back() -> None:
-    answers: list[str] = []
+    replies: list[str] = []
 
     class Starter(Node):
         async def handle(self, message: Via | Hint) -> str | None:
@@ -186,7 +186,7 @@ async def test_a_task_started_in_a_foreign_nursery_may_ask_the_actor_back() -> N
             return await super().handle(message)
 
     async def later() -> None:
-        answers.append(await ref.ask(Via()))
+        replies.append(await ref.ask(Via()))
 
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
     async with trio.open_nursery() as nursery:
@@ -194,7 +194,7 @@ async def test_a_task_started_in_a_foreign_nursery_may_ask_the_actor_back() -> N
         async with root.running():
             await ref.tell(Hint())
             await trio.sleep(2)
-    assert answers == ["a"]
+    assert replies == ["a"]
 
 
 async def test_an_answer_given_before_the_ask_back_is_no_circle() -> None:
@@ -222,16 +222,16 @@ async def test_a_key_that_an_active_one_waits_for_is_activated_over_the_limit() 
 async def test_a_queued_key_is_activated_when_an_active_one_asks_for_it() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
     keys = root.add(DirectorySpec[str, Node]("keys", Node, max_awake=1))
-    answers: list[str] = []
+    replies: list[str] = []
 
     async def ask(first: str, *path: str) -> None:
-        answers.append(await keys.ask(first, Via(tuple(map(keys.ref, path)), pause=1)))
+        replies.append(await keys.ask(first, Via(tuple(map(keys.ref, path)), pause=1)))
 
     async with root.running(), trio.open_nursery() as nursery:
         nursery.start_soon(ask, "a", "b")
         await wait_all_tasks_blocked()
         nursery.start_soon(ask, "b")
-    assert sorted(answers) == ["ab", "b"]
+    assert sorted(replies) == ["ab", "b"]
 
 
 async def test_waits_leave_nothing_behind() -> None:

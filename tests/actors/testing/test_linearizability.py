@@ -323,7 +323,7 @@ def test_run_of_a_correct_service_is_accepted(run: Run) -> None:
     check_linearizable(run.history, WorkspaceModel())
 
 
-ANSWERS = st.one_of(
+RESPONSES = st.one_of(
     st.none(),
     st.integers(0, 3),
     st.builds(View, st.dictionaries(st.sampled_from("abc"), st.integers(0, 3)), st.integers(0, 3)),
@@ -344,7 +344,7 @@ def test_corrupted_run_is_judged_as_trying_every_order_judges_it(
             st.sampled_from(
                 [
                     replace(entry, status=OK, completed=end),
-                    replace(entry, status=OK, completed=end, result=data.draw(ANSWERS)),
+                    replace(entry, status=OK, completed=end, result=data.draw(RESPONSES)),
                     replace(entry, status=OK, completed=end, result=other.result),
                     replace(entry, status=UNKNOWN, result=None),
                     replace(entry, status=NOT_EXECUTED, completed=end, result=None),

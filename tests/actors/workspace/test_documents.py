@@ -184,7 +184,7 @@ async def test_history_is_shed_and_the_text_stays() -> None:
 async def test_document_that_small_saves_made_dear_sheds_its_history(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(limits, "STEPS_MOST", 40)
+    monkeypatch.setattr(limits, "MAX_STEPS", 40)
     counted: list[int] = []
 
     def loading(state: bytes) -> Loading:
@@ -351,7 +351,7 @@ async def test_links_are_rewritten_in_the_note_as_another_process_left_it() -> N
 async def test_more_links_than_one_changeset_rewrites_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(link_rewrite, "MOST_NOTES", 2)
+    monkeypatch.setattr(link_rewrite, "MAX_NOTES", 2)
     async with serving() as rig:
         await rig.push(note("a", "topic.md"))
         await rig.push(*(note(f"n{n}", f"{n}.md", "[it](topic.md)") for n in range(3)))

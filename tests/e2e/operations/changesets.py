@@ -22,16 +22,16 @@ def guarded(op: str, note: Json, **given: object) -> Json:
 @leads("pushChangeset", "200")
 def changeset_of_every_kind_pushed(world: World) -> httpx.Response:
     moved, gone, restored, purged = world.note(), world.note(), world.deleted(), world.deleted()
-    answer = world.push(
+    response = world.push(
         create(path=moved["path"]),
         guarded("update", moved, path=f"{fresh_id()}.md", text="new"),
         guarded("delete", gone),
         guarded("restore", restored),
         {"op": "purge", "fileId": purged["fileId"]},
     )
-    outcomes = [each["outcome"] for each in answer.json()["changes"]]
+    outcomes = [each["outcome"] for each in response.json()["changes"]]
     assert outcomes == ["created", "updated", "deleted", "restored", "purged"]
-    return answer
+    return response
 
 
 REFUSED: dict[str, Callable[[World], Json]] = {
@@ -57,9 +57,9 @@ def moved_on(world: World) -> Json:
 def refused_as_a_whole(make: Callable[[World], Json]) -> Callable[[World], httpx.Response]:
     def push(world: World) -> httpx.Response:
         good = create()
-        answer = world.push(good, make(world))
+        response = world.push(good, make(world))
         assert world.ask("GET", world.file(good)).status_code == 404
-        return answer
+        return response
 
     return push
 
@@ -88,9 +88,9 @@ def changeset_pushed_in_another_protocol(world: World) -> httpx.Response:
 @leads("getReceipt", "200")
 def receipt_read(world: World) -> httpx.Response:
     pushed = world.push(create(), create()).json()
-    answer = world.ask("GET", f"{world.base}/receipts/{pushed['mutationId']}")
-    assert answer.json() == pushed
-    return answer
+    response = world.ask("GET", f"{world.base}/receipts/{pushed['mutationId']}")
+    assert response.json() == pushed
+    return response
 
 
 @leads("getReceipt", "not_found")
@@ -106,19 +106,19 @@ def handshake(world: World, headers: dict[str, str]) -> httpx.Response:
         "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
         "sec-websocket-protocol": "octavo.notices.v1",
     }
-    with world.http.stream("GET", "/api/sync/notices", headers={**upgrade, **headers}) as answer:
-        if answer.status_code == 101:
+    with world.http.stream("GET", "/api/sync/notices", headers={**upgrade, **headers}) as response:
+        if response.status_code == 101:
             # What follows is no longer HTTP.
-            return httpx.Response(101, headers=answer.headers, request=answer.request)
-        answer.read()
-    return answer
+            return httpx.Response(101, headers=response.headers, request=response.request)
+        response.read()
+    return response
 
 
 @leads("openSyncNotices", "101")
 def stream_opened(world: World) -> httpx.Response:
-    answer = handshake(world, world.owner.by_cookie)
-    assert answer.headers["sec-websocket-protocol"] == "octavo.notices.v1"
-    return answer
+    response = handshake(world, world.owner.by_cookie)
+    assert response.headers["sec-websocket-protocol"] == "octavo.notices.v1"
+    return response
 
 
 @leads("openSyncNotices", "invalid_request")

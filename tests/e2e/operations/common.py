@@ -98,9 +98,9 @@ def with_a_body_that_stops(world: World, told: Told) -> httpx.Response:
     headers = dict(line.split(": ", 1) for line in lines.decode().split("\r\n"))
     request = httpx.Request(told["method"], str(url))
     status = int(first.split()[1])
-    answer = httpx.Response(status, headers=headers, content=body, request=request)
-    answer.elapsed = timedelta()
-    return answer
+    response = httpx.Response(status, headers=headers, content=body, request=request)
+    response.elapsed = timedelta()
+    return response
 
 
 ALIKE: dict[str, Callable[[World, Told], httpx.Response]] = {

@@ -33,12 +33,12 @@ def note_saved_by_two_devices(world: World) -> httpx.Response:
     first.insert(0, "first ")
     second.insert(4, " second")
     assert save(world, note, **first.save()).json()["outcome"] == "merged"
-    answer = save(world, note, **second.save(mutationId=fresh_id()))
-    second.take(answer.json())
+    response = save(world, note, **second.save(mutationId=fresh_id()))
+    second.take(response.json())
     read = world.ask("GET", world.file(note))
     assert (second.text, read.json()["text"]) == ("first text second",) * 2
-    assert answer.headers["etag"] == read.headers["etag"]
-    return answer
+    assert response.headers["etag"] == read.headers["etag"]
+    return response
 
 
 @leads("saveNote", "file_purged")
@@ -81,9 +81,9 @@ def save_refused(make: Callable[[], str]) -> Callable[[World], httpx.Response]:
     def send(world: World) -> httpx.Response:
         note = world.note()
         before = world.ask("GET", world.file(note)).json()
-        answer = save(world, note, epoch=before["document"]["epoch"], update=make())
+        response = save(world, note, epoch=before["document"]["epoch"], update=make())
         assert world.ask("GET", world.file(note)).json() == before
-        return answer
+        return response
 
     return send
 
@@ -91,9 +91,9 @@ def save_refused(make: Callable[[], str]) -> Callable[[World], httpx.Response]:
 def changeset_refused(make: Callable[[], str]) -> Callable[[World], httpx.Response]:
     def send(world: World) -> httpx.Response:
         good, note = create(), world.note()
-        answer = world.push(good, saving(note, update=make()))
+        response = world.push(good, saving(note, update=make()))
         assert world.ask("GET", world.file(good)).status_code == 404
-        return answer
+        return response
 
     return send
 
@@ -127,11 +127,11 @@ def changeset_that_saves_and_gives_back_pushed(world: World) -> httpx.Response:
     second = update(world, given_back, text="second").json()
     told = saving(saved, update=device.save()["update"])
     first = given_back["revision"]["id"]
-    answer = world.push(told, guarded("restore", second, revisionId=first))
-    assert [each["outcome"] for each in answer.json()["changes"]] == ["merged", "restored"]
+    response = world.push(told, guarded("restore", second, revisionId=first))
+    assert [each["outcome"] for each in response.json()["changes"]] == ["merged", "restored"]
     texts = [world.ask("GET", world.file(each)).json()["text"] for each in (saved, given_back)]
     assert texts == ["well saved", "first"]
-    return answer
+    return response
 
 
 # As texts
@@ -142,20 +142,20 @@ def earlier_text_given_back_to_a_live_note(world: World) -> httpx.Response:
     note = world.note("first")
     device = device_of(world, note)
     second = update(world, note, text="second").json()
-    answer = restore(world, second, revisionId=note["revision"]["id"])
-    assert answer.json()["outcome"] == "restored"
+    response = restore(world, second, revisionId=note["revision"]["id"])
+    assert response.json()["outcome"] == "restored"
     device.insert(5, " and on")
     assert save(world, note, **device.save()).status_code == 200
     assert "first" in world.ask("GET", world.file(note)).json()["text"]
-    return answer
+    return response
 
 
 @leads("createFile", "unrenderable_note")
 def note_made_past_a_limit(world: World) -> httpx.Response:
     given = {"path": f"{fresh_id()}.md", "text": DEEP}
-    answer = world.ask("POST", f"{world.base}/files", json=given)
-    assert answer.json()["noteRefusal"]["limit"] == "nesting"
-    return answer
+    response = world.ask("POST", f"{world.base}/files", json=given)
+    assert response.json()["noteRefusal"]["limit"] == "nesting"
+    return response
 
 
 @leads("updateFile", "unrenderable_note")
@@ -172,9 +172,9 @@ def revisions_compared(world: World) -> httpx.Response:
     assert [each["kind"] for each in words.json()["words"]] == [
         *("equal", "removed", "added", "equal")
     ]
-    answer = world.ask("GET", f"{world.file(note)}/diff", params={"old": note["revision"]["id"]})
-    assert "-one two\n+one three\n" in answer.json()["unified"]
-    return answer
+    response = world.ask("GET", f"{world.file(note)}/diff", params={"old": note["revision"]["id"]})
+    assert "-one two\n+one three\n" in response.json()["unified"]
+    return response
 
 
 @leads("diffRevisions", "file_purged")

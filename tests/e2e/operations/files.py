@@ -8,9 +8,9 @@ from tests.e2e.operations.world import SYNC, UNKNOWN, Json, World, fresh_id, if_
 
 @leads("listWorkspaces", "200")
 def workspaces(world: World) -> httpx.Response:
-    answer = world.ask("GET", "/api/workspaces", headers=world.reader.by_key)
-    assert [each["id"] for each in answer.json()["items"]] == [world.workspace]
-    return answer
+    response = world.ask("GET", "/api/workspaces", headers=world.reader.by_key)
+    assert [each["id"] for each in response.json()["items"]] == [world.workspace]
+    return response
 
 
 @leads("createWorkspace", "201")
@@ -20,17 +20,17 @@ def workspace_made(world: World) -> httpx.Response:
 
 @leads("updateWorkspace", "200")
 def workspace_renamed(world: World) -> httpx.Response:
-    answer = world.ask("PUT", world.base, json={"name": "Renamed"})
-    assert answer.json()["name"] == "Renamed"
-    return answer
+    response = world.ask("PUT", world.base, json={"name": "Renamed"})
+    assert response.json()["name"] == "Renamed"
+    return response
 
 
 @leads("deleteWorkspace", "200")
 def workspace_deleted(world: World) -> httpx.Response:
     made = workspace_made(world).json()["id"]
-    answer = world.ask("DELETE", f"/api/workspaces/{made}")
+    response = world.ask("DELETE", f"/api/workspaces/{made}")
     assert world.ask("GET", f"/api/workspaces/{made}/files").status_code == 404
-    return answer
+    return response
 
 
 def create(path: str | None = None, text: str = "text", **more: object) -> Json:
@@ -41,11 +41,11 @@ def create(path: str | None = None, text: str = "text", **more: object) -> Json:
 def note_made(world: World) -> httpx.Response:
     file_id, mutation = fresh_id(), fresh_id()
     given = create("Folder/Note.md" + mutation + ".md", fileId=file_id, mutationId=mutation)
-    answer = world.ask("POST", f"{world.base}/files", json=given)
+    response = world.ask("POST", f"{world.base}/files", json=given)
     again = world.ask("POST", f"{world.base}/files", json=given)
-    assert again.json() == answer.json()
-    assert answer.json()["fileId"] == file_id
-    return answer
+    assert again.json() == response.json()
+    assert response.json()["fileId"] == file_id
+    return response
 
 
 @leads("createFile", "file_exists")
@@ -95,18 +95,18 @@ def notes_listed(world: World) -> httpx.Response:
     assert gone in [each["id"] for each in deleted.json()["items"]]
     world.contract.check("listFiles", deleted)
     note = world.note()
-    answer = world.ask("GET", f"{world.base}/files", params={"prefix": note["path"]})
-    assert [each["id"] for each in answer.json()["items"]] == [note["fileId"]]
-    return answer
+    response = world.ask("GET", f"{world.base}/files", params={"prefix": note["path"]})
+    assert [each["id"] for each in response.json()["items"]] == [note["fileId"]]
+    return response
 
 
 @leads("getFile", "200")
 def note_read(world: World) -> httpx.Response:
     note = world.note("Text — with ünïcode")
-    answer = world.ask("GET", world.file(note), headers=world.reader.by_key)
-    assert answer.json()["text"] == "Text — with ünïcode"
-    assert answer.headers["etag"] == if_match(note)["if-match"]
-    return answer
+    response = world.ask("GET", world.file(note), headers=world.reader.by_key)
+    assert response.json()["text"] == "Text — with ünïcode"
+    assert response.headers["etag"] == if_match(note)["if-match"]
+    return response
 
 
 @leads("getFile", "304")
@@ -133,10 +133,10 @@ def update(world: World, note: Json, **given: object) -> httpx.Response:
 @leads("updateFile", "200")
 def note_updated(world: World) -> httpx.Response:
     note = world.note()
-    answer = update(world, note, text="new", path=f"{fresh_id()}.md")
-    assert answer.json()["position"] > note["position"]
+    response = update(world, note, text="new", path=f"{fresh_id()}.md")
+    assert response.json()["position"] > note["position"]
     assert world.ask("GET", world.file(note)).json()["text"] == "new"
-    return answer
+    return response
 
 
 @leads("updateFile", "not_found")
@@ -179,9 +179,9 @@ def note_updated_to_what_is_no_text(world: World) -> httpx.Response:
 def note_updated_that_moved_on(world: World) -> httpx.Response:
     note = world.note()
     assert update(world, note, text="first").status_code == 200
-    answer = update(world, note, text="second")
-    assert answer.json()["fileIds"] == [note["fileId"]]
-    return answer
+    response = update(world, note, text="second")
+    assert response.json()["fileIds"] == [note["fileId"]]
+    return response
 
 
 @leads("updateFile", "if_match_required")
@@ -228,9 +228,9 @@ def restore(world: World, note: Json, **given: object) -> httpx.Response:
 @leads("restoreFile", "200")
 def note_restored(world: World) -> httpx.Response:
     gone = world.deleted()
-    answer = restore(world, gone)
+    response = restore(world, gone)
     assert world.ask("GET", world.file(gone)).json()["text"] == "text"
-    return answer
+    return response
 
 
 @leads("restoreFile", "not_found")
@@ -293,11 +293,11 @@ def purged_note_purged_again(world: World) -> httpx.Response:
 def note_purged(world: World) -> httpx.Response:
     gone = world.deleted()
     revisions = world.ask("GET", f"{world.file(gone)}/revisions").json()["items"]
-    answer = purge(world, gone)
+    response = purge(world, gone)
     for each in revisions:
         read = world.ask("GET", f"{world.file(gone)}/revisions/{each['id']}")
         assert read.status_code == 410
-    return answer
+    return response
 
 
 @leads("purgeFile", "not_found")
@@ -321,19 +321,19 @@ def revisions_listed(world: World) -> httpx.Response:
     first = world.ask("GET", f"{world.file(gone)}/revisions?limit=1")
     world.contract.check("listRevisions", first)
     after = first.json()["next"]
-    answer = world.ask("GET", f"{world.file(gone)}/revisions", params={"after": after})
-    found = [each["position"] for each in (*first.json()["items"], *answer.json()["items"])]
+    response = world.ask("GET", f"{world.file(gone)}/revisions", params={"after": after})
+    found = [each["position"] for each in (*first.json()["items"], *response.json()["items"])]
     assert found == [gone["position"], gone["position"] - 1]
-    return answer
+    return response
 
 
 @leads("getRevision", "200")
 def revision_read(world: World) -> httpx.Response:
     note = world.note("first")
     assert update(world, note, text="second").status_code == 200
-    answer = world.ask("GET", f"{world.file(note)}/revisions/{note['revision']['id']}")
-    assert answer.json()["text"] == "first"
-    return answer
+    response = world.ask("GET", f"{world.file(note)}/revisions/{note['revision']['id']}")
+    assert response.json()["text"] == "first"
+    return response
 
 
 @leads("getRevision", "not_found")
@@ -355,10 +355,10 @@ def many_notes_read(world: World) -> httpx.Response:
         "fileIds": [two["fileId"], gone["fileId"]],
         "revisionIds": [one["revision"]["id"], UNKNOWN],
     }
-    answer = world.ask("POST", f"{world.base}/files/read", json=asked)
-    assert [each["text"] for each in answer.json()["items"]] == ["two", "one"]
-    assert answer.json()["missing"] == [gone["fileId"], UNKNOWN]
-    return answer
+    response = world.ask("POST", f"{world.base}/files/read", json=asked)
+    assert [each["text"] for each in response.json()["items"]] == ["two", "one"]
+    assert response.json()["missing"] == [gone["fileId"], UNKNOWN]
+    return response
 
 
 @leads("readFiles", "too_many_files")
@@ -371,9 +371,9 @@ def more_read_than_goes_at_once(world: World) -> httpx.Response:
 def feed_read(world: World) -> httpx.Response:
     note = world.note("in the feed")
     params = {"after": note["position"] - 1, "include": "text"}
-    answer = world.ask("GET", f"{world.base}/feed", params=params, headers=SYNC)
-    assert [each["text"] for each in answer.json()["entries"]] == ["in the feed"]
-    return answer
+    response = world.ask("GET", f"{world.base}/feed", params=params, headers=SYNC)
+    assert [each["text"] for each in response.json()["entries"]] == ["in the feed"]
+    return response
 
 
 @leads("getFeed", "unsupported_protocol")
@@ -384,9 +384,9 @@ def feed_read_in_another_protocol(world: World) -> httpx.Response:
 @leads("getSnapshot", "200")
 def snapshot_read(world: World) -> httpx.Response:
     note = world.note("in the snapshot")
-    answer = world.ask("GET", f"{world.base}/snapshot", headers=SYNC)
-    assert note["fileId"] in answer.text
-    return answer
+    response = world.ask("GET", f"{world.base}/snapshot", headers=SYNC)
+    assert note["fileId"] in response.text
+    return response
 
 
 @leads("getSnapshot", "unsupported_protocol")

@@ -8,7 +8,7 @@ from tests.e2e.operations.files import update
 from tests.e2e.operations.world import SYNC, Json, World, fresh_id
 
 # What one changeset rewrites at most beside its own files, and what one may have.
-MOST_NOTES, MOST_OPERATIONS = 1000, 500
+MAX_NOTES, MAX_OPERATIONS = 1000, 500
 
 
 def linked(world: World) -> tuple[Json, Json]:
@@ -20,40 +20,40 @@ def linked(world: World) -> tuple[Json, Json]:
 @leads("getLinks", "200")
 def links_read(world: World) -> httpx.Response:
     target, note = linked(world)
-    answer = world.ask("GET", f"{world.file(note)}/links", headers=world.reader.by_key)
-    outgoing = answer.json()["outgoing"]
+    response = world.ask("GET", f"{world.file(note)}/links", headers=world.reader.by_key)
+    outgoing = response.json()["outgoing"]
     assert [each["fileId"] for each in outgoing] == [target["fileId"], None]
     back = world.ask("GET", f"{world.file(target)}/links")
     world.contract.check("getLinks", back)
     assert [each["fileId"] for each in back.json()["incoming"]] == [note["fileId"]]
-    return answer
+    return response
 
 
 @leads("listUnresolvedLinks", "200")
 def unresolved_links_listed(world: World) -> httpx.Response:
     _, note = linked(world)
-    answer = world.ask("GET", f"{world.base}/links/unresolved?limit=500")
-    assert note["fileId"] in [each["fileId"] for each in answer.json()["items"]]
-    return answer
+    response = world.ask("GET", f"{world.base}/links/unresolved?limit=500")
+    assert note["fileId"] in [each["fileId"] for each in response.json()["items"]]
+    return response
 
 
 @leads("updateFile", "200")
 def note_moved_with_the_links_to_it(world: World) -> httpx.Response:
     target, note = linked(world)
     path = f"{fresh_id()}.md"
-    answer = update(world, target, path=path, rewriteLinks=True)
+    response = update(world, target, path=path, rewriteLinks=True)
     assert f"[it]({path})" in world.ask("GET", world.file(note)).json()["text"]
-    return answer
+    return response
 
 
 @leads("pushChangeset", "200")
 def changeset_that_moves_a_note_with_the_links_to_it_pushed(world: World) -> httpx.Response:
     target, note = linked(world)
     move = guarded("update", target, path=f"{fresh_id()}.md", rewriteLinks=True)
-    answer = world.push(move)
-    changed = [each["fileId"] for each in answer.json()["changes"]]
+    response = world.push(move)
+    changed = [each["fileId"] for each in response.json()["changes"]]
     assert changed == [target["fileId"], note["fileId"]]
-    return answer
+    return response
 
 
 @leads("updateFile", "too_many_files")
@@ -62,8 +62,8 @@ def note_moved_with_more_links_than_are_rewritten_at_once(world: World) -> httpx
     base = f"/api/workspaces/{made}"
     given = {"path": "target.md", "text": "target"}
     target = world.ask("POST", f"{base}/files", json=given).json()
-    for start in range(0, MOST_NOTES + 1, MOST_OPERATIONS):
-        count = min(MOST_OPERATIONS, MOST_NOTES + 1 - start)
+    for start in range(0, MAX_NOTES + 1, MAX_OPERATIONS):
+        count = min(MAX_OPERATIONS, MAX_NOTES + 1 - start)
         notes = [create(text="[it](target.md)") for _ in range(count)]
         body = {"mutationId": fresh_id(), "operations": notes}
         pushed = world.ask("POST", f"{base}/changesets", json=body, headers=SYNC)
@@ -80,10 +80,10 @@ def note_moved_with_more_links_than_are_rewritten_at_once(world: World) -> httpx
 def workspace_searched(world: World) -> httpx.Response:
     word = f"word{fresh_id()[-12:]}"
     note = world.note(f"Here is the {word}.")
-    answer = world.ask("GET", f"{world.base}/search", params={"q": word})
-    [found] = answer.json()["items"]
+    response = world.ask("GET", f"{world.base}/search", params={"q": word})
+    [found] = response.json()["items"]
     assert (found["fileId"], found["revisionId"]) == (note["fileId"], note["revision"]["id"])
-    return answer
+    return response
 
 
 @leads("search", "200")
@@ -93,9 +93,9 @@ def all_workspaces_searched(world: World) -> httpx.Response:
     asked = {"q": word}
     nothing = world.ask("GET", "/api/search", params=asked, headers=world.stranger.by_key)
     assert nothing.json()["items"] == []
-    answer = world.ask("GET", "/api/search", params=asked)
-    assert [each["fileId"] for each in answer.json()["items"]] == [note["fileId"]]
-    return answer
+    response = world.ask("GET", "/api/search", params=asked)
+    assert [each["fileId"] for each in response.json()["items"]] == [note["fileId"]]
+    return response
 
 
 @leads("searchWorkspace", "not_found")

@@ -73,10 +73,10 @@ def registered_twice(world: World) -> httpx.Response:
 @leads("registerAccount", "rate_limited")
 def registered_too_often(world: World) -> httpx.Response:
     for _ in range(20):
-        answer = registration(world, address="often@example.org")
-        if answer.status_code == 429:
+        response = registration(world, address="often@example.org")
+        if response.status_code == 429:
             break
-    return answer
+    return response
 
 
 @leads("registerAccount", "wrong_origin")
@@ -104,10 +104,10 @@ def signed_in_with_another_password(world: World) -> httpx.Response:
 @leads("signInWithPassword", "rate_limited")
 def signed_in_too_often(world: World) -> httpx.Response:
     for _ in range(20):
-        answer = sign_in(world, "nobody@example.org")
-        if answer.status_code == 429:
+        response = sign_in(world, "nobody@example.org")
+        if response.status_code == 429:
             break
-    return answer
+    return response
 
 
 @leads("signInWithPassword", "wrong_origin")
@@ -119,9 +119,9 @@ def signed_in_from_elsewhere(world: World) -> httpx.Response:
 @leads("getAuthSession", "200")
 def auth_session(world: World) -> httpx.Response:
     headers = {"cookie": world.owner.cookie}
-    answer = world.anybody("GET", "/api/auth/get-session", headers=headers)
-    assert answer.json()["user"]["email"] == world.owner.address
-    return answer
+    response = world.anybody("GET", "/api/auth/get-session", headers=headers)
+    assert response.json()["user"]["email"] == world.owner.address
+    return response
 
 
 @leads("getAuthSession", "wrong_origin")
@@ -131,17 +131,17 @@ def auth_session_from_elsewhere(world: World) -> httpx.Response:
 
 
 def signed_in_anew(world: World) -> dict[str, str]:
-    answer = sign_in(world, world.stranger.address)
-    assert answer.status_code == 200, answer.text
-    return {"cookie": answer.headers["set-cookie"].partition(";")[0], **OURS}
+    response = sign_in(world, world.stranger.address)
+    assert response.status_code == 200, response.text
+    return {"cookie": response.headers["set-cookie"].partition(";")[0], **OURS}
 
 
 @leads("signOut", "200")
 def signed_out(world: World) -> httpx.Response:
     headers = signed_in_anew(world)
-    answer = world.anybody("POST", "/api/auth/sign-out", json={}, headers=headers)
+    response = world.anybody("POST", "/api/auth/sign-out", json={}, headers=headers)
     assert world.anybody("GET", "/api/account", headers=headers).status_code == 401
-    return answer
+    return response
 
 
 @leads("signOut", "wrong_origin")
@@ -152,9 +152,9 @@ def signed_out_from_elsewhere(world: World) -> httpx.Response:
 
 @leads("getAccount", "200")
 def account(world: World) -> httpx.Response:
-    answer = world.ask("GET", "/api/account")
-    assert answer.json()["address"] == world.owner.address
-    return answer
+    response = world.ask("GET", "/api/account")
+    assert response.json()["address"] == world.owner.address
+    return response
 
 
 @leads("listSessions", "200")
@@ -163,8 +163,8 @@ def sessions(world: World) -> httpx.Response:
 
 
 def sessions_of(world: World, person: Person) -> list[Json]:
-    answer = world.ask("GET", "/api/account/sessions", headers=person.by_key)
-    found: list[Json] = answer.json()["items"]
+    response = world.ask("GET", "/api/account/sessions", headers=person.by_key)
+    found: list[Json] = response.json()["items"]
     return found
 
 
@@ -173,9 +173,9 @@ def session_revoked(world: World) -> httpx.Response:
     headers = signed_in_anew(world)
     newest = sessions_of(world, world.stranger)[0]["id"]
     path = f"/api/account/sessions/{newest}"
-    answer = world.ask("DELETE", path, headers=world.stranger.by_key)
+    response = world.ask("DELETE", path, headers=world.stranger.by_key)
     assert world.anybody("GET", "/api/account", headers=headers).status_code == 401
-    return answer
+    return response
 
 
 @leads("revokeSession", "not_found")
@@ -187,16 +187,16 @@ def session_of_another_revoked(world: World) -> httpx.Response:
 @leads("revokeOtherSessions", "200")
 def other_sessions_revoked(world: World) -> httpx.Response:
     headers = signed_in_anew(world)
-    answer = world.anybody("POST", "/api/account/sessions/revoke-others", headers=headers)
+    response = world.anybody("POST", "/api/account/sessions/revoke-others", headers=headers)
     assert len(sessions_of(world, world.stranger)) == 1
-    return answer
+    return response
 
 
 @leads("listApiKeys", "200")
 def keys(world: World) -> httpx.Response:
-    answer = world.ask("GET", "/api/account/keys")
-    assert all("secret" not in key for key in answer.json()["items"])
-    return answer
+    response = world.ask("GET", "/api/account/keys")
+    assert all("secret" not in key for key in response.json()["items"])
+    return response
 
 
 def new_key(world: World) -> httpx.Response:
@@ -207,32 +207,32 @@ def new_key(world: World) -> httpx.Response:
 
 @leads("createApiKey", "201")
 def key_made(world: World) -> httpx.Response:
-    answer = new_key(world)
-    secret = answer.json()["secret"]
+    response = new_key(world)
+    secret = response.json()["secret"]
     by_key = {"authorization": f"Bearer {secret}"}
     assert world.anybody("GET", "/api/account", headers=by_key).status_code == 200
-    return answer
+    return response
 
 
 @leads("createApiKey", "too_many_keys")
 def too_many_keys_made(world: World) -> httpx.Response:
     made = []
-    while (answer := new_key(world)).status_code == 201:
-        made.append(answer.json()["id"])
+    while (response := new_key(world)).status_code == 201:
+        made.append(response.json()["id"])
         assert len(made) < 30
     for key in made:
         world.ask("DELETE", f"/api/account/keys/{key}", headers=world.stranger.by_key)
-    return answer
+    return response
 
 
 @leads("revokeApiKey", "200")
 def key_revoked(world: World) -> httpx.Response:
     made = new_key(world).json()
     path = f"/api/account/keys/{made['id']}"
-    answer = world.ask("DELETE", path, headers=world.stranger.by_key)
+    response = world.ask("DELETE", path, headers=world.stranger.by_key)
     by_key = {"authorization": f"Bearer {made['secret']}"}
     assert world.anybody("GET", "/api/account", headers=by_key).status_code == 401
-    return answer
+    return response
 
 
 @leads("revokeApiKey", "not_found")

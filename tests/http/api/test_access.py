@@ -9,7 +9,7 @@ from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Locked, Operation, Security
 from octavo.http.contract.router import parameters_of
 from octavo.model.workspace import Right
-from tests.fakes.asgi_client import Answer
+from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, ROLES, Client, Json, Note, NotesApi, refusal
 
 
@@ -63,7 +63,7 @@ MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
 
 async def ask(
     client: Client, note: Note, operation: Operation, workspace_id: str | None = None
-) -> Answer:
+) -> Response:
     sample = SAMPLES[operation.id]
     if operation.id in ("restoreFile", "purgeFile"):
         await note.delete()
@@ -90,12 +90,12 @@ def test_every_operation_on_a_workspace_stands_in_the_table() -> None:
 @pytest.mark.parametrize("role", ROLES)
 async def test_member_may_call_what_the_role_grants(api: NotesApi, name: str, role: str) -> None:
     note = await api.note("a.md", mutationId=MUTATION)
-    answer = await ask(api.client(role), note, OPERATIONS[name])
+    response = await ask(api.client(role), note, OPERATIONS[name])
     if role in HAVE[SAMPLES[name].right]:
-        assert answer.status == OPERATIONS[name].status, answer.body
+        assert response.status == OPERATIONS[name].status, response.body
     else:
-        assert refusal(answer) == (403, "forbidden")
-        assert role in answer.json()["detail"]
+        assert refusal(response) == (403, "forbidden")
+        assert role in response.json()["detail"]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -115,8 +115,8 @@ async def test_foreign_workspace_is_not_there_as_one_that_never_was(
 async def test_file_of_another_workspace_is_not_there(api: NotesApi, name: str) -> None:
     note = await api.note("a.md")
     other = (await api.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
-    answer = await ask(api.owner, note, OPERATIONS[name], other)
-    assert refusal(answer) == (404, "not_found")
+    response = await ask(api.owner, note, OPERATIONS[name], other)
+    assert refusal(response) == (404, "not_found")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -127,11 +127,11 @@ async def test_locked_account_keeps_what_is_declared_for_it(api: NotesApi, name:
     api.authenticator.locked.add("owner")
     operation = OPERATIONS[name]
     assert (operation.locked is Locked.ALLOWED) == (name in KEPT_BY_LOCKED)
-    answer = await ask(api.owner, note, operation)
+    response = await ask(api.owner, note, operation)
     if name in KEPT_BY_LOCKED:
-        assert answer.status == operation.status
+        assert response.status == operation.status
     else:
-        assert refusal(answer) == (423, "account_locked")
+        assert refusal(response) == (423, "account_locked")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -149,6 +149,6 @@ async def test_identifier_that_is_none_is_refused(api: NotesApi, name: str, para
     place = operation.path.format(**given | {parameter: "42"})
     if name == "searchWorkspace":
         place = f"{place}?q=text"
-    answer = await api.owner.ask(operation.method, place, SAMPLES[name].document)
-    assert refusal(answer) == (400, "invalid_request")
-    assert [each["pointer"] for each in answer.json()["errors"]] == [f"/path/{parameter}"]
+    response = await api.owner.ask(operation.method, place, SAMPLES[name].document)
+    assert refusal(response) == (400, "invalid_request")
+    assert [each["pointer"] for each in response.json()["errors"]] == [f"/path/{parameter}"]

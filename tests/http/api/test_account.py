@@ -34,8 +34,8 @@ def test_account_promises_no_member_whose_feature_is_not_there() -> None:
 async def test_account_locked_reads_itself(users: UsersApi) -> None:
     made, its_cookie = await users.account()
     await users.house.set_state(made.account.account_id, "locked")
-    answer = await users.get("/api/account", its_cookie)
-    assert (answer.status, answer.json()["state"]) == (200, "locked")
+    response = await users.get("/api/account", its_cookie)
+    assert (response.status, response.json()["state"]) == (200, "locked")
 
 
 async def test_account_removed_while_its_caller_is_remembered_is_signed_in_nowhere(
@@ -44,5 +44,5 @@ async def test_account_removed_while_its_caller_is_remembered_is_signed_in_nowhe
     _, its_cookie = await users.account()
     assert (await users.get("/api/account", its_cookie)).status == 200
     await users.house.execute("DELETE FROM accounts")
-    answer = await users.get("/api/account", its_cookie)
-    assert (answer.status, answer.code) == (401, "not_signed_in")
+    response = await users.get("/api/account", its_cookie)
+    assert (response.status, response.code) == (401, "not_signed_in")

@@ -27,8 +27,8 @@ async def test_sign_in_with_address_and_password_answers_the_user(
     users: UsersApi,
 ) -> None:
     made, _ = await users.account()
-    answer = await users.sign_in()
-    assert (answer.status, answer.json()) == (
+    response = await users.sign_in()
+    assert (response.status, response.json()) == (
         200,
         {
             "redirect": False,
@@ -68,8 +68,8 @@ async def test_sign_in_not_to_be_remembered_lasts_as_long_as_the_browser(
 @pytest.mark.parametrize("url", ["/notes", f"{ORIGIN}/notes?a=b", ORIGIN])
 async def test_sign_in_with_an_address_to_go_to_answers_it(users: UsersApi, url: str) -> None:
     await users.account()
-    answer = await users.sign_in(callbackURL=url)
-    assert (answer.json()["redirect"], answer.json()["url"]) == (True, url)
+    response = await users.sign_in(callbackURL=url)
+    assert (response.json()["redirect"], response.json()["url"]) == (True, url)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ async def test_sign_in_with_an_address_to_go_to_answers_it(users: UsersApi, url:
 )
 async def test_sign_in_with_an_address_elsewhere_is_refused(users: UsersApi, url: str) -> None:
     await users.account()
-    answer = await users.sign_in(callbackURL=url)
-    assert (answer.status, answer.code) == (400, "invalid_request")
-    assert answer.json()["errors"][0]["pointer"] == "/callbackURL"
+    response = await users.sign_in(callbackURL=url)
+    assert (response.status, response.code) == (400, "invalid_request")
+    assert response.json()["errors"][0]["pointer"] == "/callbackURL"
     assert is_external_redirect(url, ORIGIN)
 
 
@@ -118,10 +118,10 @@ async def test_sign_in_refused_reads_alike_whatever_is_wrong(
     users: UsersApi, address: str, password: str
 ) -> None:
     await users.account()
-    answer = await users.sign_in(address, password)
-    assert (answer.status, answer.code) == (401, "credential_refused")
-    assert answer.json()["message"] == "No account has this address and this password."
-    assert answer.header("set-cookie") is None
+    response = await users.sign_in(address, password)
+    assert (response.status, response.code) == (401, "credential_refused")
+    assert response.json()["message"] == "No account has this address and this password."
+    assert response.header("set-cookie") is None
 
 
 async def test_sign_in_to_a_disabled_account_reads_as_a_wrong_password(
@@ -129,8 +129,8 @@ async def test_sign_in_to_a_disabled_account_reads_as_a_wrong_password(
 ) -> None:
     made, _ = await users.account()
     await users.house.set_state(made.account.account_id, "disabled")
-    answer = await users.sign_in()
-    assert (answer.status, answer.code) == (401, "credential_refused")
+    response = await users.sign_in()
+    assert (response.status, response.code) == (401, "credential_refused")
 
 
 async def test_sign_in_to_a_locked_account_succeeds(users: UsersApi) -> None:
@@ -149,9 +149,9 @@ async def test_change_without_the_one_origin_is_refused(
 ) -> None:
     made, its_cookie = await users.account()
     body = {"email": ADDRESS, "password": PASSWORD} if target == SIGN_IN else {}
-    answer = await users.post(target, body, its_cookie, *headers)
-    assert (answer.status, answer.code) == (403, "wrong_origin")
-    assert answer.json()["message"] == answer.json()["detail"]
+    response = await users.post(target, body, its_cookie, *headers)
+    assert (response.status, response.code) == (403, "wrong_origin")
+    assert response.json()["message"] == response.json()["detail"]
     assert await users.house.signing_in.session_of(made.token.encode()) is not None
 
 
@@ -169,11 +169,11 @@ async def test_change_without_the_one_origin_is_refused(
 async def test_sign_in_that_does_not_match_the_contract_is_refused_with_code_and_message(
     users: UsersApi, document: object, pointer: str
 ) -> None:
-    answer = await users.post(SIGN_IN, document, FROM_HERE)
-    assert (answer.status, answer.code) == (400, "invalid_request")
-    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
-    assert answer.json()["message"]
-    assert PASSWORD not in answer.body.decode()
+    response = await users.post(SIGN_IN, document, FROM_HERE)
+    assert (response.status, response.code) == (400, "invalid_request")
+    assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+    assert response.json()["message"]
+    assert PASSWORD not in response.body.decode()
 
 
 @pytest.mark.parametrize(
@@ -188,47 +188,47 @@ async def test_sign_in_that_does_not_match_the_contract_is_refused_with_code_and
 async def test_sign_in_with_a_hostile_body_is_refused_with_a_message(
     users: UsersApi, body: bytes, status: int, code: str
 ) -> None:
-    answer = await ask(users.application, "POST", SIGN_IN, headers=[FROM_HERE, JSON], body=[body])
-    assert (answer.status, answer.code) == (status, code)
-    assert answer.json()["message"]
+    response = await ask(users.application, "POST", SIGN_IN, headers=[FROM_HERE, JSON], body=[body])
+    assert (response.status, response.code) == (status, code)
+    assert response.json()["message"]
 
 
 async def test_sign_in_of_another_media_type_is_refused_with_a_message(
     users: UsersApi,
 ) -> None:
     form = (b"content-type", b"application/x-www-form-urlencoded")
-    answer = await ask(
+    response = await ask(
         users.application, "POST", SIGN_IN, headers=[FROM_HERE, form], body=[b"email=a"]
     )
-    assert (answer.status, answer.code) == (415, "unsupported_media_type")
-    assert answer.json()["message"]
+    assert (response.status, response.code) == (415, "unsupported_media_type")
+    assert response.json()["message"]
 
 
 async def test_sign_in_to_one_address_too_often_has_to_wait(users: UsersApi) -> None:
     await users.account()
     for _ in range(10):
         assert (await users.sign_in(password="not this one")).status == 401
-    answer = await users.sign_in()
-    assert (answer.status, answer.code) == (429, "rate_limited")
-    assert answer.header("retry-after") == "30"
-    assert answer.json()["message"]
+    response = await users.sign_in()
+    assert (response.status, response.code) == (429, "rate_limited")
+    assert response.header("retry-after") == "30"
+    assert response.json()["message"]
 
 
 async def test_sign_in_from_one_client_too_often_has_to_wait(users: UsersApi) -> None:
     for number in range(60):
-        answer = await users.sign_in(f"a{number}@example.org", "not this one")
-        assert answer.status == 401
-    answer = await users.sign_in("another@example.org")
-    assert (answer.status, answer.code) == (429, "rate_limited")
-    assert answer.header("retry-after") == "5"
-    assert answer.json()["message"]
+        response = await users.sign_in(f"a{number}@example.org", "not this one")
+        assert response.status == 401
+    response = await users.sign_in("another@example.org")
+    assert (response.status, response.code) == (429, "rate_limited")
+    assert response.header("retry-after") == "5"
+    assert response.json()["message"]
 
 
 async def test_secrets_stand_in_no_answer_and_no_row(users: UsersApi) -> None:
     await users.account()
-    answer = await users.sign_in()
-    token = cookie_set_by(answer)[1].partition(b"=")[2]
-    assert token not in answer.body
+    response = await users.sign_in()
+    token = cookie_set_by(response)[1].partition(b"=")[2]
+    assert token not in response.body
     dump = repr(await users.house.rows("SELECT * FROM sessions"))
     dump += repr(await users.house.rows("SELECT * FROM accounts")) + repr(users.records)
     assert token.decode() not in dump

@@ -20,8 +20,8 @@ async def test_session_asked_for_is_the_one_of_the_cookie(users: UsersApi) -> No
     made, _ = await users.account()
     agent = (b"user-agent", b"Firefox\x1b[2J \xe9")
     signed_in = await users.sign_in(headers=(FROM_HERE, agent))
-    answer = await users.get(SESSION, cookie_set_by(signed_in))
-    document = answer.json()
+    response = await users.get(SESSION, cookie_set_by(signed_in))
+    document = response.json()
     assert document["user"] == signed_in.json()["user"]
     session = document["session"]
     assert session.pop("id") != made.session.session_id
@@ -39,27 +39,27 @@ async def test_session_asked_for_is_the_one_of_the_cookie(users: UsersApi) -> No
 async def test_session_asked_for_with_a_cookie_that_opens_nothing_is_null(
     users: UsersApi, value: bytes
 ) -> None:
-    answer = await users.get(SESSION, (b"cookie", b"__Host-octavo=" + value))
-    assert (answer.status, answer.body) == (200, b"null")
+    response = await users.get(SESSION, (b"cookie", b"__Host-octavo=" + value))
+    assert (response.status, response.body) == (200, b"null")
 
 
 async def test_session_asked_for_without_a_cookie_is_null(users: UsersApi) -> None:
-    answer = await users.get(SESSION)
-    assert (answer.status, answer.body) == (200, b"null")
+    response = await users.get(SESSION)
+    assert (response.status, response.body) == (200, b"null")
 
 
 async def test_session_asked_for_from_elsewhere_is_refused(users: UsersApi) -> None:
     _, its_cookie = await users.account()
-    answer = await users.get(SESSION, its_cookie, FROM_ELSEWHERE)
-    assert (answer.status, answer.code) == (403, "wrong_origin")
+    response = await users.get(SESSION, its_cookie, FROM_ELSEWHERE)
+    assert (response.status, response.code) == (403, "wrong_origin")
 
 
 async def test_session_asked_for_as_the_librarys_client_asks_is_answered(
     users: UsersApi,
 ) -> None:
     _, its_cookie = await users.account()
-    answer = await users.get(f"{SESSION}?disableCookieCache=true", its_cookie, FROM_HERE)
-    assert answer.json()["user"]["email"] == ADDRESS
+    response = await users.get(f"{SESSION}?disableCookieCache=true", its_cookie, FROM_HERE)
+    assert response.json()["user"]["email"] == ADDRESS
 
 
 async def test_session_of_a_disabled_account_is_null(users: UsersApi) -> None:
@@ -84,9 +84,9 @@ async def test_sign_out_ends_the_session_at_once_and_clears_the_cookie(
 ) -> None:
     _, its_cookie = await users.account()
     assert (await users.get("/api/account", its_cookie)).status == 200
-    answer = await users.post(SIGN_OUT, {}, its_cookie, FROM_HERE)
-    assert (answer.status, answer.json()) == (200, {"success": True})
-    assert answer.header("set-cookie") == (
+    response = await users.post(SIGN_OUT, {}, its_cookie, FROM_HERE)
+    assert (response.status, response.json()) == (200, {"success": True})
+    assert response.header("set-cookie") == (
         "__Host-octavo=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"
     )
     assert (await users.get("/api/account", its_cookie)).code == "not_signed_in"
@@ -96,11 +96,11 @@ async def test_sign_out_ends_the_session_at_once_and_clears_the_cookie(
 @pytest.mark.parametrize("token", [None, "x", "x" * 43])
 async def test_sign_out_without_a_session_succeeds(users: UsersApi, token: str | None) -> None:
     cookies = () if token is None else (cookie(token),)
-    answer = await users.post(SIGN_OUT, {}, FROM_HERE, *cookies)
-    assert (answer.status, answer.json()) == (200, {"success": True})
+    response = await users.post(SIGN_OUT, {}, FROM_HERE, *cookies)
+    assert (response.status, response.json()) == (200, {"success": True})
 
 
 async def test_sign_out_with_data_is_refused(users: UsersApi) -> None:
-    answer = await users.post(SIGN_OUT, {"all": True}, FROM_HERE)
-    assert (answer.status, answer.code) == (400, "invalid_request")
-    assert answer.json()["message"]
+    response = await users.post(SIGN_OUT, {"all": True}, FROM_HERE)
+    assert (response.status, response.code) == (400, "invalid_request")
+    assert response.json()["message"]

@@ -12,8 +12,8 @@ KEYS = "/api/account/keys"
 
 
 async def test_request_with_nothing_is_not_signed_in(users: UsersApi) -> None:
-    answer = await users.get(ACCOUNT)
-    assert (answer.status, answer.code) == (401, "not_signed_in")
+    response = await users.get(ACCOUNT)
+    assert (response.status, response.code) == (401, "not_signed_in")
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ async def test_request_with_nothing_is_not_signed_in(users: UsersApi) -> None:
 async def test_key_that_is_none_is_refused_without_a_look_up(users: UsersApi, value: bytes) -> None:
     _, its_cookie = await users.account()
     reads = users.house.store.reads
-    answer = await users.get(ACCOUNT, (b"authorization", value), its_cookie)
-    assert (answer.status, answer.code) == (401, "key_refused")
+    response = await users.get(ACCOUNT, (b"authorization", value), its_cookie)
+    assert (response.status, response.code) == (401, "key_refused")
     assert users.house.store.reads == reads
 
 
@@ -67,8 +67,8 @@ async def test_key_past_its_expiry_is_refused_though_it_is_remembered(
 async def test_key_goes_before_a_cookie(users: UsersApi) -> None:
     ann, _ = await users.account()
     _, bobs_cookie = await users.account("bob@example.org")
-    answer = await users.get(ACCOUNT, bobs_cookie, await users.key(ann))
-    assert answer.json()["address"] == "ann@example.org"
+    response = await users.get(ACCOUNT, bobs_cookie, await users.key(ann))
+    assert response.json()["address"] == "ann@example.org"
 
 
 async def test_key_needs_no_origin_for_a_change(users: UsersApi) -> None:
@@ -82,8 +82,8 @@ async def test_authorization_of_a_proxy_leaves_the_cookie_in_force(
     users: UsersApi,
 ) -> None:
     _, its_cookie = await users.account()
-    answer = await users.get(ACCOUNT, (b"authorization", b"Basic b2N0YXZv"), its_cookie)
-    assert answer.status == 200
+    response = await users.get(ACCOUNT, (b"authorization", b"Basic b2N0YXZv"), its_cookie)
+    assert response.status == 200
 
 
 async def test_key_as_a_cookie_opens_nothing(users: UsersApi) -> None:
@@ -107,8 +107,8 @@ async def test_change_by_cookie_needs_the_one_origin(
     users: UsersApi, headers: tuple[tuple[bytes, bytes], ...]
 ) -> None:
     _, its_cookie = await users.account()
-    answer = await users.post(KEYS, {"name": "a"}, its_cookie, *headers)
-    assert (answer.status, answer.code) == (403, "wrong_origin")
+    response = await users.post(KEYS, {"name": "a"}, its_cookie, *headers)
+    assert (response.status, response.code) == (403, "wrong_origin")
 
 
 async def test_reading_by_cookie_needs_no_origin(users: UsersApi) -> None:
@@ -131,11 +131,11 @@ async def test_account_whose_state_changes_is_judged_by_it_at_once(
         "disabled": ["key_refused", "not_signed_in"],
         "locked": ["account_locked", "account_locked"],
     }
-    answers = [
+    responses = [
         await users.post(KEYS, {"name": "a"}, key),
         await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE),
     ]
-    assert [answer.code for answer in answers] == codes[state]
+    assert [response.code for response in responses] == codes[state]
 
 
 async def test_log_names_the_account_and_no_secret(users: UsersApi) -> None:

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from tests.fakes.asgi_client import Answer
+from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
 
 MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
@@ -36,11 +36,11 @@ async def test_changeset_of_every_operation_is_answered_in_its_order(
     restore = {"op": "restore", "fileId": back.id, "ifMatch": back.revision, "path": "here.md"}
     purge = {"op": "purge", "fileId": burnt.id}
     new = create(api, "new.md", "hello")
-    answer = await api.push(
+    response = await api.push(
         new, update(kept, text="2"), delete(gone), restore, purge, mutation=MUTATION
     )
-    document = answer.json()
-    assert answer.status == 200
+    document = response.json()
+    assert response.status == 200
     assert (document["mutationId"], document["position"]) == (MUTATION, 7)
     assert [(each["outcome"], each["path"]) for each in document["changes"]] == [
         ("created", "new.md"),
@@ -95,12 +95,12 @@ async def test_changeset_with_one_change_that_is_refused_changes_nothing(
     api: NotesApi, others: list[str], refused: tuple[int, str]
 ) -> None:
     note = await api.note("taken.md", "before")
-    answer = await api.push(
+    response = await api.push(
         update(note, text="after"),
         *[create(api, path) for path in others],
         mutation=MUTATION,
     )
-    assert refusal(answer) == refused
+    assert refusal(response) == refused
     assert (await note.read()).json()["text"] == "before"
     assert await paths(api) == {note.id: "taken.md"}
     assert refusal(await api.owner.get(f"{api.place}/receipts/{MUTATION}")) == (
@@ -116,9 +116,9 @@ async def test_changeset_on_heads_that_moved_names_every_one_of_them(
     stale = [update(note, text="late") for note in notes]
     for note in (notes[1], notes[3]):
         await note.update(text="soon")
-    answer = await api.push(*stale)
-    assert refusal(answer) == (412, "head_moved")
-    assert answer.json()["fileIds"] == [notes[1].id, notes[3].id]
+    response = await api.push(*stale)
+    assert refusal(response) == (412, "head_moved")
+    assert response.json()["fileIds"] == [notes[1].id, notes[3].id]
 
 
 async def test_purged_file_is_told_before_missing_ones_and_those_before_moved_heads(
@@ -141,40 +141,40 @@ async def test_changeset_takes_five_hundred_operations_and_no_more(
     operations = [create(api, f"{number}.md") for number in range(501)]
     assert refusal(await api.push(*operations)) == (422, "too_many_files")
     assert api.announced == []
-    answer = await api.push(*operations[:500], mutation=MUTATION)
-    assert answer.status == 200
-    assert len(answer.json()["changes"]) == 500
+    response = await api.push(*operations[:500], mutation=MUTATION)
+    assert response.status == 200
+    assert len(response.json()["changes"]) == 500
     receipt = await api.owner.get(f"{api.place}/receipts/{MUTATION}")
-    assert (receipt.status, receipt.body) == (200, answer.body)
+    assert (receipt.status, receipt.body) == (200, response.body)
 
 
 async def test_changeset_that_changes_nothing_takes_no_position_and_has_a_receipt(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md", "same")
-    answer = await api.push(update(note, text="same"), mutation=MUTATION)
-    assert (answer.json()["position"], len(api.announced)) == (1, 1)
-    assert answer.json()["changes"][0]["outcome"] == "unchanged"
+    response = await api.push(update(note, text="same"), mutation=MUTATION)
+    assert (response.json()["position"], len(api.announced)) == (1, 1)
+    assert response.json()["changes"][0]["outcome"] == "unchanged"
     await note.update(text="other")
     again = await api.push(update(note, text="same"), mutation=MUTATION)
     assert again.status == 409
     receipt = await api.owner.get(f"{api.place}/receipts/{MUTATION}")
-    assert receipt.body == answer.body
+    assert receipt.body == response.body
 
 
 async def test_changeset_sent_many_times_at_once_has_one_effect_and_one_answer(
     api: NotesApi,
 ) -> None:
-    new, answers = create(api, "a.md"), list[Answer]()
+    new, responses = create(api, "a.md"), list[Response]()
 
     async def push() -> None:
-        answers.append(await api.push(new, mutation=MUTATION))
+        responses.append(await api.push(new, mutation=MUTATION))
 
     async with trio.open_nursery() as nursery:
         for _ in range(10):
             nursery.start_soon(push)
-    assert {(answer.status, answer.body) for answer in answers} == {
-        (200, answers[0].body),
+    assert {(response.status, response.body) for response in responses} == {
+        (200, responses[0].body),
     }
     assert api.announced == [(api.workspace_id, 1)]
     other = await api.push(create(api, "b.md"), mutation=MUTATION)
@@ -185,8 +185,8 @@ async def test_changesets_at_once_get_positions_without_gaps(api: NotesApi) -> N
     positions: list[int] = []
 
     async def push(number: int) -> None:
-        answer = await api.push(create(api, f"{number}.md"))
-        positions.append(answer.json()["position"])
+        response = await api.push(create(api, f"{number}.md"))
+        positions.append(response.json()["position"])
 
     async with trio.open_nursery() as nursery:
         for number in range(150):
@@ -198,15 +198,15 @@ async def test_one_of_those_who_change_a_head_at_once_succeeds(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md")
-    answers: list[Answer] = []
+    responses: list[Response] = []
 
     async def push(number: int) -> None:
-        answers.append(await api.push(update(note, text=f"by {number}")))
+        responses.append(await api.push(update(note, text=f"by {number}")))
 
     async with trio.open_nursery() as nursery:
         for number in range(20):
             nursery.start_soon(push, number)
-    assert sorted(answer.status for answer in answers) == [200, *[412] * 19]
+    assert sorted(response.status for response in responses) == [200, *[412] * 19]
 
 
 @pytest.mark.parametrize(
@@ -231,14 +231,14 @@ async def test_operation_that_is_none_is_refused_where_it_is_wrong(
     api: NotesApi, operations: object, pointer: str
 ) -> None:
     document = {"mutationId": MUTATION, "operations": operations}
-    answer = await api.owner.post(f"{api.place}/changesets", document)
-    assert refusal(answer) == (400, "invalid_request")
-    assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
+    response = await api.owner.post(f"{api.place}/changesets", document)
+    assert refusal(response) == (400, "invalid_request")
+    assert [each["pointer"] for each in response.json()["errors"]] == [pointer]
 
 
 async def test_note_with_nul_in_a_changeset_is_refused(api: NotesApi) -> None:
-    answer = await api.push(create(api, "a.md"), create(api, "b.md", "\0"))
-    assert refusal(answer) == (422, "invalid_content")
+    response = await api.push(create(api, "a.md"), create(api, "b.md", "\0"))
+    assert refusal(response) == (422, "invalid_content")
     assert await paths(api) == {}
 
 
@@ -247,18 +247,18 @@ async def test_changeset_of_a_protocol_that_is_not_served_is_refused(
     api: NotesApi, version: str, status: int
 ) -> None:
     document = {"mutationId": MUTATION, "operations": [create(api, "a.md")]}
-    answer = await api.owner.post(f"{api.place}/changesets", document, sync_protocol=version)
-    assert answer.status == status
+    response = await api.owner.post(f"{api.place}/changesets", document, sync_protocol=version)
+    assert response.status == status
     if status == 400:
-        assert answer.code == "unsupported_protocol"
+        assert response.code == "unsupported_protocol"
         assert api.announced == []
 
 
 async def test_receipt_of_a_change_that_was_never_sent_is_missing(
     api: NotesApi,
 ) -> None:
-    answer = await api.owner.get(f"{api.place}/receipts/{MUTATION}")
-    assert refusal(answer) == (404, "not_found")
+    response = await api.owner.get(f"{api.place}/receipts/{MUTATION}")
+    assert refusal(response) == (404, "not_found")
 
 
 async def test_receipt_of_a_single_change_is_that_of_its_changeset(
@@ -288,9 +288,9 @@ async def test_receipt_of_a_file_that_was_purged_since_tells_nothing_of_it(
 
 async def test_body_full_of_faults_is_refused_at_its_first(api: NotesApi) -> None:
     document: Json = {"mutationId": MUTATION, "operations": [0] * 500}
-    answer = await api.owner.post(f"{api.place}/changesets", document)
-    assert refusal(answer) == (400, "invalid_request")
-    assert len(answer.json()["errors"]) == 1
+    response = await api.owner.post(f"{api.place}/changesets", document)
+    assert refusal(response) == (400, "invalid_request")
+    assert len(response.json()["errors"]) == 1
 
 
 async def test_operations_are_counted_before_any_is_looked_at(
@@ -298,6 +298,6 @@ async def test_operations_are_counted_before_any_is_looked_at(
 ) -> None:
     document: Json = {"mutationId": MUTATION, "operations": [0] * 300_000}
     with trio.fail_after(5):
-        answer = await api.owner.post(f"{api.place}/changesets", document)
-    assert refusal(answer) == (422, "too_many_files")
-    assert "300000 operations" in answer.json()["detail"]
+        response = await api.owner.post(f"{api.place}/changesets", document)
+    assert refusal(response) == (422, "too_many_files")
+    assert "300000 operations" in response.json()["detail"]

@@ -17,7 +17,7 @@ from octavo.http.contract.operation import Operation
 
 OPERATIONS = contract_of(CONTRACT)
 WITH_BODY = [each for each in OPERATIONS if each.body is not None and each.body.model is not None]
-WITH_ANSWER = [each for each in OPERATIONS if each.answers is not None]
+WITH_RESPONSE = [each for each in OPERATIONS if each.response_type is not None]
 
 
 @cache
@@ -32,11 +32,11 @@ def described(each: Operation) -> dict[str, object]:
 
 
 def test_examples_are_of_operations_with_a_body_or_an_answer() -> None:
-    assert set(EXAMPLES) == {each.id for each in (*WITH_BODY, *WITH_ANSWER)}
+    assert set(EXAMPLES) == {each.id for each in (*WITH_BODY, *WITH_RESPONSE)}
     for each in OPERATIONS:
         example = EXAMPLES.get(each.id)
         assert (example is not None and example.request is not None) == (each in WITH_BODY)
-        assert (example is not None and example.response is not None) == (each in WITH_ANSWER)
+        assert (example is not None and example.response is not None) == (each in WITH_RESPONSE)
 
 
 @pytest.mark.parametrize("each", WITH_BODY, ids=lambda each: each.id)
@@ -51,10 +51,10 @@ def test_request_example_is_valid_and_in_the_document(each: Operation) -> None:
     assert [content["example"] for content in body["content"].values()] == [request]
 
 
-@pytest.mark.parametrize("each", WITH_ANSWER, ids=lambda each: each.id)
+@pytest.mark.parametrize("each", WITH_RESPONSE, ids=lambda each: each.id)
 def test_response_example_is_what_the_models_would_write(each: Operation) -> None:
     response = EXAMPLES[each.id].response
-    adapter: TypeAdapter[object] = TypeAdapter(each.answers)  # type: ignore[arg-type]
+    adapter: TypeAdapter[object] = TypeAdapter(each.response_type)  # type: ignore[arg-type]
     found = adapter.validate_json(json.dumps(response), by_alias=True, by_name=False)
     assert json.loads(adapter.dump_json(found, by_alias=True)) == response
     responses = described(each)["responses"]

@@ -6,7 +6,7 @@ from hashlib import sha256
 import pytest
 
 from octavo.render.limits import LIMITS
-from tests.fakes.asgi_client import Answer
+from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi, refusal, tag_of
 
 NIL = "00000000-0000-0000-0000-000000000000"
@@ -16,39 +16,39 @@ OTHER = "01900000-0000-7000-8000-dddddddddddd"
 START = "2027-01-15T08:00:00.000Z"
 STALE = f'"{NOBODYS}"'
 
-Change = Callable[[NotesApi, Note, str | None], Awaitable[Answer]]
+Change = Callable[[NotesApi, Note, str | None], Awaitable[Response]]
 
 
 def _headers(tag: str | None) -> dict[str, str]:
     return {} if tag is None else {"if_match": tag}
 
 
-async def update(api: NotesApi, note: Note, tag: str | None) -> Answer:
+async def update(api: NotesApi, note: Note, tag: str | None) -> Response:
     return await api.owner.put(note.place, {"text": "new"}, **_headers(tag))
 
 
-async def delete(api: NotesApi, note: Note, tag: str | None) -> Answer:
+async def delete(api: NotesApi, note: Note, tag: str | None) -> Response:
     return await api.owner.delete(note.place, **_headers(tag))
 
 
-async def restore(api: NotesApi, note: Note, tag: str | None) -> Answer:
+async def restore(api: NotesApi, note: Note, tag: str | None) -> Response:
     return await api.owner.post(f"{note.place}/restore", {}, **_headers(tag))
 
 
-async def purge(api: NotesApi, note: Note, tag: str | None) -> Answer:
+async def purge(api: NotesApi, note: Note, tag: str | None) -> Response:
     return await api.owner.post(f"{note.place}/purge", {}, **_headers(tag))
 
 
 async def test_note_is_made_with_all_that_is_known_of_it(api: NotesApi) -> None:
     text = "# Zoë 🦉\r\n"
-    answer = await api.owner.post(
+    response = await api.owner.post(
         api.files,
         {"fileId": NOBODYS, "path": "a/b.md", "text": text, "mutationId": MUTATION},
     )
-    document = answer.json()
+    document = response.json()
     revision = document["revision"]
-    assert answer.status == 201
-    assert answer.header("etag") == f'"{revision["id"]}"'
+    assert response.status == 201
+    assert response.header("etag") == f'"{revision["id"]}"'
     assert document == {
         "fileId": NOBODYS,
         "outcome": "created",
@@ -90,8 +90,8 @@ async def test_update_gives_text_path_or_both_and_keeps_the_rest(
 async def test_update_that_changes_nothing_takes_no_position(api: NotesApi) -> None:
     note = await api.note("a.md", "same")
     before = note.tag
-    answer = await note.update(path="a.md", text="same")
-    assert (answer.json()["outcome"], answer.json()["position"]) == ("unchanged", 1)
+    response = await note.update(path="a.md", text="same")
+    assert (response.json()["outcome"], response.json()["position"]) == ("unchanged", 1)
     assert note.tag == before
     assert api.announced == [(api.workspace_id, 1)]
 
@@ -157,9 +157,9 @@ async def test_id_that_was_used_makes_no_second_file(api: NotesApi, state: str) 
     if state == "purged":
         await note.purge()
     document = {"fileId": note.id, "path": "b.md", "text": ""}
-    answer = await api.owner.post(api.files, document)
+    response = await api.owner.post(api.files, document)
     expected = (410, "file_purged") if state == "purged" else (409, "file_exists")
-    assert refusal(answer) == expected
+    assert refusal(response) == expected
 
 
 @pytest.mark.parametrize("change", [update, delete, restore])
@@ -187,13 +187,13 @@ async def test_tag_that_does_not_name_the_head_changes_nothing(
         await note.delete()
     given = None if tag is None else tag.format(tag=note.tag, revision=note.revision)
     before = len(api.announced)
-    answer = await change(api, note, given)
-    assert refusal(answer) == refused
+    response = await change(api, note, given)
+    assert refusal(response) == refused
     assert len(api.announced) == before
     if refused[0] == 412:
-        assert answer.json()["fileIds"] == [note.id]
+        assert response.json()["fileIds"] == [note.id]
     if refused[0] == 400:
-        assert [each["pointer"] for each in answer.json()["errors"]] == ["/headers/if-match"]
+        assert [each["pointer"] for each in response.json()["errors"]] == ["/headers/if-match"]
 
 
 @pytest.mark.parametrize("change", [update, delete, restore])
@@ -211,8 +211,8 @@ async def test_head_that_moved_is_refused_and_stays(api: NotesApi) -> None:
     note = await api.note("a.md", "one")
     old = note.tag
     await note.update(text="two")
-    answer = await update(api, note, old)
-    assert refusal(answer) == (412, "head_moved")
+    response = await update(api, note, old)
+    assert refusal(response) == (412, "head_moved")
     assert (await note.read()).json()["text"] == "two"
 
 
@@ -239,13 +239,13 @@ async def test_place_that_is_taken_is_refused_whichever_way_a_file_gets_there(
 ) -> None:
     await api.note(taken)
     if way == "create":
-        answer = await api.owner.post(api.files, {"path": path, "text": ""})
+        response = await api.owner.post(api.files, {"path": path, "text": ""})
     else:
         note = await api.note("elsewhere.md")
         if way == "restore":
             await note.delete()
-        answer = await (note.update(path=path) if way == "move" else note.restore(path=path))
-    assert refusal(answer) == refused
+        response = await (note.update(path=path) if way == "move" else note.restore(path=path))
+    assert refusal(response) == refused
     paths = [each["path"] for each in await api.owner.pages(api.files, 9)]
     assert paths.count(taken) == 1
     assert path in (taken, *({path} - set(paths)))
@@ -300,8 +300,8 @@ async def test_file_moves_to_another_writing_of_its_own_path(api: NotesApi) -> N
     ],
 )
 async def test_path_that_some_system_cannot_hold_is_refused(api: NotesApi, path: str) -> None:
-    answer = await api.owner.post(api.files, {"path": path, "text": ""})
-    assert refusal(answer) == (422, "invalid_path")
+    response = await api.owner.post(api.files, {"path": path, "text": ""})
+    assert refusal(response) == (422, "invalid_path")
     note = await api.note("b.md")
     assert refusal(await note.update(path=path)) == (422, "invalid_path")
 
@@ -325,8 +325,8 @@ async def test_path_that_every_system_holds_is_taken(api: NotesApi, path: str) -
 
 
 async def test_text_with_nul_is_refused(api: NotesApi) -> None:
-    answer = await api.owner.post(api.files, {"path": "a.md", "text": "a\0b"})
-    assert refusal(answer) == (422, "invalid_content")
+    response = await api.owner.post(api.files, {"path": "a.md", "text": "a\0b"})
+    assert refusal(response) == (422, "invalid_content")
     note = await api.note("a.md")
     assert refusal(await note.update(text="\0")) == (422, "invalid_content")
 
@@ -355,20 +355,20 @@ async def test_text_with_nul_is_refused(api: NotesApi) -> None:
 async def test_body_that_is_none_is_refused_where_it_is_wrong(
     api: NotesApi, body: bytes, pointer: str
 ) -> None:
-    answer = await api.owner.post(api.files, body)
-    assert refusal(answer) == (400, "invalid_request")
-    assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
+    response = await api.owner.post(api.files, body)
+    assert refusal(response) == (400, "invalid_request")
+    assert [each["pointer"] for each in response.json()["errors"]] == [pointer]
     assert api.announced == []
 
 
 async def test_largest_text_fits_and_one_byte_more_does_not(api: NotesApi) -> None:
     lines = "x" * 1023 + "\n"
     text = lines * (LIMITS["length"] // len(lines))
-    answer = await api.owner.post(api.files, {"path": "a.md", "text": text + "x"})
-    assert refusal(answer) == (422, "unrenderable_note")
+    response = await api.owner.post(api.files, {"path": "a.md", "text": text + "x"})
+    assert refusal(response) == (422, "unrenderable_note")
     most = LIMITS["length"]
     refused = {"limit": "length", "maximum": most, "found": most + 1}
-    assert answer.json()["noteRefusal"] == refused
+    assert response.json()["noteRefusal"] == refused
     assert (await api.owner.post(api.files, {"path": "a.md", "text": text})).status == 201
     [listed] = await api.owner.pages(api.files, 5)
     assert listed["head"]["size"] == most
@@ -423,8 +423,8 @@ async def test_mutation_of_another_change_is_refused(
     api: NotesApi, document: dict[str, str]
 ) -> None:
     await api.note("a.md", "one", mutationId=MUTATION)
-    answer = await api.owner.post(api.files, {**document, "mutationId": MUTATION})
-    assert refusal(answer) == (409, "mutation_reused")
+    response = await api.owner.post(api.files, {**document, "mutationId": MUTATION})
+    assert refusal(response) == (409, "mutation_reused")
 
 
 async def test_restore_and_purge_sent_again_get_their_first_answers(

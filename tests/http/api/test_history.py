@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import pytest
 
-from tests.fakes.asgi_client import Answer
+from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi, refusal
 
 FIRST = "# Title\n\none\ntwo\nthree\n"
 SECOND = "# Title\n\none\n2\nthree\nfour\n"
 
 
-async def diff(note: Note, **query: str) -> Answer:
+async def diff(note: Note, **query: str) -> Response:
     asked = "&".join(f"{name}={value}" for name, value in query.items())
     return await note.api.owner.get(f"{note.place}/diff?{asked}")
 
@@ -84,18 +84,18 @@ async def test_deleted_note_tells_what_its_revisions_changed(api: NotesApi) -> N
 async def test_revision_that_is_not_of_the_file_is_not_found(api: NotesApi) -> None:
     note, other = await api.note("a.md"), await api.note("b.md", "secret")
     for query in ({"old": other.revision}, {"new": other.revision}, {"new": NOBODYS}):
-        answer = await diff(note, **query)
-        assert refusal(answer) == (404, "not_found")
+        response = await diff(note, **query)
+        assert refusal(response) == (404, "not_found")
         [name] = query.values()
-        assert name in answer.json()["detail"]
+        assert name in response.json()["detail"]
 
 
 @pytest.mark.parametrize(("name", "value"), [("by", "letters"), ("context", "-1"), ("old", "x")])
 async def test_query_that_is_none_is_refused(api: NotesApi, name: str, value: str) -> None:
     note = await api.note("a.md")
-    answer = await diff(note, **{name: value})
-    assert refusal(answer) == (400, "invalid_request")
-    assert answer.json()["errors"][0]["pointer"] == f"/query/{name}"
+    response = await diff(note, **{name: value})
+    assert refusal(response) == (400, "invalid_request")
+    assert response.json()["errors"][0]["pointer"] == f"/query/{name}"
 
 
 async def test_each_revision_tells_its_author_and_its_way(api: NotesApi) -> None:

@@ -21,25 +21,25 @@ def users() -> Iterator[UsersApi]:
 async def test_operations_of_the_protocol_answer_that_with_a_message(
     users: UsersApi,
 ) -> None:
-    answers = [
+    responses = [
         await users.sign_in(),
         await users.get("/api/auth/get-session", cookie(TOKEN)),
         await users.post("/api/auth/sign-out", {}, cookie(TOKEN), FROM_HERE),
     ]
-    for answer in answers:
-        assert (answer.status, answer.code) == (503, "storage_unavailable")
-        assert answer.json()["message"] == answer.json()["detail"]
-        assert answer.header("retry-after")
+    for response in responses:
+        assert (response.status, response.code) == (503, "storage_unavailable")
+        assert response.json()["message"] == response.json()["detail"]
+        assert response.header("retry-after")
 
 
 async def test_registration_answers_that(users: UsersApi) -> None:
-    answer = await users.register(TOKEN)
-    assert (answer.status, answer.code) == (503, "storage_unavailable")
+    response = await users.register(TOKEN)
+    assert (response.status, response.code) == (503, "storage_unavailable")
 
 
 @pytest.mark.parametrize("credential", [cookie(TOKEN), bearer(KEY)])
 async def test_credentials_are_not_refused_for_it(
     users: UsersApi, credential: tuple[bytes, bytes]
 ) -> None:
-    answer = await users.get("/api/account", credential)
-    assert (answer.status, answer.code) == (503, "storage_unavailable")
+    response = await users.get("/api/account", credential)
+    assert (response.status, response.code) == (503, "storage_unavailable")

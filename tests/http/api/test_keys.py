@@ -5,7 +5,7 @@ import re
 import pytest
 import trio
 
-from tests.fakes.asgi_client import Answer, ask
+from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import START
 from tests.fakes.users_api import FROM_HERE, UsersApi, bearer
 
@@ -16,9 +16,9 @@ NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
 async def test_key_made_is_told_with_its_secret(users: UsersApi) -> None:
     _, its_cookie = await users.account()
     body = {"name": " Backup ", "expiresAt": "2027-01-15T10:00:00+01:00"}
-    answer = await users.post(KEYS, body, its_cookie, FROM_HERE)
-    document = answer.json()
-    assert answer.status == 201
+    response = await users.post(KEYS, body, its_cookie, FROM_HERE)
+    document = response.json()
+    assert response.status == 201
     assert re.fullmatch("octk_[0-9A-Za-z]{36}", document.pop("secret"))
     assert document.pop("id")
     assert document == {
@@ -41,10 +41,10 @@ async def test_keys_are_listed_without_secrets_the_newest_first(users: UsersApi)
     for name in ("first", "second"):
         made = await users.post(KEYS, {"name": name}, its_cookie, FROM_HERE)
         secrets.append(made.json()["secret"])
-    answer = await users.get(KEYS, its_cookie)
-    assert [item["name"] for item in answer.json()["items"]] == ["second", "first"]
-    assert not any(secret in answer.body.decode() for secret in secrets)
-    assert set(answer.json()["items"][0]) == {
+    response = await users.get(KEYS, its_cookie)
+    assert [item["name"] for item in response.json()["items"]] == ["second", "first"]
+    assert not any(secret in response.body.decode() for secret in secrets)
+    assert set(response.json()["items"][0]) == {
         "id",
         "name",
         "createdAt",
@@ -92,9 +92,9 @@ async def test_key_that_cannot_be_made_so_is_refused_where_it_is_wrong(
     users: UsersApi, document: object, pointer: str
 ) -> None:
     _, its_cookie = await users.account()
-    answer = await users.post(KEYS, document, its_cookie, FROM_HERE)
-    assert (answer.status, answer.code) == (400, "invalid_request")
-    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+    response = await users.post(KEYS, document, its_cookie, FROM_HERE)
+    assert (response.status, response.code) == (400, "invalid_request")
+    assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
 async def test_key_with_a_body_of_ten_megabytes_is_refused(users: UsersApi) -> None:
@@ -102,22 +102,22 @@ async def test_key_with_a_body_of_ten_megabytes_is_refused(users: UsersApi) -> N
     key = await users.key(made)
     body = [b'{"name": "', b"x" * 10_000_000, b'"}']
     json = (b"content-type", b"application/json")
-    answer = await ask(users.application, "POST", KEYS, headers=[key, json], body=body)
-    assert (answer.status, answer.code) == (413, "body_too_large")
+    response = await ask(users.application, "POST", KEYS, headers=[key, json], body=body)
+    assert (response.status, response.code) == (413, "body_too_large")
 
 
 async def test_keys_made_at_once_are_twenty_five_at_most(users: UsersApi) -> None:
     _, its_cookie = await users.account()
-    answers: list[Answer] = []
+    responses: list[Response] = []
 
     async def make() -> None:
-        answers.append(await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE))
+        responses.append(await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE))
 
     async with trio.open_nursery() as nursery:
         for _ in range(26):
             nursery.start_soon(make)
-    assert sorted(answer.status for answer in answers) == [*[201] * 25, 409]
-    [refused] = [answer for answer in answers if answer.status == 409]
+    assert sorted(response.status for response in responses) == [*[201] * 25, 409]
+    [refused] = [response for response in responses if response.status == 409]
     assert refused.code == "too_many_keys"
     assert len(await users.house.rows("SELECT 1 FROM api_keys")) == 25
 
@@ -128,16 +128,16 @@ async def test_key_revoked_leaves_room_for_another(users: UsersApi) -> None:
         await users.key(made)
     [first, *_] = (await users.get(KEYS, its_cookie)).json()["items"]
     await users.delete(f"{KEYS}/{first['id']}", its_cookie, FROM_HERE)
-    answer = await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE)
-    assert answer.status == 201
+    response = await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE)
+    assert response.status == 201
 
 
 async def test_key_revoked_is_refused_at_its_next_request(users: UsersApi) -> None:
     made, its_cookie = await users.account()
     key = await users.key(made)
     [item] = (await users.get(KEYS, key)).json()["items"]
-    answer = await users.delete(f"{KEYS}/{item['id']}", its_cookie, FROM_HERE)
-    assert (answer.status, answer.json()) == (200, {"removed": True})
+    response = await users.delete(f"{KEYS}/{item['id']}", its_cookie, FROM_HERE)
+    assert (response.status, response.json()) == (200, {"removed": True})
     after = await users.get(KEYS, key)
     assert (after.status, after.code) == (401, "key_refused")
 
@@ -168,8 +168,8 @@ async def test_account_locked_lists_and_revokes_keys_and_makes_none(
     made, its_cookie = await users.account()
     await users.key(made)
     await users.house.set_state(made.account.account_id, "locked")
-    answer = await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE)
-    assert (answer.status, answer.code) == (423, "account_locked")
+    response = await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE)
+    assert (response.status, response.code) == (423, "account_locked")
     [item] = (await users.get(KEYS, its_cookie)).json()["items"]
     assert (await users.delete(f"{KEYS}/{item['id']}", its_cookie, FROM_HERE)).status == 200
 
@@ -178,6 +178,6 @@ async def test_key_made_as_the_account_is_disabled_is_refused(users: UsersApi) -
     _, its_cookie = await users.account()
     assert (await users.get(KEYS, its_cookie)).status == 200
     await users.house.execute("UPDATE accounts SET state = 'disabled'")
-    answer = await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE)
-    assert (answer.status, answer.code) == (401, "not_signed_in")
+    response = await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE)
+    assert (response.status, response.code) == (401, "not_signed_in")
     assert await users.house.rows("SELECT 1 FROM api_keys") == []

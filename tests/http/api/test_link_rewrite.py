@@ -29,8 +29,8 @@ async def test_every_link_to_a_moved_note_is_rewritten_in_the_same_changeset(
     standard = await api.note("a.md", 'See [it](topic.md#topic "title") and `[[topic]]`.\n')
     wiki = await api.note("deep/b.md", "See [[topic|it]], [other](../a.md).\n")
     other = await api.note("c.md", "No link to the topic.\n")
-    answer = await target.update(path="far/away/theme.md", rewriteLinks=True)
-    assert answer.json()["path"] == "far/away/theme.md"
+    response = await target.update(path="far/away/theme.md", rewriteLinks=True)
+    assert response.json()["path"] == "far/away/theme.md"
     assert await text_of(standard) == (
         'See [it](far/away/theme.md#topic "title") and `[[topic]]`.\n'
     )
@@ -47,8 +47,8 @@ async def test_folder_moves_with_the_links_into_it_and_out_of_it(
     one = await api.note("old/one.md", "[two](two.md) [up](../home.md)\n")
     two = await api.note("old/two.md", "[one](one.md)\n")
     home = await api.note("home.md", "[one](old/one.md)\n")
-    answer = await api.push(move(one, "new/sub/one.md"), move(two, "new/sub/two.md"))
-    changes = answer.json()["changes"]
+    response = await api.push(move(one, "new/sub/one.md"), move(two, "new/sub/two.md"))
+    changes = response.json()["changes"]
     assert [each["fileId"] for each in changes] == [one.id, two.id, home.id]
     assert [each["outcome"] for each in changes] == ["updated"] * 3
     assert await text_of(one) == "[two](two.md) [up](../../home.md)\n"
@@ -73,8 +73,8 @@ async def test_move_without_being_asked_leaves_links_alone(api: NotesApi) -> Non
 async def test_moved_note_with_a_new_text_has_that_text(api: NotesApi) -> None:
     target = await api.note("a/topic.md", "[up](../home.md)")
     await api.note("home.md", "[it](a/topic.md)")
-    answer = await api.push(move(target, "topic.md", text="[up](home.md)"))
-    assert [each["outcome"] for each in answer.json()["changes"]] == ["updated"] * 2
+    response = await api.push(move(target, "topic.md", text="[up](home.md)"))
+    assert [each["outcome"] for each in response.json()["changes"]] == ["updated"] * 2
     assert await text_of(target) == "[up](home.md)"
 
 
@@ -119,9 +119,9 @@ async def test_move_is_refused_for_now_when_the_links_are_not_known_in_time(
     await api.forget_indexes()
     with monkeypatch.context() as patch:
         patch.setattr(indexing, "CATCH_UP_SECONDS", 0.0)
-        answer = await target.update(path="theme.md", rewriteLinks=True)
-    assert refusal(answer) == (503, "storage_unavailable")
-    assert answer.header("retry-after") == "1"
+        response = await target.update(path="theme.md", rewriteLinks=True)
+    assert refusal(response) == (503, "storage_unavailable")
+    assert response.header("retry-after") == "1"
     assert (await target.read()).json()["path"] == "topic.md"
     assert await text_of(links) == "[it](topic.md)"
     assert (await target.update(path="theme.md", rewriteLinks=True)).status == 200
@@ -150,9 +150,9 @@ async def test_link_of_a_note_to_itself_is_no_back_link(api: NotesApi) -> None:
 async def test_links_without_a_move_are_a_mistake(api: NotesApi) -> None:
     note = await api.note("a.md")
     given = {"text": "x", "rewriteLinks": True}
-    answer = await api.owner.put(note.place, given, if_match=note.tag)
-    assert refusal(answer) == (400, "invalid_request")
-    assert answer.json()["errors"][0]["pointer"] == "/rewriteLinks"
+    response = await api.owner.put(note.place, given, if_match=note.tag)
+    assert refusal(response) == (400, "invalid_request")
+    assert response.json()["errors"][0]["pointer"] == "/rewriteLinks"
     operation = {"op": "update", "fileId": note.id, "ifMatch": note.revision, **given}
-    answer = await api.push(operation)
-    assert answer.json()["errors"][0]["pointer"] == "/operations/0/rewriteLinks"
+    response = await api.push(operation)
+    assert response.json()["errors"][0]["pointer"] == "/operations/0/rewriteLinks"

@@ -14,8 +14,8 @@ READ = {200, 400, 401, 403, 404, 423, 500, 503}
 async def test_links_of_a_file_and_those_to_it_are_told(api: NotesApi, reader: Client) -> None:
     one = await api.note("x/one.md", "# One\n\n[two](two.md#part) ![[none.png]]")
     two = await api.note("x/two.md", "# Two\n\n## Part\n\n[[one|1]] [[one]] [up](#two)")
-    answer = await reader.get(f"{one.place}/links")
-    assert (answer.status, answer.json()) == (
+    response = await reader.get(f"{one.place}/links")
+    assert (response.status, response.json()) == (
         200,
         {
             "outgoing": [
@@ -137,8 +137,8 @@ async def test_strangers_see_no_links(api: NotesApi) -> None:
 async def test_cursor_that_is_none_is_refused(api: NotesApi, reader: Client, after: str) -> None:
     note = await api.note("one.md")
     for place in (f"{note.place}/links", f"{api.place}/links/unresolved"):
-        answer = await reader.get(f"{place}?after={after}")
-        assert refusal(answer) == (400, "invalid_request")
+        response = await reader.get(f"{place}?after={after}")
+        assert refusal(response) == (400, "invalid_request")
 
 
 def test_operations_are_declared_as_they_are_specified() -> None:

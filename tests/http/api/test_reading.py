@@ -13,11 +13,11 @@ async def test_file_is_read_with_its_text_and_the_tag_of_its_head(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md", "# Hello")
-    answer = await note.read()
-    document = answer.json()
+    response = await note.read()
+    document = response.json()
     head, yjs = document.pop("head"), document.pop("document")
     assert yjs["epoch"] == note.revision
-    assert (answer.status, answer.header("etag")) == (200, note.tag)
+    assert (response.status, response.header("etag")) == (200, note.tag)
     assert document == {
         "id": note.id,
         "workspaceId": api.workspace_id,
@@ -28,7 +28,7 @@ async def test_file_is_read_with_its_text_and_the_tag_of_its_head(
     }
     assert (head["id"], head["fileId"], head["position"]) == (note.revision, note.id, 1)
     text = await api.owner.get(f"{note.place}?content=text")
-    assert text.json() == {**answer.json(), "document": None}
+    assert text.json() == {**response.json(), "document": None}
     refused = await api.owner.get(f"{note.place}?content=html")
     assert refusal(refused) == (400, "invalid_request")
 
@@ -47,16 +47,16 @@ async def test_file_is_read_with_its_text_and_the_tag_of_its_head(
 )
 async def test_reader_who_has_the_head_is_told_so(api: NotesApi, tags: str, status: int) -> None:
     note = await api.note("a.md")
-    answer = await note.read(if_none_match=tags.format(tag=note.tag, bare=note.revision))
-    assert answer.status == status
+    response = await note.read(if_none_match=tags.format(tag=note.tag, bare=note.revision))
+    assert response.status == status
     if status == 304:
-        assert (answer.body, answer.header("etag")) == (b"", note.tag)
+        assert (response.body, response.header("etag")) == (b"", note.tag)
         await note.update(text="new")
         if tags != "*":
             later = await note.read(if_none_match=f'"{NOBODYS}"')
             assert (later.status, later.header("etag")) == (200, note.tag)
     if status == 400:
-        assert answer.json()["errors"][0]["pointer"] == "/headers/if-none-match"
+        assert response.json()["errors"][0]["pointer"] == "/headers/if-none-match"
 
 
 @pytest.mark.parametrize("tags", [None, "*", f'"{NOBODYS}"'])
@@ -75,8 +75,8 @@ async def test_file_that_is_not_live_is_not_read_whatever_the_reader_has(
 
 async def test_head_of_a_file_is_asked_without_its_content(api: NotesApi) -> None:
     note = await api.note("a.md")
-    answer = await api.owner.ask("HEAD", note.place)
-    assert (answer.status, answer.body, answer.header("etag")) == (200, b"", note.tag)
+    response = await api.owner.ask("HEAD", note.place)
+    assert (response.status, response.body, response.header("etag")) == (200, b"", note.tag)
 
 
 # Lists
@@ -85,11 +85,11 @@ async def test_head_of_a_file_is_asked_without_its_content(api: NotesApi) -> Non
 async def test_files_are_listed_by_path_without_texts(api: NotesApi) -> None:
     for path in ("b.md", "a.md", "B/a.md", "ä.md"):
         await api.note(path, f"text of {path}")
-    answer = await api.owner.get(api.files)
-    items = answer.json()["items"]
+    response = await api.owner.get(api.files)
+    items = response.json()["items"]
     assert [each["path"] for each in items] == ["B/a.md", "a.md", "b.md", "ä.md"]
     assert set(items[0]) == {"id", "workspaceId", "path", "kind", "state", "head"}
-    assert answer.json()["next"] is None
+    assert response.json()["next"] is None
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ async def test_files_are_listed_by_the_begin_of_their_paths(
 
 
 async def test_prefix_with_nul_is_refused(api: NotesApi) -> None:
-    answer = await api.owner.get(f"{api.files}?prefix=a%00")
-    assert refusal(answer) == (400, "invalid_request")
-    assert answer.json()["errors"][0]["pointer"] == "/query/prefix"
+    response = await api.owner.get(f"{api.files}?prefix=a%00")
+    assert refusal(response) == (400, "invalid_request")
+    assert response.json()["errors"][0]["pointer"] == "/query/prefix"
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
@@ -140,8 +140,8 @@ async def test_deleted_files_are_listed_though_they_share_a_path(api: NotesApi, 
     listed = await api.owner.pages(f"{api.files}?state=deleted", limit)
     assert [each["id"] for each in listed] == ids
     assert {each["state"] for each in listed} == {"deleted"}
-    answer = await api.owner.get(f"{api.files}?state=purged")
-    assert refusal(answer) == (400, "invalid_request")
+    response = await api.owner.get(f"{api.files}?state=purged")
+    assert refusal(response) == (400, "invalid_request")
 
 
 async def test_file_that_stays_is_listed_once_while_others_come_and_go(
@@ -220,9 +220,9 @@ async def test_revisions_of_a_purged_file_tell_their_times_alone(
     first = note.revision
     await note.delete()
     await note.purge()
-    answer = await api.owner.get(f"{note.place}/revisions")
-    assert b"secret" not in answer.body
-    assert [(each["position"], each["digest"]) for each in answer.json()["items"]] == [
+    response = await api.owner.get(f"{note.place}/revisions")
+    assert b"secret" not in response.body
+    assert [(each["position"], each["digest"]) for each in response.json()["items"]] == [
         (3, None),
         (2, None),
         (1, None),
@@ -234,8 +234,8 @@ async def test_revisions_of_a_purged_file_tell_their_times_alone(
 async def test_revision_of_another_file_is_not_there(api: NotesApi) -> None:
     note, other = await api.note("a.md"), await api.note("b.md")
     for revision in (other.revision, NOBODYS):
-        answer = await api.owner.get(f"{note.place}/revisions/{revision}")
-        assert refusal(answer) == (404, "not_found")
+        response = await api.owner.get(f"{note.place}/revisions/{revision}")
+        assert refusal(response) == (404, "not_found")
     missing = await api.owner.get(f"{api.files}/{NOBODYS}/revisions")
     assert refusal(missing) == (404, "not_found")
 
@@ -243,18 +243,18 @@ async def test_revision_of_another_file_is_not_there(api: NotesApi) -> None:
 @pytest.mark.parametrize("cursor", ["WyJhIl0", "WyItMSJd", "WyIxMjM0NTY3ODkwMTIzNDU2Nzg5MCJd"])
 async def test_place_in_the_revisions_that_is_none_is_refused(api: NotesApi, cursor: str) -> None:
     note = await api.note("a.md")
-    answer = await api.owner.get(f"{note.place}/revisions?after={cursor}")
-    assert refusal(answer) == (400, "invalid_request")
-    assert answer.json()["errors"][0]["pointer"] == "/query/after"
+    response = await api.owner.get(f"{note.place}/revisions?after={cursor}")
+    assert refusal(response) == (400, "invalid_request")
+    assert response.json()["errors"][0]["pointer"] == "/query/after"
 
 
 # Many at once
 
 
 async def read(api: NotesApi, **document: list[str]) -> Json:
-    answer = await api.owner.post(f"{api.files}/read", document)
-    assert answer.status == 200, answer.body
-    found: Json = answer.json()
+    response = await api.owner.post(f"{api.files}/read", document)
+    assert response.status == 200, response.body
+    found: Json = response.json()
     return found
 
 
@@ -307,44 +307,44 @@ async def test_five_hundred_files_and_as_many_revisions_are_read_at_once(
     revisions = [each["revision"]["id"] for each in pushed["changes"]]
     found = await read(api, fileIds=ids, revisionIds=revisions)
     assert [each["text"] for each in found["items"]] == [str(n % 500) for n in range(1000)]
-    answer = await api.owner.post(f"{api.files}/read", {"fileIds": [*ids, NOBODYS]})
-    assert refusal(answer) == (400, "invalid_request")
-    assert answer.json()["errors"][0]["pointer"] == "/fileIds"
+    response = await api.owner.post(f"{api.files}/read", {"fileIds": [*ids, NOBODYS]})
+    assert refusal(response) == (400, "invalid_request")
+    assert response.json()["errors"][0]["pointer"] == "/fileIds"
 
 
 async def test_files_of_more_text_than_one_answer_holds_are_refused(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(reading, "MAX_BYTES", 1 << 20)
     note = await api.note("a.md", "x" * (1 << 19))
     assert len((await read(api, fileIds=[note.id] * 2))["items"]) == 2
     other = await api.note("b.md", "y")
-    answer = await api.owner.post(
+    response = await api.owner.post(
         f"{api.files}/read",
         {"fileIds": [note.id, other.id], "revisionIds": [note.revision]},
     )
-    assert refusal(answer) == (422, "too_many_files")
+    assert refusal(response) == (422, "too_many_files")
 
 
 async def test_files_are_read_up_to_the_most_bytes_and_not_beyond(
     api: NotesApi,
 ) -> None:
-    text = ("x" * 1023 + "\n") * (reading.MOST_BYTES // 4 // 1024)
+    text = ("x" * 1023 + "\n") * (reading.MAX_BYTES // 4 // 1024)
     large = [await api.note(f"{number}.md", text) for number in range(4)]
     found = (await read(api, fileIds=[each.id for each in large]))["items"]
-    assert sum(len(each["text"]) for each in found) == reading.MOST_BYTES
+    assert sum(len(each["text"]) for each in found) == reading.MAX_BYTES
     other = await api.note("more.md", "y")
-    answer = await api.owner.post(
+    response = await api.owner.post(
         f"{api.files}/read",
         {"fileIds": [each.id for each in (*large, other)], "revisionIds": []},
     )
-    assert refusal(answer) == (422, "too_many_files")
+    assert refusal(response) == (422, "too_many_files")
 
 
 def test_answer_of_the_worst_text_is_six_times_as_long() -> None:
-    text = "\x01" * reading.MOST_BYTES
+    text = "\x01" * reading.MAX_BYTES
     item = WorkspaceFile.model_construct(text=text)
-    answer = reading.ReadFilesSchema.model_construct(items=[item], missing=[])
-    encoded = reading.ReadFilesSchema.__pydantic_serializer__.to_json(answer, warnings=False)
+    response = reading.ReadFilesSchema.model_construct(items=[item], missing=[])
+    encoded = reading.ReadFilesSchema.__pydantic_serializer__.to_json(response, warnings=False)
     assert len(encoded) - 6 * len(text) < 1000
     assert 6 * len(text) == 48 * 1024 * 1024

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from tests.fakes.asgi_client import Answer
+from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import PASSWORD, START, identity_fixture
 from tests.fakes.users_api import ADDRESS, FROM_ELSEWHERE, ORIGIN, UsersApi, cookie_set_by
 
@@ -13,10 +13,10 @@ REGISTRATIONS = "/api/registrations"
 async def test_registration_with_an_invitation_answers_the_whole_account(
     users: UsersApi,
 ) -> None:
-    answer = await users.register(await users.house.invite(role="administrator"))
-    document = answer.json()
+    response = await users.register(await users.house.invite(role="administrator"))
+    document = response.json()
     assert document.pop("id").startswith("01900000-")
-    assert (answer.status, document) == (
+    assert (response.status, document) == (
         201,
         {
             "address": ADDRESS,
@@ -29,27 +29,27 @@ async def test_registration_with_an_invitation_answers_the_whole_account(
 
 
 async def test_registration_signs_in(users: UsersApi) -> None:
-    answer = await users.register(await users.house.invite())
-    account = await users.get("/api/account", cookie_set_by(answer))
-    assert account.json() == answer.json()
+    response = await users.register(await users.house.invite())
+    account = await users.get("/api/account", cookie_set_by(response))
+    assert account.json() == response.json()
 
 
 async def test_registration_keeps_address_and_name_in_their_written_forms(
     users: UsersApi,
 ) -> None:
-    answer = await users.register(
+    response = await users.register(
         await users.house.invite(), " Ann@Example.ORG ", name="  Ann\u0061\u0308 "
     )
-    assert (answer.json()["address"], answer.json()["displayName"]) == (ADDRESS, "Ann\u00e4")
+    assert (response.json()["address"], response.json()["displayName"]) == (ADDRESS, "Ann\u00e4")
 
 
 async def refused(users: UsersApi, invitation: str | None, address: str = ADDRESS) -> None:
-    answer = await users.register(invitation, address)
-    assert (answer.status, answer.code) == (404, "not_found")
-    assert answer.json()["detail"] == (
+    response = await users.register(invitation, address)
+    assert (response.status, response.code) == (404, "not_found")
+    assert response.json()["detail"] == (
         "The invitation is not valid. Ask the person who invited you for another."
     )
-    assert answer.header("set-cookie") is None
+    assert response.header("set-cookie") is None
     assert await users.house.rows("SELECT 1 FROM sessions") == []
 
 
@@ -90,8 +90,8 @@ async def test_registration_with_an_invitation_for_the_address_succeeds(
 async def test_registration_with_a_used_invitation_is_refused(users: UsersApi) -> None:
     invitation = await users.house.invite()
     assert (await users.register(invitation)).status == 201
-    answer = await users.register(invitation, "bob@example.org")
-    assert (answer.status, answer.code) == (404, "not_found")
+    response = await users.register(invitation, "bob@example.org")
+    assert (response.status, response.code) == (404, "not_found")
 
 
 async def test_registration_of_a_taken_address_leaves_the_invitation_open(
@@ -99,8 +99,8 @@ async def test_registration_of_a_taken_address_leaves_the_invitation_open(
 ) -> None:
     await users.account()
     invitation = await users.house.invite()
-    answer = await users.register(invitation)
-    assert (answer.status, answer.code) == (409, "address_taken")
+    response = await users.register(invitation)
+    assert (response.status, response.code) == (409, "address_taken")
     assert (await users.register(invitation, "bob@example.org")).status == 201
 
 
@@ -131,18 +131,18 @@ async def test_registration_of_a_taken_address_tells_so_to_nobody_uninvited(
 async def test_registration_with_a_value_that_cannot_be_is_refused_where_it_stands(
     users: UsersApi, address: str, password: str, name: str, pointer: str
 ) -> None:
-    answer = await users.register(await users.house.invite(), address, password, name)
+    response = await users.register(await users.house.invite(), address, password, name)
     if not pointer:
-        assert (answer.status, answer.json()["displayName"]) == (201, "Ann")
+        assert (response.status, response.json()["displayName"]) == (201, "Ann")
         return
-    assert (answer.status, answer.code) == (400, "invalid_request")
-    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
-    assert password not in answer.body.decode()
+    assert (response.status, response.code) == (400, "invalid_request")
+    assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+    assert password not in response.body.decode()
 
 
 async def test_registration_with_several_faults_tells_them_all(users: UsersApi) -> None:
-    answer = await users.register(None, "ann", "short", "\0")
-    pointers = [error["pointer"] for error in answer.json()["errors"]]
+    response = await users.register(None, "ann", "short", "\0")
+    pointers = [error["pointer"] for error in response.json()["errors"]]
     assert pointers == ["/address", "/displayName", "/password"]
 
 
@@ -150,10 +150,10 @@ async def test_registration_with_several_faults_tells_them_all(users: UsersApi) 
 async def test_registration_from_elsewhere_is_refused(
     users: UsersApi, headers: tuple[tuple[bytes, bytes], ...]
 ) -> None:
-    answer = await users.register(await users.house.invite(), headers=headers)
-    assert (answer.status, answer.code) == (403, "wrong_origin")
-    assert answer.json()["publicUrl"] == ORIGIN
-    assert ORIGIN in answer.json()["detail"]
+    response = await users.register(await users.house.invite(), headers=headers)
+    assert (response.status, response.code) == (403, "wrong_origin")
+    assert response.json()["publicUrl"] == ORIGIN
+    assert ORIGIN in response.json()["detail"]
 
 
 async def test_registration_from_one_client_too_often_has_to_wait(
@@ -161,31 +161,35 @@ async def test_registration_from_one_client_too_often_has_to_wait(
 ) -> None:
     for number in range(30):
         assert (await users.register("x", f"a{number}@example.org")).status == 404
-    answer = await users.register("x", "b@example.org")
-    assert (answer.status, answer.code) == (429, "rate_limited")
-    assert answer.header("retry-after") == "10"
+    response = await users.register("x", "b@example.org")
+    assert (response.status, response.code) == (429, "rate_limited")
+    assert response.header("retry-after") == "10"
 
 
 async def test_registration_of_one_address_too_often_has_to_wait(users: UsersApi) -> None:
     for _ in range(10):
         assert (await users.register("x")).status == 404
-    answer = await users.register("x")
-    assert (answer.status, answer.code, answer.header("retry-after")) == (429, "rate_limited", "30")
+    response = await users.register("x")
+    assert (response.status, response.code, response.header("retry-after")) == (
+        429,
+        "rate_limited",
+        "30",
+    )
 
 
 async def test_registrations_at_once_with_one_invitation_make_one_account(
     users: UsersApi,
 ) -> None:
     invitation = await users.house.invite()
-    answers: list[Answer] = []
+    responses: list[Response] = []
 
     async def register(number: int) -> None:
-        answers.append(await users.register(invitation, f"a{number}@example.org"))
+        responses.append(await users.register(invitation, f"a{number}@example.org"))
 
     async with trio.open_nursery() as nursery:
         for number in range(8):
             nursery.start_soon(register, number)
-    assert sorted(answer.status for answer in answers) == [201, *[404] * 7]
+    assert sorted(response.status for response in responses) == [201, *[404] * 7]
     assert len(await users.house.rows("SELECT 1 FROM accounts")) == 1
     assert len(await users.house.rows("SELECT 1 FROM sessions")) == 1
 
@@ -194,15 +198,15 @@ async def test_registrations_at_once_of_one_address_make_one_account(
     users: UsersApi,
 ) -> None:
     invitations = [await users.house.invite() for _ in range(4)]
-    answers: list[Answer] = []
+    responses: list[Response] = []
 
     async def register(invitation: str) -> None:
-        answers.append(await users.register(invitation))
+        responses.append(await users.register(invitation))
 
     async with trio.open_nursery() as nursery:
         for invitation in invitations:
             nursery.start_soon(register, invitation)
-    assert sorted(answer.status for answer in answers) == [201, 409, 409, 409]
+    assert sorted(response.status for response in responses) == [201, 409, 409, 409]
     still_open = await users.house.rows("SELECT 1 FROM invitations WHERE used_at IS NULL")
     assert len(still_open) == 3
 

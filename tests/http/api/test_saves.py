@@ -6,7 +6,7 @@ import pytest
 from pycrdt import Doc, Map, Text
 
 from octavo.http.api import reading
-from tests.fakes.asgi_client import Answer
+from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
 from tests.fakes.yjs_device import Device
 
@@ -17,11 +17,11 @@ async def device_of(note: Note, client: int = 7) -> Device:
     return Device.of((await note.read()).json(), client)
 
 
-async def save(note: Note, device: Device, **more: str) -> Answer:
-    answer = await note.api.owner.post(f"{note.place}/saves", device.save(**more))
-    if answer.status == 200:
-        device.take(answer.json())
-    return answer
+async def save(note: Note, device: Device, **more: str) -> Response:
+    response = await note.api.owner.post(f"{note.place}/saves", device.save(**more))
+    if response.status == 200:
+        device.take(response.json())
+    return response
 
 
 async def text_of(note: Note) -> str:
@@ -51,9 +51,9 @@ async def test_empty_note_has_an_empty_document(api: NotesApi) -> None:
 
 async def test_text_alone_is_read_without_the_document(api: NotesApi) -> None:
     note = await api.note("a.md")
-    answer = await api.owner.get(f"{note.place}?content=text")
-    assert answer.json()["document"] is None
-    assert answer.json()["text"] == "text"
+    response = await api.owner.get(f"{note.place}?content=text")
+    assert response.json()["document"] is None
+    assert response.json()["text"] == "text"
 
 
 async def test_save_makes_a_head_and_answers_nothing_that_the_device_has(
@@ -62,13 +62,13 @@ async def test_save_makes_a_head_and_answers_nothing_that_the_device_has(
     note = await api.note("a.md", START)
     device = await device_of(note)
     device.insert(4, "1.5\n")
-    answer = await save(note, device)
-    document = answer.json()
-    assert (answer.status, document["outcome"], document["position"]) == (200, "merged", 2)
+    response = await save(note, device)
+    document = response.json()
+    assert (response.status, document["outcome"], document["position"]) == (200, "merged", 2)
     assert document["epoch"] == note.revision
     assert b64decode(document["update"]) == b"\0\0"
     assert b64decode(document["stateVector"]) == device.vector()
-    assert answer.header("etag") == f'"{document["revision"]["id"]}"'
+    assert response.header("etag") == f'"{document["revision"]["id"]}"'
     assert await text_of(note) == "one\n1.5\ntwo\nthree\n"
     assert api.announced[-1] == (api.workspace_id, 2)
 
@@ -81,8 +81,8 @@ async def test_save_without_a_state_vector_is_answered_with_the_whole_document(
     device.insert(0, "zero\n")
     given = device.save()
     del given["stateVector"]
-    answer = await api.owner.post(f"{note.place}/saves", given)
-    whole = {"epoch": answer.json()["epoch"], "state": answer.json()["update"]}
+    response = await api.owner.post(f"{note.place}/saves", given)
+    whole = {"epoch": response.json()["epoch"], "state": response.json()["update"]}
     assert Device(whole, 9).text == "zero\n" + START
 
 
@@ -95,8 +95,8 @@ async def test_devices_that_edited_at_once_converge(api: NotesApi) -> None:
     assert (await save(note, first)).json()["outcome"] == "merged"
     assert (await save(note, second)).json()["outcome"] == "merged"
     # The first learns of the second by a save of nothing.
-    answer = await save(note, first)
-    assert answer.json()["outcome"] == "unchanged"
+    response = await save(note, first)
+    assert response.json()["outcome"] == "unchanged"
     told = "from the first\ntwo\nthree\nfrom the second 🦉\n"
     assert (first.text, second.text, await text_of(note)) == (told, told, told)
 
@@ -107,9 +107,9 @@ async def test_save_that_was_sent_before_changes_nothing(api: NotesApi) -> None:
     device.insert(0, "once ")
     given = device.save()
     for outcome in ("merged", "unchanged"):
-        answer = await api.owner.post(f"{note.place}/saves", given)
-        assert answer.json()["outcome"] == outcome
-        assert answer.json()["position"] == 2
+        response = await api.owner.post(f"{note.place}/saves", given)
+        assert response.json()["outcome"] == outcome
+        assert response.json()["position"] == 2
     assert await text_of(note) == "once " + START
 
 
@@ -118,8 +118,8 @@ async def test_save_is_repeated_by_its_mutation(api: NotesApi) -> None:
     device = await device_of(note)
     device.insert(0, "once ")
     given = device.save(mutationId=NOBODYS)
-    answers = [await api.owner.post(f"{note.place}/saves", given) for _ in range(2)]
-    assert [each.json()["outcome"] for each in answers] == ["merged", "merged"]
+    responses = [await api.owner.post(f"{note.place}/saves", given) for _ in range(2)]
+    assert [each.json()["outcome"] for each in responses] == ["merged", "merged"]
     device.insert(0, "twice ")
     again = device.save(mutationId=NOBODYS)
     assert refusal(await api.owner.post(f"{note.place}/saves", again)) == (
@@ -135,9 +135,9 @@ async def test_what_was_inserted_and_deleted_is_known_to_later_saves(
     device = await device_of(note)
     device.insert(0, "gone")
     device.delete(0, 4)
-    answer = await save(note, device)
-    assert answer.json()["outcome"] == "merged"
-    assert answer.json()["revision"]["digest"] == (await note.read()).json()["head"]["digest"]
+    response = await save(note, device)
+    assert response.json()["outcome"] == "merged"
+    assert response.json()["revision"]["digest"] == (await note.read()).json()["head"]["digest"]
     device.insert(0, "kept ")
     assert (await save(note, device)).status == 200
     assert await text_of(note) == "kept " + START
@@ -174,9 +174,9 @@ async def test_earlier_revision_is_restored_into_the_same_document(
     device = await device_of(note)
     await note.update(text="something else\n")
     device.insert(0, "zero\n")
-    answer = await note.restore(revisionId=first)
-    assert answer.json()["outcome"] == "restored"
-    assert answer.json()["revision"]["origin"] == "restore"
+    response = await note.restore(revisionId=first)
+    assert response.json()["outcome"] == "restored"
+    assert response.json()["revision"]["origin"] == "restore"
     assert (await save(note, device)).status == 200
     assert await text_of(note) == "zero\n" + START
     assert device.text == "zero\n" + START
@@ -198,9 +198,9 @@ async def test_restore_that_is_sent_again_has_its_first_answer_when_the_text_is_
     first, tag = note.revision, (await note.update(text="later")).header("etag") or ""
     given = {"revisionId": first, "mutationId": NOBODYS}
     place = f"{note.place}/restore"
-    answer = await api.owner.post(place, given, if_match=tag)
+    response = await api.owner.post(place, given, if_match=tag)
     operation = {"op": "restore", "fileId": note.id, "ifMatch": tag.strip('"'), "revisionId": first}
-    note.tag = answer.header("etag") or ""
+    note.tag = response.header("etag") or ""
     await note.delete()
     await note.purge()
     again = await api.owner.post(place, given, if_match=tag)
@@ -218,16 +218,16 @@ async def test_restore_that_is_sent_again_has_its_first_answer_when_the_text_is_
 
 async def test_revision_of_another_file_is_not_restored(api: NotesApi) -> None:
     note, other = await api.note("a.md"), await api.note("b.md", "secret")
-    answer = await note.restore(revisionId=other.revision)
-    assert refusal(answer) == (400, "invalid_request")
-    assert answer.json()["errors"][0]["pointer"] == "/revisionId"
+    response = await note.restore(revisionId=other.revision)
+    assert refusal(response) == (400, "invalid_request")
+    assert response.json()["errors"][0]["pointer"] == "/revisionId"
 
 
 async def test_live_file_without_a_revision_is_not_restored(api: NotesApi) -> None:
     note = await api.note("a.md")
-    answer = await note.restore()
-    assert refusal(answer) == (409, "file_live")
-    assert "give its revisionId" in answer.json()["detail"]
+    response = await note.restore()
+    assert refusal(response) == (409, "file_live")
+    assert "give its revisionId" in response.json()["detail"]
 
 
 async def test_changeset_saves_and_writes_together(api: NotesApi) -> None:
@@ -238,12 +238,12 @@ async def test_changeset_saves_and_writes_together(api: NotesApi) -> None:
     first = await device_of(one)
     first.insert(0, "saved ")
     given = first.save()
-    answer = await api.push(
+    response = await api.push(
         {"op": "save", "fileId": one.id, "epoch": given["epoch"], "update": given["update"]},
         {"op": "update", "fileId": two.id, "ifMatch": two.revision, "text": "written"},
         {"op": "create", "fileId": NOBODYS, "path": "three.md", "text": ""},
     )
-    outcomes = [each["outcome"] for each in answer.json()["changes"]]
+    outcomes = [each["outcome"] for each in response.json()["changes"]]
     assert outcomes == ["merged", "updated", "created"]
     assert await text_of(one) == "saved " + START
 
@@ -259,12 +259,12 @@ async def test_refused_changeset_leaves_every_document_as_it_was(
     for device in devices:
         device.insert(0, "saved ")
     given = [device.save() for device in devices]
-    answer = await api.push(
+    response = await api.push(
         {"op": "save", "fileId": one.id, "epoch": given[0]["epoch"], "update": given[0]["update"]},
         {"op": "save", "fileId": two.id, "epoch": NOBODYS, "update": given[1]["update"]},
     )
-    assert refusal(answer) == (409, "epoch_mismatch")
-    assert answer.json()["fileIds"] == [two.id]
+    assert refusal(response) == (409, "epoch_mismatch")
+    assert response.json()["fileIds"] == [two.id]
     assert [await text_of(each) for each in (one, two)] == [START, START]
     for note, device in zip((one, two), devices, strict=True):
         assert (await save(note, device)).json()["outcome"] == "merged"
@@ -330,8 +330,8 @@ async def test_update_that_can_not_be_accepted_leaves_the_note_as_it_was(
     device = await device_of(note)
     given = {"epoch": note.revision, "update": update}
     for _ in range(2):
-        answer = await api.owner.post(f"{note.place}/saves", given)
-        assert refusal(answer) == refused
+        response = await api.owner.post(f"{note.place}/saves", given)
+        assert refusal(response) == refused
     assert (await note.read()).header("etag") == note.tag
     device.insert(0, "still ")
     assert (await save(note, device)).status == 200
@@ -345,8 +345,8 @@ async def test_state_vector_that_is_none_is_refused_before_anything_is_done(
     device = await device_of(note)
     device.insert(0, "x")
     given = {**device.save(), "stateVector": "/w=="}
-    answer = await api.owner.post(f"{note.place}/saves", given)
-    assert refusal(answer) == (422, "document_malformed")
+    response = await api.owner.post(f"{note.place}/saves", given)
+    assert refusal(response) == (422, "document_malformed")
     assert await text_of(note) == START
 
 
@@ -364,11 +364,11 @@ async def test_documents_count_among_the_bytes_that_are_read(
 ) -> None:
     note = await api.note("a.md", "x" * 100)
     await note.update(text="y" * 100)
-    monkeypatch.setattr(reading, "MOST_BYTES", 150)
+    monkeypatch.setattr(reading, "MAX_BYTES", 150)
     given = {"fileIds": [note.id]}
     assert (await api.owner.post(f"{api.files}/read", given)).status == 200
-    answer = await api.owner.post(f"{api.files}/read", {**given, "content": "full"})
-    assert refusal(answer) == (422, "too_many_files")
+    response = await api.owner.post(f"{api.files}/read", {**given, "content": "full"})
+    assert refusal(response) == (422, "too_many_files")
 
 
 async def test_image_has_no_document(api: NotesApi) -> None:

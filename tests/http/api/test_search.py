@@ -12,18 +12,18 @@ READ = {200, 400, 401, 403, 404, 423, 500, 503}
 
 
 async def paths(client: Client, target: str) -> list[str]:
-    answer = await client.get(target)
-    assert answer.status == 200, answer.body
-    return [each["path"] for each in answer.json()["items"]]
+    response = await client.get(target)
+    assert response.status == 200, response.body
+    return [each["path"] for each in response.json()["items"]]
 
 
 async def test_note_is_found_with_its_title_and_snippets(api: NotesApi, reader: Client) -> None:
     note = await api.note("sea/notes.md", "# The tide\n\nIt comes **twice** a day.")
-    answer = await reader.get(f"{api.place}/search?q=twice+tide")
-    document = answer.json()
+    response = await reader.get(f"{api.place}/search?q=twice+tide")
+    document = response.json()
     score = document["items"][0].pop("score")
     assert score > 0
-    assert (answer.status, document) == (
+    assert (response.status, document) == (
         200,
         {
             "items": [
@@ -71,8 +71,8 @@ async def test_folder_and_limit_narrow_what_is_found(api: NotesApi, reader: Clie
         "x/a.md",
         "x/y/b.md",
     ]
-    answer = await reader.get(f"{api.place}/search?q=tide&limit=2")
-    assert (len(answer.json()["items"]), answer.json()["more"]) == (2, True)
+    response = await reader.get(f"{api.place}/search?q=tide&limit=2")
+    assert (len(response.json()["items"]), response.json()["more"]) == (2, True)
 
 
 async def test_snippet_holds_the_text_of_the_note_as_it_is(api: NotesApi, reader: Client) -> None:
@@ -105,10 +105,10 @@ async def test_all_workspaces_of_the_account_are_searched_and_no_other(
     assert await paths(owner, f"/api/search?q=tide&workspaceId={theirs}") == ["theirs.md"]
     assert await paths(owner, "/api/search?q=tide&path=x") == []
     for workspace_id in (api.workspace_id, NOBODYS):
-        answer = await stranger.get(f"/api/search?q=tide&workspaceId={workspace_id}")
-        assert refusal(answer) == (404, "not_found")
-    answer = await stranger.get(f"{api.place}/search?q=tide")
-    assert refusal(answer) == (404, "not_found")
+        response = await stranger.get(f"/api/search?q=tide&workspaceId={workspace_id}")
+        assert refusal(response) == (404, "not_found")
+    response = await stranger.get(f"{api.place}/search?q=tide")
+    assert refusal(response) == (404, "not_found")
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ async def test_question_that_can_not_be_answered_is_refused(
     api: NotesApi, reader: Client, query: str, place: str
 ) -> None:
     for target in (f"{api.place}/search", "/api/search"):
-        answer = await reader.get(f"{target}?{query}")
-        assert refusal(answer) == (400, "invalid_request")
-        assert [each["pointer"] for each in answer.json()["errors"]] == [place]
+        response = await reader.get(f"{target}?{query}")
+        assert refusal(response) == (400, "invalid_request")
+        assert [each["pointer"] for each in response.json()["errors"]] == [place]
 
 
 async def test_search_goes_on_with_what_it_has_where_nothing_can_be_written(
@@ -142,10 +142,10 @@ async def test_search_goes_on_with_what_it_has_where_nothing_can_be_written(
     assert await paths(reader, search) == ["a.md"]
     await api.note("b.md", "tide")
     api.store.fail = StoreFull("no room")
-    answer = (await reader.get(search)).json()
-    assert ([each["path"] for each in answer["items"]], answer["complete"]) == (["a.md"], False)
-    answer = (await reader.get(search)).json()
-    assert (len(answer["items"]), answer["complete"]) == (2, True)
+    response = (await reader.get(search)).json()
+    assert ([each["path"] for each in response["items"]], response["complete"]) == (["a.md"], False)
+    response = (await reader.get(search)).json()
+    assert (len(response["items"]), response["complete"]) == (2, True)
 
 
 async def test_nothing_at_all_is_found_where_there_are_no_workspaces(

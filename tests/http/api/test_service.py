@@ -27,10 +27,10 @@ def service(*requirements: Requirement, stopping: bool = False) -> Application:
 @pytest.mark.parametrize("path", ["/health", "/api/health"])
 @pytest.mark.parametrize("application", [service(MET), service(UNMET, stopping=True)])
 async def test_health_is_alive_whatever_the_readiness(path: str, application: Application) -> None:
-    answer = await ask(application, "GET", path)
-    assert (answer.status, answer.body) == (200, b'{"status":"alive"}')
-    assert answer.header("content-type") == "application/json"
-    assert answer.header("cache-control") == "no-store"
+    response = await ask(application, "GET", path)
+    assert (response.status, response.body) == (200, b'{"status":"alive"}')
+    assert response.header("content-type") == "application/json"
+    assert response.header("cache-control") == "no-store"
 
 
 @pytest.mark.parametrize("path", ["/ready", "/api/ready"])
@@ -45,9 +45,9 @@ async def test_health_is_alive_whatever_the_readiness(path: str, application: Ap
 async def test_readiness_ready_lists_the_requirements(
     path: str, query: str, detail: dict[str, str]
 ) -> None:
-    answer = await ask(service(MET), "GET", path + query)
+    response = await ask(service(MET), "GET", path + query)
     requirement = {"name": "configuration", "met": True, **detail}
-    assert (answer.status, answer.json()) == (
+    assert (response.status, response.json()) == (
         200,
         {"status": "ready", "requirements": [requirement]},
     )
@@ -65,9 +65,9 @@ async def test_readiness_ready_lists_the_requirements(
 async def test_readiness_not_ready_is_a_problem_that_says_why(
     path: str, application: Application, reason: str
 ) -> None:
-    answer = await ask(application, "GET", path)
-    assert (answer.status, answer.code) == (503, "not_ready")
-    assert reason in answer.json()["detail"]
+    response = await ask(application, "GET", path)
+    assert (response.status, response.code) == (503, "not_ready")
+    assert reason in response.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -77,16 +77,16 @@ async def test_readiness_not_ready_is_a_problem_that_says_why(
 async def test_readiness_not_ready_lists_the_requirements(
     query: str, detail: dict[str, str]
 ) -> None:
-    answer = await ask(service(UNMET), "GET", f"/ready{query}")
-    assert answer.json()["requirements"] == [{"name": "database", "met": False, **detail}]
+    response = await ask(service(UNMET), "GET", f"/ready{query}")
+    assert response.json()["requirements"] == [{"name": "database", "met": False, **detail}]
 
 
 @pytest.mark.parametrize("query", ["detail=more", "detail=full&detail=full", "other=1", "detail="])
 async def test_readiness_other_query_is_refused(query: str) -> None:
-    answer = await ask(service(MET), "GET", f"/ready?{query}")
-    assert (answer.status, answer.code) == (400, "invalid_request")
+    response = await ask(service(MET), "GET", f"/ready?{query}")
+    assert (response.status, response.code) == (400, "invalid_request")
 
 
 async def test_health_query_is_refused() -> None:
-    answer = await ask(service(MET), "GET", "/health?detail=full")
-    assert (answer.status, answer.code) == (400, "invalid_request")
+    response = await ask(service(MET), "GET", "/health?detail=full")
+    assert (response.status, response.code) == (400, "invalid_request")

@@ -12,8 +12,8 @@ async def browsers(users: UsersApi, number: int) -> list[tuple[bytes, bytes]]:
     """The cookies of ``number`` sessions of one account, the oldest first."""
     _, first = await users.account()
     agents = [(b"user-agent", b"Browser %d" % at) for at in range(1, number)]
-    answers = [await users.sign_in(headers=(FROM_HERE, agent)) for agent in agents]
-    return [first, *map(cookie_set_by, answers)]
+    responses = [await users.sign_in(headers=(FROM_HERE, agent)) for agent in agents]
+    return [first, *map(cookie_set_by, responses)]
 
 
 async def test_sessions_are_listed_with_device_and_activity_the_newest_first(
@@ -62,8 +62,8 @@ async def test_sessions_listed_with_a_page_that_cannot_be_are_refused(
 ) -> None:
     _, its_cookie = await users.account()
     for query in ("limit=0", "limit=501", "limit=x", "after=x", "before=1"):
-        answer = await users.get(f"{SESSIONS}?{query}", its_cookie)
-        assert (answer.status, answer.code) == (400, "invalid_request")
+        response = await users.get(f"{SESSIONS}?{query}", its_cookie)
+        assert (response.status, response.code) == (400, "invalid_request")
 
 
 async def test_sessions_expired_and_of_others_are_not_listed(users: UsersApi) -> None:
@@ -86,8 +86,8 @@ async def test_session_ended_is_signed_out_at_once(users: UsersApi) -> None:
     first, second = await browsers(users, 2)
     assert (await users.get("/api/account", second)).status == 200
     [newer, _] = (await users.get(SESSIONS, first)).json()["items"]
-    answer = await users.delete(f"{SESSIONS}/{newer['id']}", first, FROM_HERE)
-    assert (answer.status, answer.json()) == (200, {"removed": True})
+    response = await users.delete(f"{SESSIONS}/{newer['id']}", first, FROM_HERE)
+    assert (response.status, response.json()) == (200, {"removed": True})
     assert (await users.get("/api/account", second)).code == "not_signed_in"
     assert (await users.get("/api/account", first)).status == 200
 
@@ -109,8 +109,8 @@ async def test_other_sessions_ended_are_all_but_that_of_the_request(
     cookies = await browsers(users, 4)
     for each in cookies:
         assert (await users.get("/api/account", each)).status == 200
-    answer = await users.post_nothing(OTHERS, cookies[1], FROM_HERE)
-    assert (answer.status, answer.json()) == (200, {"ended": 3})
+    response = await users.post_nothing(OTHERS, cookies[1], FROM_HERE)
+    assert (response.status, response.json()) == (200, {"ended": 3})
     statuses = [(await users.get("/api/account", each)).status for each in cookies]
     assert statuses == [401, 200, 401, 401]
 
@@ -126,8 +126,8 @@ async def test_other_sessions_ended_by_a_key_are_all(users: UsersApi) -> None:
 async def test_sessions_ended_from_elsewhere_are_not(users: UsersApi) -> None:
     first, _ = await browsers(users, 2)
     for headers in ((first,), (first, FROM_ELSEWHERE)):
-        answer = await users.post_nothing(OTHERS, *headers)
-        assert (answer.status, answer.code) == (403, "wrong_origin")
+        response = await users.post_nothing(OTHERS, *headers)
+        assert (response.status, response.code) == (403, "wrong_origin")
     assert len(await users.house.rows("SELECT 1 FROM sessions")) == 2
 
 
@@ -138,6 +138,6 @@ async def test_account_locked_lists_and_ends_a_session_and_not_all_others(
     made = (await users.get("/api/account", first)).json()
     await users.house.set_state(made["id"], "locked")
     [newer, _] = (await users.get(SESSIONS, first)).json()["items"]
-    answer = await users.post_nothing(OTHERS, first, FROM_HERE)
-    assert (answer.status, answer.code) == (423, "account_locked")
+    response = await users.post_nothing(OTHERS, first, FROM_HERE)
+    assert (response.status, response.code) == (423, "account_locked")
     assert (await users.delete(f"{SESSIONS}/{newer['id']}", first, FROM_HERE)).status == 200

@@ -10,14 +10,14 @@ from octavo.actors.core import ActorCrashed, ActorQuarantined, ActorStopped, Mai
 from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.contract.problems import Problem
 from octavo.store import StoreError, StoreFull, StoreUnavailable
-from tests.fakes.asgi_client import Answer
+from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import Json, NotesApi, refusal
 
 MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
 NEW = MappingProxyType({"path": "a.md", "text": "one", "mutationId": MUTATION})
 
 
-async def create(api: NotesApi) -> Answer:
+async def create(api: NotesApi) -> Response:
     return await api.owner.post(api.files, dict(NEW))
 
 
@@ -87,9 +87,9 @@ async def test_request_is_refused_for_now_while_the_store_is_away(
     note = await api.note("b.md")
     api.store.away = True
     target = place.format(place=api.place, id=note.id) or "/api/workspaces"
-    answer = await api.owner.ask(method, target, document)
-    assert refusal(answer) == (503, "storage_unavailable")
-    assert answer.header("retry-after") == "1"
+    response = await api.owner.ask(method, target, document)
+    assert refusal(response) == (503, "storage_unavailable")
+    assert response.header("retry-after") == "1"
     api.store.away = False
     assert (await note.read()).status == 200
 
@@ -110,12 +110,12 @@ async def test_requests_beyond_what_the_workspace_holds_are_refused_and_change_n
     held = Held(trio.Event(), trio.Event())
     api.store.before_write = held
     capacity = 1024
-    answers: list[Answer] = []
+    responses: list[Response] = []
 
     async def push(number: int) -> None:
         document = {"path": f"{number}.md", "text": ""}
-        answers.append(await api.owner.post(api.files, document))
-        if len(answers) == 5:
+        responses.append(await api.owner.post(api.files, document))
+        if len(responses) == 5:
             held.release.set()
 
     async with trio.open_nursery() as nursery:
@@ -123,9 +123,9 @@ async def test_requests_beyond_what_the_workspace_holds_are_refused_and_change_n
         await held.began.wait()
         for number in range(1, capacity + 6):
             nursery.start_soon(push, number)
-    refused = [answer for answer in answers if answer.status != 201]
-    assert [refusal(answer) for answer in refused] == [(503, "workspace_busy")] * 5
-    assert {answer.header("retry-after") for answer in refused} == {"1"}
+    refused = [response for response in responses if response.status != 201]
+    assert [refusal(response) for response in refused] == [(503, "workspace_busy")] * 5
+    assert {response.header("retry-after") for response in refused} == {"1"}
     assert len(await api.owner.pages(api.files, 500)) == capacity + 2
 
 
@@ -153,8 +153,8 @@ async def test_mistake_in_a_workspace_is_an_internal_error_and_the_workspace_goe
         raise StoreError("a mistake in a script")
 
     api.store.before_write = fail
-    answer = await create(api)
-    assert refusal(answer) == (500, "internal_error")
+    response = await create(api)
+    assert refusal(response) == (500, "internal_error")
     assert any(
         record.exc_info and isinstance(record.exc_info[1], ActorCrashed)
         for record in caplog.records

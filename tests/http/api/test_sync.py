@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from octavo.http.api import sync
 from octavo.store import Transaction
-from tests.fakes.asgi_client import Answer
+from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, opened, refusal
 
 START = "2027-01-15T08:00:00.000Z"
@@ -17,9 +17,9 @@ Live = dict[str, tuple[str, str]]
 
 
 async def feed(api: NotesApi, query: str = "") -> Json:
-    answer = await api.owner.get(f"{api.place}/feed{query}")
-    assert answer.status == 200, answer.body
-    page: Json = answer.json()
+    response = await api.owner.get(f"{api.place}/feed{query}")
+    assert response.status == 200, response.body
+    page: Json = response.json()
     return page
 
 
@@ -35,12 +35,12 @@ async def pull(api: NotesApi, after: int, limit: int) -> tuple[list[Json], int]:
             return entries, after
 
 
-def lines(answer: Answer) -> tuple[list[Json], Json]:
+def lines(response: Response) -> tuple[list[Json], Json]:
     """The files of a snapshot, and its last line."""
-    assert answer.status == 200
-    assert answer.header("content-type") == "application/x-ndjson"
-    assert answer.body.endswith(b"\n")
-    *files, end = map(json.loads, answer.body.splitlines())
+    assert response.status == 200
+    assert response.header("content-type") == "application/x-ndjson"
+    assert response.body.endswith(b"\n")
+    *files, end = map(json.loads, response.body.splitlines())
     assert end["files"] == len(files)
     return files, end
 
@@ -63,8 +63,8 @@ async def live_state(api: NotesApi) -> Live:
 
 
 async def test_versions_of_the_protocol_are_told_to_anybody(api: NotesApi) -> None:
-    answer = await api.client("stranger").get("/api/sync/protocol")
-    assert (answer.status, answer.json()) == (200, {"versions": [1]})
+    response = await api.client("stranger").get("/api/sync/protocol")
+    assert (response.status, response.json()) == (200, {"versions": [1]})
 
 
 async def test_feed_of_an_empty_workspace_has_nothing(api: NotesApi) -> None:
@@ -137,7 +137,7 @@ async def test_page_of_the_feed_never_tears_a_position(api: NotesApi) -> None:
 async def test_pages_of_texts_end_when_there_is_much_and_others_do_not(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync, "MOST_BYTES", 100)
+    monkeypatch.setattr(sync, "MAX_BYTES", 100)
     for number in range(4):
         await api.note(f"{number}.md", "x" * 40)
     page = await feed(api, "?include=text")
@@ -174,15 +174,15 @@ async def test_place_in_the_feed_that_is_none_is_refused(
 ) -> None:
     for number in range(3):
         await api.note(f"{number}.md")
-    answer = await api.owner.get(f"{api.place}/feed?{query}")
-    assert refusal(answer) == (400, "invalid_request")
-    assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
+    response = await api.owner.get(f"{api.place}/feed?{query}")
+    assert refusal(response) == (400, "invalid_request")
+    assert [each["pointer"] for each in response.json()["errors"]] == [pointer]
 
 
 @pytest.mark.parametrize("place", ["feed", "snapshot"])
 async def test_protocol_that_is_not_served_is_refused(api: NotesApi, place: str) -> None:
-    answer = await api.owner.get(f"{api.place}/{place}", sync_protocol="2")
-    assert refusal(answer) == (400, "unsupported_protocol")
+    response = await api.owner.get(f"{api.place}/{place}", sync_protocol="2")
+    assert refusal(response) == (400, "unsupported_protocol")
     assert (await api.owner.get(f"{api.place}/{place}", sync_protocol="1")).status == 200
 
 
@@ -220,7 +220,7 @@ async def test_snapshot_of_an_empty_workspace_is_its_end(api: NotesApi) -> None:
     assert (files, end) == ([], {"position": 0, "files": 0})
 
 
-async def snapshot(api: NotesApi, meanwhile: list[Callable[[], Awaitable[object]]]) -> Answer:
+async def snapshot(api: NotesApi, meanwhile: list[Callable[[], Awaitable[object]]]) -> Response:
     """Read a snapshot, two files a step, with one of ``meanwhile`` before each step."""
 
     async def act() -> None:
@@ -280,7 +280,7 @@ async def test_file_purged_during_a_snapshot_is_left_out_and_told_by_the_feed(
 async def test_snapshot_step_is_bounded_by_what_the_files_were(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync, "MOST_BYTES", 100)
+    monkeypatch.setattr(sync, "MAX_BYTES", 100)
     notes = [await api.note(f"{number}.md", "x" * 90) for number in range(4)]
 
     async def shorten() -> None:
@@ -309,8 +309,8 @@ async def test_snapshot_of_a_workspace_that_is_deleted_meanwhile_has_no_end(
     async def delete() -> None:
         await api.owner.delete(api.place)
 
-    answer = await snapshot(api, [nothing, delete])
-    told = [json.loads(line) for line in answer.body.splitlines()]
+    response = await snapshot(api, [nothing, delete])
+    told = [json.loads(line) for line in response.body.splitlines()]
     assert len(told) < 6
     assert not any("files" in each for each in told)
 
@@ -331,8 +331,8 @@ async def test_snapshot_ends_for_whoever_is_a_member_no_more(
 
         await api.store.write(script)
 
-    answer = await snapshot(api, [nothing, remove])
-    told = [json.loads(line) for line in answer.body.splitlines()]
+    response = await snapshot(api, [nothing, remove])
+    told = [json.loads(line) for line in response.body.splitlines()]
     assert len(told) < 6
     assert not any("files" in each for each in told)
 

@@ -72,16 +72,16 @@ async def test_pages_of_any_size_hold_every_workspace_once(api: NotesApi, limit:
     ],
 )
 async def test_page_that_is_none_is_refused(api: NotesApi, query: str, pointer: str) -> None:
-    answer = await api.owner.get(f"{WORKSPACES}?{query}")
-    assert refusal(answer) == (400, "invalid_request")
-    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+    response = await api.owner.get(f"{WORKSPACES}?{query}")
+    assert refusal(response) == (400, "invalid_request")
+    assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
 @pytest.mark.parametrize("role", ["owner", "administrator"])
 async def test_workspace_is_renamed_by_those_who_manage_it(api: NotesApi, role: str) -> None:
-    answer = await api.client(role).put(api.place, {"name": "Anew"})
-    assert answer.status == 200
-    assert answer.json() == {
+    response = await api.client(role).put(api.place, {"name": "Anew"})
+    assert response.status == 200
+    assert response.json() == {
         "id": api.workspace_id,
         "name": "Anew",
         "role": role,
@@ -108,9 +108,9 @@ async def test_name_that_is_none_is_refused(
     api: NotesApi, method: str, document: object, pointer: str
 ) -> None:
     place = WORKSPACES if method == "POST" else api.place
-    answer = await api.owner.ask(method, place, document)
-    assert refusal(answer) == (400, "invalid_request")
-    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+    response = await api.owner.ask(method, place, document)
+    assert refusal(response) == (400, "invalid_request")
+    assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
     assert [each["name"] for each in await api.owner.pages(WORKSPACES, 9)] == ["Vault"]
 
 
@@ -118,8 +118,8 @@ async def test_workspace_deleted_goes_with_all_that_it_held_and_is_told(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md")
-    answer = await api.owner.delete(api.place)
-    assert (answer.status, answer.json()) == (200, {"removed": True})
+    response = await api.owner.delete(api.place)
+    assert (response.status, response.json()) == (200, {"removed": True})
     assert api.gone == [api.workspace_id]
     assert (await api.owner.get(WORKSPACES)).json()["items"] == []
     assert refusal(await note.read()) == (404, "not_found")

@@ -7,7 +7,7 @@ from octavo.http.contract.prepared_response import BrokenContent
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.contract.security_headers import API_HEADERS
-from tests.fakes.asgi_client import Answer, WireExchange, ask, ask_json, never, scope_of
+from tests.fakes.asgi_client import Response, WireExchange, ask, ask_json, never, scope_of
 from tests.fakes.example_contract import KNOWN, Shelf, ShelfOperations, shelf_application
 
 SHELF = f"/api/shelves/{KNOWN}"
@@ -21,18 +21,18 @@ IF_MATCH = (b"if-match", b'"1"')
 
 @pytest.mark.parametrize("target", ["/api/shelves", "/api/nowhere", SHELF, "/api/act"])
 async def test_answer_carries_the_id_that_was_sent(target: str) -> None:
-    answer = await ask(shelf_application(), "GET", target, headers=[(b"x-request-id", b"theirs")])
-    assert answer.header("x-request-id") == "theirs"
+    response = await ask(shelf_application(), "GET", target, headers=[(b"x-request-id", b"theirs")])
+    assert response.header("x-request-id") == "theirs"
 
 
 async def test_answer_without_an_id_carries_that_of_the_wire() -> None:
-    answer = await ask(shelf_application(), "GET", "/api/shelves", exchange=WireExchange())
-    assert answer.header("x-request-id") == "from-the-wire"
+    response = await ask(shelf_application(), "GET", "/api/shelves", exchange=WireExchange())
+    assert response.header("x-request-id") == "from-the-wire"
 
 
 async def test_answer_without_a_wire_carries_an_id_made_here() -> None:
-    answer = await ask(shelf_application(), "GET", "/api/shelves")
-    assert answer.header("x-request-id") == "made-here"
+    response = await ask(shelf_application(), "GET", "/api/shelves")
+    assert response.header("x-request-id") == "made-here"
 
 
 @pytest.mark.parametrize("values", [[b"no spaces"], [b"a", b"b"]])
@@ -41,9 +41,9 @@ async def test_id_that_is_refused_is_answered_under_a_fresh_one(
     target: str, values: list[bytes]
 ) -> None:
     headers = [(b"x-request-id", value) for value in values]
-    answer = await ask(shelf_application(), "GET", target, headers=headers)
-    assert (answer.status, answer.code) == (400, "invalid_request")
-    assert answer.header("x-request-id") == "made-here"
+    response = await ask(shelf_application(), "GET", target, headers=headers)
+    assert (response.status, response.code) == (400, "invalid_request")
+    assert response.header("x-request-id") == "made-here"
 
 
 # The route.
@@ -51,23 +51,23 @@ async def test_id_that_is_refused_is_answered_under_a_fresh_one(
 
 @pytest.mark.parametrize("target", ["/api/nowhere", "/api/shelves/", "/api", "/elsewhere", "/%FF"])
 async def test_path_unknown_is_a_problem(target: str) -> None:
-    answer = await ask(shelf_application(), "GET", target)
-    assert (answer.status, answer.code) == (404, "not_found")
-    assert answer.json()["type"] == "https://notes.example/problems/not_found"
+    response = await ask(shelf_application(), "GET", target)
+    assert (response.status, response.code) == (404, "not_found")
+    assert response.json()["type"] == "https://notes.example/problems/not_found"
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE", "TRACE", "get"])
 async def test_method_unknown_is_a_problem_that_lists_the_others(method: str) -> None:
-    answer = await ask(shelf_application(), method, "/api/shelves")
-    assert (answer.status, answer.code) == (405, "method_not_allowed")
-    assert answer.header("allow") == "GET, HEAD, OPTIONS"
+    response = await ask(shelf_application(), method, "/api/shelves")
+    assert (response.status, response.code) == (405, "method_not_allowed")
+    assert response.header("allow") == "GET, HEAD, OPTIONS"
 
 
 async def test_options_lists_the_methods_without_authentication() -> None:
-    answer = await ask(shelf_application(), "OPTIONS", SHELF)
-    assert (answer.status, answer.body, answer.ended) == (204, b"", True)
-    assert answer.header("allow") == "DELETE, GET, HEAD, OPTIONS"
-    assert answer.header("content-length") is None
+    response = await ask(shelf_application(), "OPTIONS", SHELF)
+    assert (response.status, response.body, response.ended) == (204, b"", True)
+    assert response.header("allow") == "DELETE, GET, HEAD, OPTIONS"
+    assert response.header("content-length") is None
 
 
 @pytest.mark.parametrize("target", ["/api/shelves", "/api/shelves?limit=x", SHELF])
@@ -83,108 +83,111 @@ async def test_head_is_the_head_of_the_get(target: str) -> None:
 
 
 async def test_operation_with_security_without_a_caller_is_refused_before_it_is_checked() -> None:
-    answer = await ask(shelf_application(), "GET", "/api/shelves/no-uuid?unknown=1")
-    assert (answer.status, answer.code) == (401, "not_signed_in")
+    response = await ask(shelf_application(), "GET", "/api/shelves/no-uuid?unknown=1")
+    assert (response.status, response.code) == (401, "not_signed_in")
 
 
 async def test_locked_account_is_refused_what_it_does_not_keep() -> None:
     headers = [(b"x-reader", b"locked-ann"), IF_MATCH]
-    answer = await ask_json(shelf_application(), "PUT", PAGE, {"text": "x"}, headers)
-    assert (answer.status, answer.code) == (423, "account_locked")
+    response = await ask_json(shelf_application(), "PUT", PAGE, {"text": "x"}, headers)
+    assert (response.status, response.code) == (423, "account_locked")
 
 
 async def test_locked_account_keeps_what_is_declared_so() -> None:
-    answer = await ask(shelf_application(), "GET", SHELF, headers=[(b"x-reader", b"locked-ann")])
-    assert answer.status == 200
+    response = await ask(shelf_application(), "GET", SHELF, headers=[(b"x-reader", b"locked-ann")])
+    assert response.status == 200
 
 
 async def test_rate_class_exceeded_is_refused_with_the_time_to_come_back() -> None:
     application = shelf_application()
     for _ in range(2):
-        answer = await ask_json(application, "PUT", PAGE, {"text": "x"}, [READER, IF_MATCH])
-    assert (answer.status, answer.code) == (429, "rate_limited")
-    assert answer.header("retry-after") == "7"
+        response = await ask_json(application, "PUT", PAGE, {"text": "x"}, [READER, IF_MATCH])
+    assert (response.status, response.code) == (429, "rate_limited")
+    assert response.header("retry-after") == "7"
 
 
 # The answer.
 
 
 async def test_answer_is_the_model_by_the_names_of_the_wire() -> None:
-    answer = await ask(shelf_application(), "GET", SHELF, headers=[READER])
-    assert answer.json() == {"shelfId": str(KNOWN), "noteCount": 3}
-    assert answer.header("etag") == '"1"'
+    response = await ask(shelf_application(), "GET", SHELF, headers=[READER])
+    assert response.json() == {"shelfId": str(KNOWN), "noteCount": 3}
+    assert response.header("etag") == '"1"'
 
 
 async def test_answer_takes_all_parts_of_the_request_to_the_handler() -> None:
     application = shelf_application()
-    answer = await ask_json(
+    response = await ask_json(
         application, "PUT", f"{SHELF}/pages/a%2Fb", {"text": "hello"}, [READER, IF_MATCH]
     )
-    assert (answer.status, answer.json()) == (201, {"text": "a/b: hello", "by": "ann"})
+    assert (response.status, response.json()) == (201, {"text": "a/b: hello", "by": "ann"})
 
 
 async def test_answer_that_is_no_model_is_json_all_the_same() -> None:
-    answer = await ask(shelf_application(), "GET", "/api/shelves?after=x")
-    assert answer.body == b'[100,"x"]'
+    response = await ask(shelf_application(), "GET", "/api/shelves?after=x")
+    assert response.body == b'[100,"x"]'
 
 
 @pytest.mark.parametrize("target", ["/api/shelves", "/api/nowhere", "/api/stream"])
 async def test_answer_is_not_stored_and_has_the_security_headers(target: str) -> None:
-    answer = await ask(shelf_application(), "GET", target)
-    assert answer.header("cache-control") == "no-store"
-    assert set(API_HEADERS) <= set(answer.headers)
+    response = await ask(shelf_application(), "GET", target)
+    assert response.header("cache-control") == "no-store"
+    assert set(API_HEADERS) <= set(response.headers)
 
 
 async def test_answer_with_a_cache_control_of_its_own_has_that_alone() -> None:
-    answer = await ask(shelf_application(), "GET", SHELF, headers=[READER])
-    assert answer.header("cache-control") == "private"
+    response = await ask(shelf_application(), "GET", SHELF, headers=[READER])
+    assert response.header("cache-control") == "private"
 
 
 async def test_not_modified_has_its_headers_and_no_content() -> None:
     headers = [READER, (b"if-none-match", b'"1"')]
-    answer = await ask(shelf_application(), "GET", SHELF, headers=headers)
-    assert (answer.status, answer.body, answer.ended) == (304, b"", True)
-    assert answer.header("etag") == '"1"'
-    assert answer.header("content-type") is None
-    assert answer.header("content-length") is None
+    response = await ask(shelf_application(), "GET", SHELF, headers=headers)
+    assert (response.status, response.body, response.ended) == (304, b"", True)
+    assert response.header("etag") == '"1"'
+    assert response.header("content-type") is None
+    assert response.header("content-length") is None
 
 
 async def test_no_content_has_no_length() -> None:
-    answer = await ask(shelf_application(), "DELETE", SHELF)
-    assert (answer.status, answer.body, answer.ended) == (204, b"", True)
-    assert answer.header("content-length") is None
+    response = await ask(shelf_application(), "DELETE", SHELF)
+    assert (response.status, response.body, response.ended) == (204, b"", True)
+    assert response.header("content-length") is None
 
 
 async def test_reply_has_its_own_status_and_headers() -> None:
     reply = Reply(Shelf(shelf_id=KNOWN, note_count=1), ((b"x-known", b"1"),), status=202)
     application = shelf_application(ShelfOperations(acted=lambda _: reply))
-    answer = await ask(application, "POST", "/api/act")
-    assert (answer.status, answer.header("x-known")) == (202, "1")
+    response = await ask(application, "POST", "/api/act")
+    assert (response.status, response.header("x-known")) == (202, "1")
 
 
 async def test_stream_is_sent_as_it_comes_with_its_length_and_closed() -> None:
     shelf = ShelfOperations(chunks=[b"one", b"two"])
-    answer = await ask(shelf_application(shelf), "GET", "/api/stream")
-    assert (answer.body, answer.ended) == (b"onetwo", True)
-    assert (answer.header("content-type"), answer.header("content-length")) == ("text/plain", "6")
+    response = await ask(shelf_application(shelf), "GET", "/api/stream")
+    assert (response.body, response.ended) == (b"onetwo", True)
+    assert (response.header("content-type"), response.header("content-length")) == (
+        "text/plain",
+        "6",
+    )
     assert shelf.closed
 
 
 async def test_stream_of_a_head_is_not_begun() -> None:
     shelf = ShelfOperations(chunks=[b"one"])
-    answer = await ask(shelf_application(shelf), "HEAD", "/api/stream")
-    assert (answer.body, answer.header("content-length"), answer.ended) == (b"", "3", True)
+    response = await ask(shelf_application(shelf), "HEAD", "/api/stream")
+    assert (response.body, response.header("content-length"), response.ended) == (b"", "3", True)
     assert not shelf.closed
 
 
 async def test_stream_that_breaks_comes_out_so_that_the_connection_is_cut() -> None:
     records: list[RequestRecord] = []
     application = shelf_application(ShelfOperations(chunks=[b"one"], breaks=True), records)
-    answer = Answer()
+    response = Response()
     with pytest.raises(BrokenContent) as raised:
-        await application(scope_of("GET", "/api/stream"), never, answer.take)
+        await application(scope_of("GET", "/api/stream"), never, response.take)
     assert str(raised.value.__cause__) == "the shelf fell"
-    assert (answer.status, answer.body, answer.ended) == (200, b"one", False)
+    assert (response.status, response.body, response.ended) == (200, b"one", False)
     assert (records[0].status, records[0].failure) == (200, "internal_error")
 
 
@@ -194,10 +197,10 @@ async def test_stream_that_breaks_comes_out_so_that_the_connection_is_cut() -> N
 async def test_times_declared_are_asked_of_the_wire_in_order() -> None:
     exchange = WireExchange()
     headers = [READER, IF_MATCH, (b"content-type", b"application/json")]
-    answer = await ask(
+    response = await ask(
         shelf_application(), "PUT", PAGE, headers=headers, body=[b'{"text":"x"}'], exchange=exchange
     )
-    assert answer.status == 201
+    assert response.status == 201
     assert (exchange.allowed, exchange.ignores_disconnect) == ([5.0, 9.0], True)
 
 
@@ -209,24 +212,24 @@ async def test_times_not_declared_leave_the_wire_its_own() -> None:
 
 async def test_refused_request_withstands_no_disconnect() -> None:
     exchange = WireExchange()
-    answer = await ask(shelf_application(), "PUT", PAGE, headers=[READER], exchange=exchange)
-    assert (answer.status, exchange.ignores_disconnect) == (400, False)
+    response = await ask(shelf_application(), "PUT", PAGE, headers=[READER], exchange=exchange)
+    assert (response.status, exchange.ignores_disconnect) == (400, False)
 
 
 async def test_cancelled_handler_answers_nothing_and_is_in_the_log() -> None:
     records: list[RequestRecord] = []
-    answer = Answer()
+    response = Response()
     with trio.CancelScope() as scope:
         scope.cancel()
-        await shelf_application(records=records)(scope_of("POST", "/api/act"), never, answer.take)
+        await shelf_application(records=records)(scope_of("POST", "/api/act"), never, response.take)
     assert scope.cancelled_caught
-    assert (answer.status, records[0].status) == (0, 499)
+    assert (response.status, records[0].status) == (0, 499)
 
 
 async def test_client_that_leaves_within_its_body_gets_no_answer() -> None:
     records: list[RequestRecord] = []
     headers = [READER, IF_MATCH, (b"content-type", b"application/json")]
-    answer = await ask(
+    response = await ask(
         shelf_application(records=records),
         "PUT",
         PAGE,
@@ -234,7 +237,7 @@ async def test_client_that_leaves_within_its_body_gets_no_answer() -> None:
         body=[b'{"te', b'xt":"x"}'],
         leaves=True,
     )
-    assert answer.status == 0
+    assert response.status == 0
     assert (records[0].status, records[0].request_bytes) == (499, 4)
 
 
@@ -244,7 +247,7 @@ async def test_client_that_leaves_within_its_body_gets_no_answer() -> None:
 async def test_record_tells_what_became_of_the_request() -> None:
     records: list[RequestRecord] = []
     application = shelf_application(records=records)
-    answer = await ask_json(application, "PUT", PAGE, {"text": "hello"}, [READER, IF_MATCH])
+    response = await ask_json(application, "PUT", PAGE, {"text": "hello"}, [READER, IF_MATCH])
     [record] = records
     assert record.duration >= 0
     assert record == RequestRecord(
@@ -256,7 +259,7 @@ async def test_record_tells_what_became_of_the_request() -> None:
         duration=record.duration,
         client="192.0.2.7",
         request_bytes=17,
-        response_bytes=len(answer.body),
+        response_bytes=len(response.body),
         principal="ann",
         failure=None,
     )
@@ -276,7 +279,7 @@ async def test_record_is_written_once_whatever_the_answer(
     method: str, target: str, operation: str | None, status: int, failure: str | None
 ) -> None:
     records: list[RequestRecord] = []
-    answer = await ask(shelf_application(records=records), method, target)
+    response = await ask(shelf_application(records=records), method, target)
     [record] = records
     assert (record.operation, record.status, record.failure) == (operation, status, failure)
-    assert record.response_bytes == len(answer.body)
+    assert record.response_bytes == len(response.body)

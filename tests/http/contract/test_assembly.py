@@ -297,7 +297,7 @@ def test_handler_declared_twice_serves_two_operations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("returned", "answers", "empty", "not_modified", "streams"),
+    ("returned", "response_type", "empty", "not_modified", "streams"),
     [
         (NoteMade, NoteMade, False, False, False),
         (None, None, True, False, False),
@@ -312,13 +312,13 @@ def test_handler_declared_twice_serves_two_operations() -> None:
     ],
 )
 def test_success_is_what_the_handler_returns(
-    returned: object, answers: object, empty: bool, not_modified: bool, streams: bool
+    returned: object, response_type: object, empty: bool, not_modified: bool, streams: bool
 ) -> None:
     async def handler(self: object, call: Call): ...  # type: ignore[no-untyped-def]  # noqa: ANN202
 
     handler.__annotations__["return"] = returned
     found = only(handler, media_types=("text/plain",) if streams else ())
-    assert (found.answers, found.empty) == (answers, empty)
+    assert (found.response_type, found.empty) == (response_type, empty)
     assert (found.not_modified, found.streams) == (not_modified, streams)
 
 

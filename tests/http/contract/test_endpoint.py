@@ -9,7 +9,7 @@ import pytest
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Call
-from octavo.http.contract.declared_answers import UndeclaredAnswer
+from octavo.http.contract.declared_answers import UndeclaredResponseError
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.reply import Reply, Stream
@@ -48,17 +48,17 @@ def a_shelf(_: Call) -> Shelf:
     "error", [Shut("Come back."), ExceptionGroup("nursery", [Shut("Come back.")])], ids=repr
 )
 async def test_problem_raised_is_answered(error: Exception) -> None:
-    answer = await ask(act(raising(error)), "POST", "/api/act")
-    assert (answer.status, answer.code) == (409, "shut")
-    assert answer.json()["detail"] == "Come back."
+    response = await ask(act(raising(error)), "POST", "/api/act")
+    assert (response.status, response.code) == (409, "shut")
+    assert response.json()["detail"] == "Come back."
 
 
 @pytest.mark.parametrize("error", [ClientLeft(), ExceptionGroup("n", [ClientLeft()])], ids=repr)
 async def test_client_that_left_a_handler_gets_no_answer(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    answer = await ask(act(raising(error)), "POST", "/api/act")
-    assert (answer.status, caplog.records) == (0, [])
+    response = await ask(act(raising(error)), "POST", "/api/act")
+    assert (response.status, caplog.records) == (0, [])
 
 
 def refused_by_pydantic(_: Call) -> object:
@@ -71,9 +71,9 @@ def refused_by_pydantic(_: Call) -> object:
 async def test_failure_of_a_handler_is_logged_once_and_tells_nothing(
     act_: Callable[[Call], object], caplog: pytest.LogCaptureFixture
 ) -> None:
-    answer = await ask(act(act_), "POST", "/api/act")
-    assert (answer.status, answer.code) == (500, "internal_error")
-    assert "secret" not in answer.body.decode()
+    response = await ask(act(act_), "POST", "/api/act")
+    assert (response.status, response.code) == (500, "internal_error")
+    assert "secret" not in response.body.decode()
     assert [record.getMessage() for record in caplog.records] == ["request made-here failed"]
     assert caplog.records[0].exc_info is not None
 
@@ -99,7 +99,7 @@ WRONG = [
 async def test_undeclared_answer_fails_a_test(
     result: Callable[[Call], object], what: str, _: int
 ) -> None:
-    with pytest.raises(UndeclaredAnswer, match=what):
+    with pytest.raises(UndeclaredResponseError, match=what):
         await ask(act(result), "POST", "/api/act")
 
 
@@ -121,13 +121,13 @@ async def test_undeclared_answer_in_production_is_given_and_logged_once(
 async def test_answer_that_is_not_as_declared_fails_a_test(
     result: Callable[[Call], object], what: str
 ) -> None:
-    with pytest.raises(UndeclaredAnswer, match=what):
+    with pytest.raises(UndeclaredResponseError, match=what):
         await ask(act(result), "POST", "/api/act")
 
 
 class Streams:
-    def __init__(self, answer: object) -> None:
-        self.answer = answer
+    def __init__(self, response: object) -> None:
+        self.response = response
 
     @operation(
         id="stream",
@@ -139,7 +139,7 @@ class Streams:
         media_types=("text/plain",),
     )
     async def stream(self, call: Call) -> Stream:
-        return cast(Stream, self.answer)
+        return cast(Stream, self.response)
 
 
 @pytest.mark.parametrize("answered", [None, Reply(None), "text", b"bytes"], ids=repr)
@@ -147,7 +147,7 @@ async def test_stream_that_is_none_fails_a_test(answered: object) -> None:
     application = Application(
         [Streams(answered)], new_id=lambda: "an-id", log_request=lambda _: None, strict=True
     )
-    with pytest.raises(UndeclaredAnswer, match="declares a Stream, and returned"):
+    with pytest.raises(UndeclaredResponseError, match="declares a Stream, and returned"):
         await ask(application, "GET", "/api/stream")
 
 
@@ -155,8 +155,8 @@ async def test_stream_that_is_none_fails_a_test(answered: object) -> None:
 async def test_answer_that_is_not_as_declared_is_a_failure_in_production_logged_once(
     result: Callable[[Call], object], what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    answer = await ask(act(result, strict=False), "POST", "/api/act")
-    assert (answer.status, answer.code) == (500, "internal_error")
+    response = await ask(act(result, strict=False), "POST", "/api/act")
+    assert (response.status, response.code) == (500, "internal_error")
     [record] = caplog.records
     assert record.getMessage() == "request made-here failed"
     assert record.exc_info is not None
@@ -201,13 +201,13 @@ async def test_answer_that_is_no_plain_model_is_held_to_its_declaration_too(
     target: str, result: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     application = Application([Loose(result)], new_id=lambda: "made", log_request=lambda _: None)
-    answer = await ask(application, "GET", target)
-    assert (answer.status, answer.code) == (500, "internal_error")
+    response = await ask(application, "GET", target)
+    assert (response.status, response.code) == (500, "internal_error")
     assert len(caplog.records) == 1
 
 
 async def test_problem_that_the_declaration_implies_needs_no_declaring() -> None:
-    answer = await ask_json(
+    response = await ask_json(
         shelf_application(), "PUT", PAGE, {"text": "x" * 101}, [READER, IF_MATCH]
     )
-    assert (answer.status, answer.code) == (413, "body_too_large")
+    assert (response.status, response.code) == (413, "body_too_large")

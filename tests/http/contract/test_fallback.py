@@ -9,7 +9,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.operation import ContractError, Security
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.server.asgi import Event, Receive, Scope, Send
-from tests.fakes.asgi_client import Answer, ask, never, scope_of
+from tests.fakes.asgi_client import Response, ask, never, scope_of
 from tests.fakes.example_contract import ShelfOperations, shelf_application
 
 
@@ -59,16 +59,16 @@ def page(scope: Scope, receive: Receive, send: Send) -> list[Event]:
 
 async def test_fallback_serves_under_the_id_of_the_request_and_in_the_log() -> None:
     records: list[RequestRecord] = []
-    answer = await ask(beside(page, records), "GET", "/page")
-    assert (answer.status, answer.body) == (200, b"made-here")
-    assert answer.header("x-request-id") == "made-here"
+    response = await ask(beside(page, records), "GET", "/page")
+    assert (response.status, response.body) == (200, b"made-here")
+    assert response.header("x-request-id") == "made-here"
     assert (records[0].status, records[0].response_bytes) == (200, 9)
 
 
 async def test_fallback_answers_a_head_without_a_body_and_logs_none() -> None:
     records: list[RequestRecord] = []
-    answer = await ask(beside(page, records), "HEAD", "/page")
-    assert (answer.status, answer.body, answer.ended) == (200, b"", True)
+    response = await ask(beside(page, records), "HEAD", "/page")
+    assert (response.status, response.body, response.ended) == (200, b"", True)
     assert (records[0].status, records[0].response_bytes) == (200, 0)
 
 
@@ -85,8 +85,8 @@ async def test_fallback_serves_the_paths_of_the_api_that_it_is_given(
 
 
 async def test_fallback_that_fails_is_answered_for() -> None:
-    answer = await ask(beside(lambda *_: RuntimeError("x")), "GET", "/page")
-    assert (answer.status, answer.code) == (500, "internal_error")
+    response = await ask(beside(lambda *_: RuntimeError("x")), "GET", "/page")
+    assert (response.status, response.code) == (500, "internal_error")
 
 
 async def test_fallback_that_fails_after_its_head_comes_out() -> None:
@@ -100,28 +100,28 @@ async def test_fallback_that_fails_after_its_head_comes_out() -> None:
 
 
 async def test_websocket_known_is_handed_over_as_it_is() -> None:
-    answer = Answer()
+    response = Response()
     scope = scope_of("GET", "/api/notices", [(b"x-request-id", b"theirs")], kind="websocket")
-    await beside(page)(scope, never, answer.take)
-    assert (answer.status, answer.body) == (200, b"theirs")
+    await beside(page)(scope, never, response.take)
+    assert (response.status, response.body) == (200, b"theirs")
 
 
 @pytest.mark.parametrize(("given", "status"), [(b"theirs", 404), (b"no spaces", 400)])
 async def test_websocket_unknown_is_refused_with_a_problem(given: bytes, status: int) -> None:
     kinds: list[str] = []
-    answer = Answer()
+    response = Response()
 
     async def take(event: Event) -> None:
         kinds.append(event["type"])
-        await answer.take(event)
+        await response.take(event)
 
     records: list[RequestRecord] = []
     scope = scope_of("GET", "/api/nowhere", [(b"x-request-id", given)], kind="websocket")
     del scope["method"]
     await shelf_application(records=records)(scope, never, take)
     assert kinds == ["websocket.http.response.start", "websocket.http.response.body"]
-    assert answer.status == records[0].status == status
-    assert answer.json()["requestId"] == answer.header("x-request-id")
+    assert response.status == records[0].status == status
+    assert response.json()["requestId"] == response.header("x-request-id")
 
 
 async def test_lifespan_without_a_fallback_starts_and_stops() -> None:
@@ -145,7 +145,7 @@ async def test_lifespan_is_the_fallbacks_own() -> None:
         seen.append(scope["type"])
         return []
 
-    await beside(note)({"type": "lifespan"}, never, Answer().take)
+    await beside(note)({"type": "lifespan"}, never, Response().take)
     assert seen == ["lifespan"]
 
 

@@ -15,7 +15,7 @@ from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Stream
 from octavo.http.server.asgi import Event, Receive, Scope, Send
-from tests.fakes.asgi_client import Answer, WireExchange, ask, never, scope_of
+from tests.fakes.asgi_client import Response, WireExchange, ask, never, scope_of
 
 CLIENT = "192.0.2.7"
 LIMIT = 4 * COUNTED
@@ -103,7 +103,7 @@ class Texts:
         )
 
 
-async def send_text(texts: Texts, size: int, *, announced: bool = True) -> Answer:
+async def send_text(texts: Texts, size: int, *, announced: bool = True) -> Response:
     body = b'{"text":"%b"}' % (b"x" * (size - 11))
     assert len(body) == size
     headers = [(b"content-type", b"application/json")]
@@ -138,13 +138,13 @@ async def test_body_without_room_is_refused_unread_and_reaches_no_handler(
     length: bytes, status: int
 ) -> None:
     texts = Texts()
-    answer = Answer()
+    response = Response()
     headers = [(b"content-type", b"application/json"), (b"content-length", length)]
     with texts.budget.hold(CLIENT, STEP):
         scope = scope_of("POST", "/api/take", headers)
-        await texts.application()(scope, never, answer.take)
-    assert answer.status == status
-    assert answer.header("retry-after") == ("1" if status == 503 else None)
+        await texts.application()(scope, never, response.take)
+    assert response.status == status
+    assert response.header("retry-after") == ("1" if status == 503 else None)
     assert texts.held == []
 
 
@@ -191,9 +191,9 @@ async def test_answer_without_room_is_refused(wire: bool) -> None:
     texts = Texts()
     exchange = WireExchange() if wire else None
     with texts.budget.hold(CLIENT, STEP):
-        answer = await ask(texts.application(), "GET", "/api/give", exchange=exchange)
-    assert (answer.status, answer.code) == (503, "server_busy")
-    assert answer.header("retry-after") == "1"
+        response = await ask(texts.application(), "GET", "/api/give", exchange=exchange)
+    assert (response.status, response.code) == (503, "server_busy")
+    assert response.header("retry-after") == "1"
     assert (await ask(texts.application(), "GET", "/api/give")).json() == {"text": TEXT}
 
 
@@ -219,10 +219,10 @@ async def test_answer_is_held_until_it_was_sent_or_cancelled(target: str) -> Non
 
 async def test_change_that_was_made_is_told_without_room() -> None:
     texts = Texts()
-    answers: list[Answer] = []
+    responses: list[Response] = []
 
     async def change() -> None:
-        answers.append(await ask(texts.application(), "POST", "/api/change"))
+        responses.append(await ask(texts.application(), "POST", "/api/change"))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(change)
@@ -230,28 +230,28 @@ async def test_change_that_was_made_is_told_without_room() -> None:
         with texts.budget.hold(CLIENT, STEP):
             texts.go_on.set()
             await trio.testing.wait_all_tasks_blocked()
-            assert answers[0].json() == {"text": TEXT}
+            assert responses[0].json() == {"text": TEXT}
             # A small one is not even refused up front.
             await change()
-    assert [each.status for each in answers] == [200, 200]
+    assert [each.status for each in responses] == [200, 200]
     assert texts.budget.held == 0
 
 
 async def test_stream_without_room_is_not_begun() -> None:
     texts = Texts()
     with texts.budget.hold(CLIENT, 1):
-        answer = await ask(texts.application(), "GET", "/api/stream")
-    assert (answer.status, answer.code) == (503, "server_busy")
+        response = await ask(texts.application(), "GET", "/api/stream")
+    assert (response.status, response.code) == (503, "server_busy")
     assert texts.held == []
 
 
 async def test_stream_makes_its_next_piece_once_there_is_room() -> None:
     texts = Texts()
-    answer = Answer()
+    response = Response()
     first, go_on = trio.Event(), trio.Event()
 
     async def send(event: Event) -> None:
-        await answer.take(event)
+        await response.take(event)
         if event.get("body"):
             first.set()
             await go_on.wait()
@@ -265,7 +265,7 @@ async def test_stream_makes_its_next_piece_once_there_is_room() -> None:
             await trio.testing.wait_all_tasks_blocked()
             assert texts.held == [STEP]
             assert texts.budget.held == 1
-    assert (answer.ended, answer.body) == (True, TEXT.encode() * 3)
+    assert (response.ended, response.body) == (True, TEXT.encode() * 3)
     assert texts.held == [STEP, STEP, STEP]
     assert texts.budget.held == 0
 
@@ -281,11 +281,11 @@ async def test_page_of_another_application_waits_for_room() -> None:
     application = Application(
         [texts], new_id=lambda: "made", log_request=lambda _: None, memory=budget, fallback=page
     )
-    answer = Answer()
+    response = Response()
     async with trio.open_nursery() as nursery:
         with budget.hold(CLIENT, STEP):
-            nursery.start_soon(application, scope_of("GET", "/page"), never, answer.take)
+            nursery.start_soon(application, scope_of("GET", "/page"), never, response.take)
             await trio.testing.wait_all_tasks_blocked()
-            assert answer.body == b""
-    assert (answer.ended, answer.body) == (True, TEXT.encode())
+            assert response.body == b""
+    assert (response.ended, response.body) == (True, TEXT.encode())
     assert budget.held == 0

@@ -111,11 +111,11 @@ async def test_page_is_in_the_log_with_its_bytes_and_the_code_of_its_refusal(
     )
     async with app.test_app(), serving(application) as server, server.client() as client:
         asked = request(method, target, b"", f"accept: {accept}")
-        answer = await client.ask(asked, head_only=method == "HEAD")
-    assert answer.status == status
+        response = await client.ask(asked, head_only=method == "HEAD")
+    assert response.status == status
     [record] = records
     assert (record.status, record.failure) == (status, failure)
-    assert record.response_bytes == len(answer.body)
+    assert record.response_bytes == len(response.body)
 
 
 @dataclass
@@ -207,6 +207,6 @@ async def test_body_that_stops_is_answered_by_the_wire_and_reaches_no_handler(bo
     patient = Patient()
     async with serving(patient.application()) as server, server.client() as client:
         head = "POST /api/read HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
-        answer = await client.ask(f"{head}content-length: 50\r\n\r\n".encode() + body)
-        assert (answer.status, json.loads(answer.body)["code"]) == (408, "body_timeout")
+        response = await client.ask(f"{head}content-length: 50\r\n\r\n".encode() + body)
+        assert (response.status, json.loads(response.body)["code"]) == (408, "body_timeout")
     assert patient.outcome == []

@@ -76,11 +76,11 @@ def test_operation_lists_its_answers_and_takes_an_id(each: Operation) -> None:
     statuses = {*each.statuses, *(problem.status for problem in problems)}
     assert set(found["responses"]) == {str(status) for status in statuses}
     for problem in problems:
-        answer = found["responses"][str(problem.status)]
-        schema = answer["content"]["application/problem+json"]["schema"]
+        response = found["responses"][str(problem.status)]
+        schema = response["content"]["application/problem+json"]["schema"]
         assert problem.code in schema["properties"]["code"]["enum"]
     assert {"$ref": "#/components/parameters/RequestId"} in found["parameters"]
-    assert all("x-request-id" in answer["headers"] for answer in found["responses"].values())
+    assert all("x-request-id" in response["headers"] for response in found["responses"].values())
 
 
 def test_parameters_have_their_place_their_schema_and_their_words() -> None:
@@ -119,12 +119,12 @@ def test_body_is_what_its_kind_takes() -> None:
 
 
 def test_success_has_its_headers_and_its_content() -> None:
-    answers = entry("getShelf")["responses"]
-    assert set(answers["200"]["headers"]) == {"x-request-id", "etag", "cache-control"}
-    assert answers["200"]["content"] == {
+    responses = entry("getShelf")["responses"]
+    assert set(responses["200"]["headers"]) == {"x-request-id", "etag", "cache-control"}
+    assert responses["200"]["content"] == {
         "application/json": {"schema": {"$ref": "#/components/schemas/Shelf"}}
     }
-    assert "content" not in answers["304"]
+    assert "content" not in responses["304"]
     assert "content" not in entry("removeShelf")["responses"]["204"]
     assert entry("stream")["responses"]["200"]["content"] == {"text/plain": {}}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from octavo.http.contract.bodies.faults import MOST_LISTED
+from octavo.http.contract.bodies.faults import MAX_LISTED
 from octavo.http.contract.parameters import read_query
 from tests.fakes.asgi_client import ask
 from tests.fakes.example_contract import KNOWN, shelf_application
@@ -21,7 +21,7 @@ TYPED = (b"content-type", b"application/json")
 
 
 @pytest.mark.parametrize(
-    ("query", "answer"),
+    ("query", "response"),
     [
         ("", [100, None]),
         ("limit=5", [5, None]),
@@ -32,9 +32,9 @@ TYPED = (b"content-type", b"application/json")
         ("after=%C3%A4", [100, "ä"]),
     ],
 )
-async def test_query_that_matches_is_read(query: str, answer: list[object]) -> None:
+async def test_query_that_matches_is_read(query: str, response: list[object]) -> None:
     given = await ask(shelf_application(), "GET", f"{SHELVES}?{query}")
-    assert given.json() == answer
+    assert given.json() == response
 
 
 @pytest.mark.parametrize(
@@ -54,22 +54,22 @@ async def test_query_that_matches_is_read(query: str, answer: list[object]) -> N
 async def test_query_that_does_not_match_is_refused_with_every_place(
     query: str, pointers: list[str]
 ) -> None:
-    answer = await ask(shelf_application(), "GET", f"{SHELVES}?{query}")
-    assert (answer.status, answer.code) == (400, "invalid_request")
-    assert [error["pointer"] for error in answer.json()["errors"]] == pointers
-    assert all(error["message"] for error in answer.json()["errors"])
+    response = await ask(shelf_application(), "GET", f"{SHELVES}?{query}")
+    assert (response.status, response.code) == (400, "invalid_request")
+    assert [error["pointer"] for error in response.json()["errors"]] == pointers
+    assert all(error["message"] for error in response.json()["errors"])
 
 
 async def test_query_with_many_faults_is_refused_with_some_of_them() -> None:
     query = "&".join(f"q{number}=1" for number in range(1000))
-    answer = await ask(shelf_application(), "GET", f"{SHELVES}?{query}")
-    assert len(answer.json()["errors"]) == MOST_LISTED
+    response = await ask(shelf_application(), "GET", f"{SHELVES}?{query}")
+    assert len(response.json()["errors"]) == MAX_LISTED
 
 
 @pytest.mark.parametrize("query", ["x=1", "shelf_id=1"])
 async def test_query_of_an_operation_that_takes_none_is_refused(query: str) -> None:
-    answer = await ask(shelf_application(), "DELETE", f"/api/shelves/{KNOWN}?{query}")
-    assert (answer.status, answer.code) == (400, "invalid_request")
+    response = await ask(shelf_application(), "DELETE", f"/api/shelves/{KNOWN}?{query}")
+    assert (response.status, response.code) == (400, "invalid_request")
 
 
 @given(
@@ -93,8 +93,8 @@ def test_read_query_of_any_bytes_reads_or_tells(query: bytes) -> None:
 
 @pytest.mark.parametrize("given", [str(KNOWN), str(KNOWN).upper()])
 async def test_identifier_in_either_case_is_taken(given: str) -> None:
-    answer = await ask(shelf_application(), "GET", f"/api/shelves/{given}", headers=[READER])
-    assert answer.json()["shelfId"] == str(KNOWN)
+    response = await ask(shelf_application(), "GET", f"/api/shelves/{given}", headers=[READER])
+    assert response.json()["shelfId"] == str(KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ async def test_identifier_in_either_case_is_taken(given: str) -> None:
     ],
 )
 async def test_identifier_that_is_no_uuid_is_refused(given: str) -> None:
-    answer = await ask(shelf_application(), "GET", f"/api/shelves/{given}", headers=[READER])
-    assert (answer.status, answer.code) == (400, "invalid_request")
-    [error] = answer.json()["errors"]
+    response = await ask(shelf_application(), "GET", f"/api/shelves/{given}", headers=[READER])
+    assert (response.status, response.code) == (400, "invalid_request")
+    [error] = response.json()["errors"]
     assert error["pointer"] == "/path/shelfId"
     assert "8-4-4-4-12" in error["message"]
 
@@ -137,20 +137,20 @@ def test_text_as_long_as_a_uuid_is_taken_in_the_one_notation_alone(text: str) ->
 
 
 async def test_all_parts_that_do_not_match_are_told_together() -> None:
-    answer = await ask(
+    response = await ask(
         shelf_application(), "PUT", "/api/shelves/x/pages/one?y=1", headers=[READER, TYPED]
     )
-    pointers = [error["pointer"] for error in answer.json()["errors"]]
+    pointers = [error["pointer"] for error in response.json()["errors"]]
     assert pointers == ["/path/shelfId", "/query/y", "/headers/if-match"]
 
 
 async def test_headers_of_one_name_are_one_list() -> None:
     headers = [READER, (b"if-none-match", b'"0"'), (b"if-none-match", b'"1"')]
-    answer = await ask(shelf_application(), "GET", f"/api/shelves/{KNOWN}", headers=headers)
-    assert answer.status == 200
+    response = await ask(shelf_application(), "GET", f"/api/shelves/{KNOWN}", headers=headers)
+    assert response.status == 200
 
 
 async def test_headers_that_are_not_declared_are_let_be() -> None:
     headers = [READER, (b"x-whatever", b"\xff"), (b"if-match", b"x")]
-    answer = await ask(shelf_application(), "GET", f"/api/shelves/{KNOWN}", headers=headers)
-    assert answer.status == 200
+    response = await ask(shelf_application(), "GET", f"/api/shelves/{KNOWN}", headers=headers)
+    assert response.status == 200

@@ -110,10 +110,10 @@ async def ask(
     headers = {"accept": accept, "x-request-id": "r-1"}
     client = app.test_client()
     send = client.post if method == "POST" else client.get
-    answer = await send(path, headers=headers, data=data)
-    text = await answer.get_data(as_text=True)
+    response = await send(path, headers=headers, data=data)
+    text = await response.get_data(as_text=True)
     assert isinstance(text, str)
-    return answer.status_code, {name.lower(): value for name, value in answer.headers}, text
+    return response.status_code, {name.lower(): value for name, value in response.headers}, text
 
 
 async def test_index_says_where_the_api_document_is(running: Running) -> None:
@@ -143,9 +143,9 @@ async def test_page_runs_nothing_and_loads_the_style_sheet_and_the_icon_alone(
 async def test_answer_has_the_headers_of_pages_once(
     running: Running, path: str, accept: str
 ) -> None:
-    answer = await running.test_client().get(path, headers={"accept": accept})
+    response = await running.test_client().get(path, headers={"accept": accept})
     for name, value in PAGE_HEADERS:
-        assert answer.headers.getlist(name.decode()) == [value.decode()]
+        assert response.headers.getlist(name.decode()) == [value.decode()]
 
 
 @pytest.mark.parametrize("path", sorted({*ADDRESSES, "/test/failure"} - {"/api/docs"}))

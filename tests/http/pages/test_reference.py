@@ -62,13 +62,13 @@ def test_operation_tells_body_and_answers_with_their_members() -> None:
     assert found.body.type == (TextPart("NoteInput", shape=True),)
     assert [each.name for each in found.body.members] == ["text"]
     assert "100 bytes" in found.body.description
-    shown = [(each.status, [m.name for m in each.members]) for each in found.answers]
+    shown = [(each.status, [m.name for m in each.members]) for each in found.responses]
     assert shown == [("201", ["text", "by"])]
 
 
 def test_answer_without_a_schema_tells_its_media_type() -> None:
-    [answer] = entry("stream").answers
-    assert (answer.media_types, answer.type, answer.members) == (("text/plain",), (), ())
+    [response] = entry("stream").responses
+    assert (response.media_types, response.type, response.members) == (("text/plain",), (), ())
 
 
 @pytest.mark.parametrize("declared", contract_of(GROUPS), ids=lambda each: each.id)

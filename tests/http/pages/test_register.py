@@ -53,18 +53,18 @@ def page(accounts: Accounts) -> QuartTrio:
 
 
 async def test_form_holds_the_invitation_of_the_link() -> None:
-    answer = await page(Accounts()).test_client().get('/register?invitation=a"b')
-    text = await answer.get_data(as_text=True)
-    assert answer.status_code == 200
+    response = await page(Accounts()).test_client().get('/register?invitation=a"b')
+    text = await response.get_data(as_text=True)
+    assert response.status_code == 200
     assert 'name="invitation" value="a&#34;b"' in text
     assert "needs an invitation" not in text
     assert "<script" not in text
 
 
 async def test_page_without_an_invitation_has_no_form_and_says_what_to_do() -> None:
-    answer = await page(Accounts()).test_client().get("/register")
-    text = await answer.get_data(as_text=True)
-    assert answer.status_code == 200
+    response = await page(Accounts()).test_client().get("/register")
+    text = await response.get_data(as_text=True)
+    assert response.status_code == 200
     assert "You need an invitation" in text
     assert "Open the complete link that you received" in text
     assert "<form" not in text
@@ -75,16 +75,16 @@ async def test_page_without_an_invitation_has_no_form_and_says_what_to_do() -> N
 )
 async def test_form_at_another_host_links_to_the_public_address(host: str, told: bool) -> None:
     client = page(Accounts()).test_client()
-    answer = await client.get("/register?invitation=a%2Fb", headers={"host": host})
-    text = await answer.get_data(as_text=True)
+    response = await client.get("/register?invitation=a%2Fb", headers={"host": host})
+    text = await response.get_data(as_text=True)
     assert "<form" in text
     assert (f'href="{PUBLIC}/register?invitation=a%2Fb">{PUBLIC}</a>' in text) is told
 
 
 async def test_form_sent_from_another_address_leads_to_the_public_one() -> None:
-    answer = await page(Accounts(WrongOrigin())).test_client().post("/register", form=GIVEN)
-    text = await answer.get_data(as_text=True)
-    assert answer.status_code == 403
+    response = await page(Accounts(WrongOrigin())).test_client().post("/register", form=GIVEN)
+    text = await response.get_data(as_text=True)
+    assert response.status_code == 403
     assert f'href="{PUBLIC}/register?invitation=secret-token"' in text
     assert f"This installation is used at {PUBLIC}" in text
     assert "<form" not in text
@@ -93,10 +93,10 @@ async def test_form_sent_from_another_address_leads_to_the_public_one() -> None:
 
 async def test_sent_form_makes_the_account_and_signs_in() -> None:
     accounts = Accounts()
-    answer = await page(accounts).test_client().post("/register", form=GIVEN)
-    assert (answer.status_code, answer.headers["set-cookie"]) == (303, "a=b")
+    response = await page(accounts).test_client().post("/register", form=GIVEN)
+    assert (response.status_code, response.headers["set-cookie"]) == (303, "a=b")
     assert accounts.asked == [GIVEN]
-    done = await page(accounts).test_client().get(answer.headers["location"])
+    done = await page(accounts).test_client().get(response.headers["location"])
     assert done.status_code == 200
     assert "Welcome." in await done.get_data(as_text=True)
 
@@ -104,9 +104,9 @@ async def test_sent_form_makes_the_account_and_signs_in() -> None:
 async def test_link_that_opens_nothing_has_no_form_and_says_what_to_do() -> None:
     accounts = Accounts()
     accounts.open = False
-    answer = await page(accounts).test_client().get("/register?invitation=used")
-    text = await answer.get_data(as_text=True)
-    assert answer.status_code == 404
+    response = await page(accounts).test_client().get("/register?invitation=used")
+    text = await response.get_data(as_text=True)
+    assert response.status_code == 404
     assert "This invitation can&#39;t be used" in text
     assert "ask the person who invited you for a new link" in text
     assert "<form" not in text
@@ -115,23 +115,23 @@ async def test_link_that_opens_nothing_has_no_form_and_says_what_to_do() -> None
 async def test_form_whose_invitation_was_used_meanwhile_says_what_to_do() -> None:
     accounts = Accounts(NotFound("opens nothing"))
     accounts.open = False
-    answer = await page(accounts).test_client().post("/register", form=GIVEN)
-    text = await answer.get_data(as_text=True)
-    assert answer.status_code == 404
+    response = await page(accounts).test_client().post("/register", form=GIVEN)
+    text = await response.get_data(as_text=True)
+    assert response.status_code == 404
     assert "This invitation can&#39;t be used" in text
     assert "<form" not in text
 
 
 async def test_form_with_an_invitation_that_is_none_has_no_form() -> None:
     problem = InvalidRequest(errors=[("/invitation", "too long")])
-    answer = await page(Accounts(problem)).test_client().post("/register", form=GIVEN)
-    assert (answer.status_code, "<form" in await answer.get_data(as_text=True)) == (400, False)
+    response = await page(Accounts(problem)).test_client().post("/register", form=GIVEN)
+    assert (response.status_code, "<form" in await response.get_data(as_text=True)) == (400, False)
 
 
 async def test_faults_are_summed_up_and_the_first_wrong_field_has_the_focus() -> None:
     faults = InvalidRequest(errors=[("/displayName", "Too long."), ("/password", "Too short.")])
-    answer = await page(Accounts(faults)).test_client().post("/register", form=GIVEN)
-    text = await answer.get_data(as_text=True)
+    response = await page(Accounts(faults)).test_client().post("/register", form=GIVEN)
+    text = await response.get_data(as_text=True)
     assert re.findall('<li><a href="#([a-zA-Z]+)">', text) == ["displayName", "password"]
     assert re.findall('<input id="([a-zA-Z]+)".* autofocus>', text) == ["displayName"]
     assert re.findall('<input id="([a-zA-Z]+)".* aria-invalid="true"', text) == [
@@ -142,10 +142,10 @@ async def test_faults_are_summed_up_and_the_first_wrong_field_has_the_focus() ->
 
 async def test_link_that_can_not_be_looked_up_says_so() -> None:
     accounts = Accounts(StoreUnavailable("locked"))
-    answer = await page(accounts).test_client().get("/register?invitation=any")
-    assert answer.status_code == 503
-    assert int(answer.headers["retry-after"]) > 0
-    assert "Your invitation stays valid." in await answer.get_data(as_text=True)
+    response = await page(accounts).test_client().get("/register?invitation=any")
+    assert response.status_code == 503
+    assert int(response.headers["retry-after"]) > 0
+    assert "Your invitation stays valid." in await response.get_data(as_text=True)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ async def test_link_that_can_not_be_looked_up_says_so() -> None:
 async def test_refused_form_says_why_and_keeps_all_but_the_password(
     problem: Exception, status: int, told: str
 ) -> None:
-    answer = await page(Accounts(problem)).test_client().post("/register", form=GIVEN)
-    text = await answer.get_data(as_text=True)
-    assert answer.status_code == status
+    response = await page(Accounts(problem)).test_client().post("/register", form=GIVEN)
+    text = await response.get_data(as_text=True)
+    assert response.status_code == status
     assert told in text
     assert 'value="ann@example.org"' in text
     assert "&lt;b&gt;Ann&lt;/b&gt; &#34;A&#34;" in text

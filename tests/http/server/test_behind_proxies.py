@@ -8,9 +8,9 @@ import pytest
 
 from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.proxies import ForwardedHeader, Network, parse_networks
-from tests.fakes.http_server import QUICK, answer, routed, serving
+from tests.fakes.http_server import QUICK, respond, routed, serving
 from tests.http.server.conftest import Authority
-from tests.http.server.test_error_boundary import UPGRADE, answers, http2_client
+from tests.http.server.test_error_boundary import UPGRADE, http2_client, read_responses
 
 CLIENT = "203.0.113.7"
 TRUSTED = parse_networks("127.0.0.0/8")
@@ -21,7 +21,7 @@ WELL = b"GET /well HTTP/1.1\r\nhost: a\r\n\r\n"
 async def who(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer what the scope says of the client, and whether its port is the peer's own."""
     address, port = scope["client"]
-    await answer(send, f"{scope['scheme']} {address} {'unknown' if port == 0 else 'own'}".encode())
+    await respond(send, f"{scope['scheme']} {address} {'unknown' if port == 0 else 'own'}".encode())
 
 
 async def who_asks_for_a_socket(scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,7 +130,7 @@ async def test_http2_of_a_proxy_is_told_of_as_http_1_1_is(
             end_stream=True,
         )
         await client.send(connection.data_to_send())
-        assert (await answers(connection, client, 1))[number] == ("200", told.encode())
+        assert (await read_responses(connection, client, 1))[number] == ("200", told.encode())
 
 
 async def test_tls_that_the_proxy_ended_is_told_by_the_scheme_of_its_own_client(

@@ -6,12 +6,12 @@ import pytest
 import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send
-from tests.fakes.http_server import QUICK, Client, answer, routed, serving
+from tests.fakes.http_server import QUICK, Client, respond, routed, serving
 from tests.http.server.conftest import Authority
 from tests.http.server.test_error_boundary import (
     UPGRADE,
-    answers,
     http2_client,
+    read_responses,
     refuse_socket,
     request,
 )
@@ -20,7 +20,7 @@ GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 
 
 async def scheme(scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(send, scope["scheme"].encode())
+    await respond(send, scope["scheme"].encode())
 
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,8 +40,8 @@ async def test_requests_are_answered_in_order_under_tls(authority: Authority) ->
         server.client() as client,
     ):
         await client.send(b"GET /scheme HTTP/1.1\r\nhost: a\r\n\r\n" + GET)
-        assert (await client.answer()).body == b"https"
-        assert (await client.answer()).body == b"GET / "
+        assert (await client.read_response()).body == b"https"
+        assert (await client.read_response()).body == b"GET / "
 
 
 async def test_http2_is_agreed_on_under_tls(authority: Authority) -> None:
@@ -54,7 +54,7 @@ async def test_http2_is_agreed_on_under_tls(authority: Authority) -> None:
         connection = await http2_client(server, client)
         number = request(connection, "/scheme")
         await client.send(connection.data_to_send())
-        assert (await answers(connection, client, 1))[number] == ("200", b"https")
+        assert (await read_responses(connection, client, 1))[number] == ("200", b"https")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.fakes.foreign_clients import (
     read_parts,
     url,
 )
-from tests.fakes.http_server import Client, answer
+from tests.fakes.http_server import Client, respond
 from tests.http.server.conftest import Authority
 from tests.http.server.test_serve import digest, large, stream
 
@@ -26,15 +26,15 @@ LARGE = bytes(range(256)) * 40_000
 
 
 async def peer(scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(send, f"{scope['client'][1]} ".encode())
+    await respond(send, f"{scope['client'][1]} ".encode())
 
 
 async def spoken(scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(send, f"{scope['scheme']} {scope['http_version']}".encode())
+    await respond(send, f"{scope['scheme']} {scope['http_version']}".encode())
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(send, b"too much", 413)
+    await respond(send, b"too much", 413)
 
 
 async def no_content(scope: Scope, receive: Receive, send: Send) -> None:

@@ -12,7 +12,7 @@ import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.error_boundary import contained
-from tests.fakes.http_server import Client, Server, answer, routed, serving
+from tests.fakes.http_server import Client, Server, respond, routed, serving
 
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
@@ -28,7 +28,7 @@ async def refuse_socket(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def early(scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(send, b"early", 404)
+    await respond(send, b"early", 404)
 
 
 async def boom(scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,7 +132,7 @@ def request(connection: h2.connection.H2Connection, path: str, *, end: bool = Tr
     return number
 
 
-async def answers(
+async def read_responses(
     connection: h2.connection.H2Connection, client: Client, wanted: int
 ) -> dict[int, tuple[str, bytes]]:
     found: dict[int, tuple[str, bytes]] = {}
@@ -158,12 +158,12 @@ async def test_http2_data_for_a_stream_already_answered_keeps_the_connection() -
             connection = await http2_client(server, client)
             number = request(connection, "/early", end=False)
             await client.send(connection.data_to_send())
-            assert await answers(connection, client, 1) == {number: ("404", b"early")}
+            assert await read_responses(connection, client, 1) == {number: ("404", b"early")}
             frame = struct.pack(">I", 5)[1:] + b"\0\1" + struct.pack(">I", number) + b"hello"
             await client.send(frame)
             other = request(connection, "/next")
             await client.send(connection.data_to_send())
-            assert (await answers(connection, client, 1))[other] == ("200", b"POST /next ")
+            assert (await read_responses(connection, client, 1))[other] == ("200", b"POST /next ")
         assert await server.is_well()
 
 
@@ -219,7 +219,7 @@ async def test_failure_over_http2_costs_its_stream_alone(
         failing = request(connection, path)
         well = request(connection, "/next")
         await client.send(connection.data_to_send())
-        found = await answers(connection, client, 2)
+        found = await read_responses(connection, client, 2)
         assert found[failing][0] == "500"
         assert found[well] == ("200", b"POST /next ")
     assert len([r for r in caplog.records if r.levelno >= logging.ERROR]) == 1
@@ -242,8 +242,8 @@ async def test_early_answer_leaves_the_next_request_its_turn() -> None:
             b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello"
             b"GET /next HTTP/1.1\r\nhost: a\r\n\r\n"
         )
-        assert (await client.answer()).body == b"early"
-        assert (await client.answer()).body == b"GET /next "
+        assert (await client.read_response()).body == b"early"
+        assert (await client.read_response()).body == b"GET /next "
 
 
 def test_interrupt_of_a_person_passes_the_border_beside_failures() -> None:

@@ -21,10 +21,10 @@ from tests.fakes.http_server import QUICK, Client, Server, lifespan, serving
 from tests.fakes.request_mutation import mutate
 from tests.fakes.strict_client import (
     METHOD,
-    InvalidAnswer,
+    InvalidResponse,
     check_http2_frames,
     check_websocket_frames,
-    read_answers,
+    read_responses,
 )
 from tests.http.server.http1.test_strictness import REFUSED, TAKEN
 from tests.http.server.test_error_boundary import UPGRADE
@@ -51,7 +51,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     elif scope["type"] == "websocket":
         await socket(scope)
     else:
-        await answer(scope, receive, send)
+        await respond(scope, receive, send)
 
 
 async def socket(scope: Scope) -> None:
@@ -70,7 +70,7 @@ async def socket(scope: Scope) -> None:
     )
 
 
-async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+async def respond(scope: Scope, receive: Receive, send: Send) -> None:
     headers = [(METHOD, scope["method"].encode())]
     start = {"type": "http.response.start", "status": 200, "headers": headers}
     if not scope["path"].startswith("/unread"):
@@ -133,7 +133,7 @@ def http2_seeds() -> list[bytes]:
 
 def judge(received: bytes, sent: bytes = b"") -> None:
     if received.startswith(b"HTTP/"):
-        _, behind = read_answers(received, heads=b"HEAD " in sent)
+        _, behind = read_responses(received, heads=b"HEAD " in sent)
         check_websocket_frames(behind)
     else:
         # The server greets by itself whoever begins like a client of HTTP/2.
@@ -211,5 +211,5 @@ async def test_mutated_bytes_get_whole_valid_answers_or_a_close(
     ],
 )
 def test_judge_of_the_fuzzer_catches_what_is_no_whole_valid_answer(received: bytes) -> None:
-    with pytest.raises(InvalidAnswer):
+    with pytest.raises(InvalidResponse):
         judge(received)

@@ -11,7 +11,7 @@ import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send
 from tests.fakes.foreign_clients import Way, httpx_client, url
-from tests.fakes.http_server import QUICK, Server, answer, routed, serving
+from tests.fakes.http_server import QUICK, Server, respond, routed, serving
 from tests.http.server.conftest import Authority
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n"
@@ -35,7 +35,7 @@ async def sleepy(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def early(scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(send, b"early", 413)
+    await respond(send, b"early", 413)
 
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,7 +108,7 @@ async def test_head_that_trickles_gets_408_at_the_deadline() -> None:
                     await trio.sleep(0.05)
 
             nursery.start_soon(trickle)
-            assert (await client.answer()).status == 408
+            assert (await client.read_response()).status == 408
             nursery.cancel_scope.cancel()
         assert trio.current_time() - begun < 2 * SMALL.head_time + 1
 
@@ -170,7 +170,7 @@ async def test_body_that_trickles_on_ends_with_the_time_of_the_request() -> None
                     await trio.sleep(0.1)
 
             nursery.start_soon(trickle)
-            assert (await client.answer()).status == 408
+            assert (await client.read_response()).status == 408
             nursery.cancel_scope.cancel()
 
 
@@ -200,7 +200,7 @@ async def test_connections_beyond_those_of_a_client_are_told_and_the_others_go_o
             for client in (first, second, third):
                 assert (await client.ask(GET + b"\r\n")).status == 200
             async with server.client() as fourth:
-                problem = await fourth.answer()
+                problem = await fourth.read_response()
                 assert problem.status == 503
                 assert problem["retry-after"] == "5"
                 assert b"too_many_connections" in problem.body
@@ -214,7 +214,7 @@ async def test_connections_beyond_all_are_told() -> None:
         async with server.client() as first:
             assert (await first.ask(GET + b"\r\n")).status == 200
             async with server.client() as second:
-                assert (await second.answer()).status == 503
+                assert (await second.read_response()).status == 503
         assert await server.is_well()
 
 
@@ -223,7 +223,7 @@ async def test_early_answer_to_a_small_body_arrives_whole(framing: bytes) -> Non
     body = b"a" * 500 if b"length" in framing else b"1f4\r\n" + b"a" * 500 + b"\r\n0\r\n\r\n"
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         await client.send(b"POST /early HTTP/1.1\r\nhost: a\r\n" + framing + b"\r\n\r\n")
-        early = await client.answer()
+        early = await client.read_response()
         assert early.status == 413
         await client.send(body)
         if "connection" in early:
@@ -236,7 +236,7 @@ async def test_early_answer_to_a_large_body_closes_and_arrives() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         await client.send(b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n")
         await client.send(b"a" * 1500)
-        early = await client.answer()
+        early = await client.read_response()
         assert (early.status, early["connection"]) == (413, "close")
         assert await client.is_closed()
 
@@ -244,7 +244,7 @@ async def test_early_answer_to_a_large_body_closes_and_arrives() -> None:
 async def test_body_that_nobody_reads_and_that_stops_holds_nobody() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         await client.send(b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 500\r\n\r\nabc")
-        assert (await client.answer()).status == 413
+        assert (await client.read_response()).status == 413
         assert await client.is_closed()
 
 
@@ -336,7 +336,7 @@ async def test_body_that_nobody_reads_and_that_drips_meets_one_deadline() -> Non
     async with serving(routed({"/early": early}), limits) as server, server.client() as client:
         begun = trio.current_time()
         await client.send(b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 5000\r\n\r\n")
-        assert (await client.answer()).body == b"early"
+        assert (await client.read_response()).body == b"early"
         async with trio.open_nursery() as nursery:
 
             async def drip() -> None:

@@ -111,8 +111,8 @@ async def test_streams_that_nobody_reads_grow_no_memory_and_another_client_is_an
         # What is held, and what is on its way of each stream.
         assert grown < 80 * MIB
         other = await other_client(server)
-        answer = await other.ask(LARGE)
-        assert (answer.status, len(answer.body)) == (200, 8 * MIB + len('{"text":""}'))
+        response = await other.ask(LARGE)
+        assert (response.status, len(response.body)) == (200, 8 * MIB + len('{"text":""}'))
         await other.stream.aclose()
         async with server.client() as same:
             assert (await same.ask(SMALL)).status == 200

@@ -188,8 +188,8 @@ def test_headers_from_an_untrusted_peer_change_nothing(
     peer: str, scheme: str, headers: Headers, kind: ForwardedHeader
 ) -> None:
     assume(not is_within(peer, TRUSTED))
-    answer = client_of(peer, scheme, headers, trusted=TRUSTED, header=kind)
-    assert answer == (peer, scheme)
+    response = client_of(peer, scheme, headers, trusted=TRUSTED, header=kind)
+    assert response == (peer, scheme)
 
 
 @given(headers=FIELDS, kind=KINDS)

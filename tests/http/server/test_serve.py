@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send
-from tests.fakes.http_server import QUICK, answer, routed, serving
+from tests.fakes.http_server import QUICK, respond, routed, serving
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 
@@ -39,7 +39,7 @@ async def nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def large(scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(send, bytes(range(256)) * 40_000)
+    await respond(send, bytes(range(256)) * 40_000)
 
 
 async def closing(scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,11 +55,11 @@ async def digest(scope: Scope, receive: Receive, send: Send) -> None:
         event = await receive()
         found.update(event["body"])
         parts, more = parts + 1, event["more_body"]
-    await answer(send, f"{found.hexdigest()} {parts > 1}".encode())
+    await respond(send, f"{found.hexdigest()} {parts > 1}".encode())
 
 
 async def unread(scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(send, b"unread")
+    await respond(send, b"unread")
 
 
 APPLICATION = routed(
@@ -87,7 +87,7 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
         await client.send(b"".join(map(get, paths)))
         for number, path in enumerate(paths):
             body = b"onetwothree" if number == 100 else f"GET {path} ".encode()
-            assert (await client.answer()).body == body
+            assert (await client.read_response()).body == body
 
 
 async def test_pipelined_requests_share_the_loop_with_other_connections() -> None:
@@ -95,7 +95,7 @@ async def test_pipelined_requests_share_the_loop_with_other_connections() -> Non
         await busy.send(GET * 3000)
         assert await server.is_well()
         for _ in range(3000):
-            await busy.answer()
+            await busy.read_response()
 
 
 async def test_answer_names_its_date_and_length() -> None:
@@ -195,7 +195,7 @@ async def test_large_body_is_handed_on_as_it_comes(chunked: bool) -> None:
             await client.send(body)
         found = await client.ask(GET)
         assert found.body == f"{hashlib.sha256(body).hexdigest()} True".encode()
-        assert (await client.answer()).body == b"GET / "
+        assert (await client.read_response()).body == b"GET / "
 
 
 async def test_body_that_nobody_reads_stays_with_its_client() -> None:
@@ -204,7 +204,7 @@ async def test_body_that_nobody_reads_stays_with_its_client() -> None:
     async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
         started.set()
         await go_on.wait()
-        await answer(send, b"done")
+        await respond(send, b"done")
 
     async with serving(routed({"/waiting": waiting})) as server, server.client() as client:
         await client.send(get("/waiting", "POST", more="content-length: 50000000\r\n"))
@@ -217,7 +217,7 @@ async def test_body_that_nobody_reads_stays_with_its_client() -> None:
                 sent += 65536
         assert sent < 20_000_000
         go_on.set()
-        assert (await client.answer())["connection"] == "close"
+        assert (await client.read_response())["connection"] == "close"
 
 
 async def test_client_that_waits_for_100_gets_it_when_the_body_is_wanted() -> None:
@@ -296,8 +296,8 @@ async def test_client_that_closed_its_sending_side_still_gets_a_quick_answer() -
         await client.send(GET + GET)
         assert isinstance(client.stream, trio.SocketStream)
         await client.stream.send_eof()
-        assert (await client.answer()).body == b"GET / "
-        assert (await client.answer()).body == b"GET / "
+        assert (await client.read_response()).body == b"GET / "
+        assert (await client.read_response()).body == b"GET / "
         assert await client.is_closed()
 
 
@@ -306,7 +306,7 @@ async def test_scope_tells_what_asgi_wants() -> None:
 
     async def keep(scope: Scope, receive: Receive, send: Send) -> None:
         seen.append(scope)
-        await answer(send, b"")
+        await respond(send, b"")
 
     async with serving(routed({"/a b": keep})) as server, server.client() as client:
         await client.ask(b"GET /a%20b?c=%20 HTTP/1.1\r\nHost: x\r\nX-Two:  y \r\nX-Two: z\r\n\r\n")
@@ -328,7 +328,7 @@ async def test_scope_of_an_absolute_target_names_its_host() -> None:
 
     async def keep(scope: Scope, receive: Receive, send: Send) -> None:
         seen.append(scope)
-        await answer(send, b"")
+        await respond(send, b"")
 
     async with serving(routed({"/": keep})) as server, server.client() as client:
         await client.ask(b"GET http://b/ HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -338,7 +338,7 @@ async def test_scope_of_an_absolute_target_names_its_host() -> None:
 async def test_torn_answer_is_not_followed_by_another() -> None:
     async def torn(scope: Scope, receive: Receive, send: Send) -> None:
         with trio.move_on_after(0.1):
-            await answer(send, b"x" * 8_000_000)
+            await respond(send, b"x" * 8_000_000)
         given_up.set()
 
     given_up = trio.Event()
@@ -416,7 +416,7 @@ async def test_head_refused_before_it_is_whole_gets_no_body_and_is_logged(
         for part in (b"HE", b"AD /path", rest):
             await client.send(part)
             await trio.testing.wait_all_tasks_blocked()
-        refusal = await client.answer(head_only=True)
+        refusal = await client.read_response(head_only=True)
         assert refusal.status == status
         assert await client.is_closed()
         [refused] = server.refused

@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from octavo.http.server.asgi import Receive, Scope, Send
-from tests.fakes.http_server import QUICK, Server, answer, routed, serving
+from tests.fakes.http_server import QUICK, Server, respond, routed, serving
 from tests.http.server.conftest import Authority
 from tests.http.server.test_error_boundary import UPGRADE, http2_client, request
 
@@ -17,7 +17,7 @@ PATIENT = replace(QUICK, write_time=60, idle_time=60, request_time=60, body_idle
 
 
 async def early(scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(send, b"early")
+    await respond(send, b"early")
 
 
 class Held:
@@ -29,7 +29,7 @@ class Held:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.started.set()
         await self.go_on.wait()
-        await answer(send, b"held")
+        await respond(send, b"held")
 
 
 async def ends_within(server: Server, seconds: float) -> None:
@@ -61,7 +61,7 @@ async def test_request_in_flight_finishes_and_says_that_the_connection_closes() 
             await trio.testing.wait_all_tasks_blocked()
             assert not server.ended.is_set()
             held.go_on.set()
-            found = await client.answer()
+            found = await client.read_response()
             assert (found.body, found["connection"]) == (b"held", "close")
             assert await client.is_closed()
         await ends_within(server, 2)
@@ -78,10 +78,10 @@ async def test_nobody_is_accepted_any_more() -> None:
             async with server.client() as late:
                 await late.send(GET)
                 with trio.move_on_after(0.3) as waiting:
-                    await late.answer()
+                    await late.read_response()
                 assert waiting.cancelled_caught
             held.go_on.set()
-            assert (await client.answer()).body == b"held"
+            assert (await client.read_response()).body == b"held"
         await ends_within(server, 2)
 
 
@@ -199,7 +199,7 @@ async def test_client_that_stalls_holds_up_no_stop(data: bytes) -> None:
         end = b"\r\n\r\n" if data.startswith(b"POST") else b""
         await client.send(data + end)
         if end:
-            assert (await client.answer()).body == b"early"
+            assert (await client.read_response()).body == b"early"
         await trio.testing.wait_all_tasks_blocked()
         server.shutdown.set()
         with trio.fail_after(5):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pycrdt import Doc, Text
 
 from octavo.model import difference
-from octavo.model.documents.edits import MIN_COMMON, MOST_EDITS, Edit, edits_between
+from octavo.model.documents.edits import MAX_EDITS, MIN_COMMON, Edit, edits_between
 
 # Few letters make many chance matches; the others take one to four bytes of UTF-8, and two are
 # marks that belong to the letter before them.
@@ -217,22 +217,22 @@ def test_edits_past_the_allowance_of_work_are_coarser_and_correct(
     allowed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(allowed)
-    monkeypatch.setattr(difference, "MOST_WORK", allowed)
+    monkeypatch.setattr(difference, "MAX_WORK", allowed)
     old = "".join(chance.choices(LETTERS, k=2000))
     new = "".join(chance.choices(LETTERS, k=2000))
     assert applied(old, edits_between(old, new)) == new
 
 
 def test_edits_without_any_allowance_of_work_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(difference, "MOST_WORK", 0)
+    monkeypatch.setattr(difference, "MAX_WORK", 0)
     assert edits_between("0 a 1 b 2", "0 A 1 B 2") == [Edit(2, 5, "A 1 B")]
 
 
 def test_many_edits_are_joined_with_their_neighbours_and_make_the_same_text() -> None:
-    old = "".join(f"line {number}\n" for number in range(3 * MOST_EDITS))
+    old = "".join(f"line {number}\n" for number in range(3 * MAX_EDITS))
     new = old.replace("5\n", "five\n").replace("7\n", "seven\n").replace("line 1", "Line 1")
     edits = edits_between(old, new)
-    assert MOST_EDITS // 2 <= len(edits) <= MOST_EDITS
+    assert MAX_EDITS // 2 <= len(edits) <= MAX_EDITS
     text = old
     for at, deleted, inserted in reversed(edits):
         text = text[:at] + inserted + text[at + deleted :]

@@ -1,14 +1,14 @@
 """When it is counted how dear a document is to load, and what comes of it."""
 
 from octavo.model.documents.initial_document import initial
-from octavo.model.documents.integration import STEPS_MOST
+from octavo.model.documents.integration import MAX_STEPS
 from octavo.model.documents.limits import Growth
 from octavo.model.identity import ContentId
 
 
 def test_few_updates_are_not_counted_and_many_are() -> None:
     assert not Growth(0, 0).grown(100).doubtful
-    most = int((3 * STEPS_MOST) ** 0.5)
+    most = int((3 * MAX_STEPS) ** 0.5)
     assert not Growth(0, most).doubtful
     assert Growth(0, most).grown(1).doubtful
     assert Growth(most * most, 0).grown(4).doubtful

@@ -3,9 +3,9 @@
 import pytest
 from pycrdt import Doc, Text
 
-from octavo.model.documents.integration import STEPS_MOST, integration_steps, loading
+from octavo.model.documents.integration import MAX_STEPS, integration_steps, loading
 from octavo.model.documents.state_vector import read_state_vector
-from octavo.model.documents.update_check import RANGES_MOST, STRUCTS_MOST
+from octavo.model.documents.update_check import MAX_RANGES, MAX_STRUCTS
 from octavo.model.refusal import DocumentTooLarge
 from tests.yjs.checking import decided
 from tests.yjs.wire import Id, Section, Struct, Update, deleted, text, written
@@ -122,30 +122,30 @@ def deletions(count: int) -> bytes:
 
 
 def test_update_of_more_structs_than_the_most_is_refused_and_of_the_most_is_not() -> None:
-    have = {CAT: STRUCTS_MOST + 1}
-    most = written(CAT, 0, *prepended(CAT, STRUCTS_MOST))
+    have = {CAT: MAX_STRUCTS + 1}
+    most = written(CAT, 0, *prepended(CAT, MAX_STRUCTS))
     assert not decided(most.encoded(), have, EMPTY).changes
     with pytest.raises(DocumentTooLarge, match="50001 structs"):
-        decided(written(CAT, 0, *prepended(CAT, STRUCTS_MOST + 1)).encoded(), have, EMPTY)
+        decided(written(CAT, 0, *prepended(CAT, MAX_STRUCTS + 1)).encoded(), have, EMPTY)
 
 
 def test_update_of_more_ranges_than_the_most_is_refused_and_of_the_most_is_not() -> None:
-    have = {MOUSE: 2 * RANGES_MOST + 1}
-    assert decided(deletions(RANGES_MOST), have, EMPTY).changes
+    have = {MOUSE: 2 * MAX_RANGES + 1}
+    assert decided(deletions(MAX_RANGES), have, EMPTY).changes
     with pytest.raises(DocumentTooLarge, match="20001 deleted ranges"):
-        decided(deletions(RANGES_MOST + 1), have, EMPTY)
+        decided(deletions(MAX_RANGES + 1), have, EMPTY)
 
 
 def test_deletions_that_cut_a_long_text_too_often_are_refused_until_they_are_known() -> None:
     length = 2_000_000
     state = written(MOUSE, 0, text("a" * length)).encoded()
     with pytest.raises(DocumentTooLarge, match=r"split the text too\soften"):
-        decided(deletions(RANGES_MOST), {MOUSE: length}, state)
+        decided(deletions(MAX_RANGES), {MOUSE: length}, state)
     assert decided(deletions(1_000), {MOUSE: length}, state).pieces == 2_000
     doc: Doc[Text] = Doc()
     doc.apply_update(state)
-    doc.apply_update(deletions(RANGES_MOST))
-    again = decided(deletions(RANGES_MOST), {MOUSE: length}, doc.get_update())
+    doc.apply_update(deletions(MAX_RANGES))
+    again = decided(deletions(MAX_RANGES), {MOUSE: length}, doc.get_update())
     assert again.pieces == 0
 
 
@@ -179,5 +179,5 @@ def test_document_that_pycrdt_makes_of_many_edits_loads_in_few_steps() -> None:
         del note[3 * at : 3 * at + 1]
         note.insert(4 * at, "bc")
     state = doc.get_update()
-    assert loading(state).steps < STEPS_MOST // 100
+    assert loading(state).steps < MAX_STEPS // 100
     assert decided(state, {}, EMPTY).state_vector == read_state_vector(doc.get_state())

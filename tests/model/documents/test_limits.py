@@ -4,7 +4,7 @@ import pytest
 
 from octavo.model.documents.limits import DocumentLimits
 
-LIMITS = DocumentLimits(history=4, history_free=1000, history_most=10_000)
+LIMITS = DocumentLimits(history=4, history_free=1000, max_history=10_000)
 
 
 @pytest.mark.parametrize(

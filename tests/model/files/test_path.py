@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from octavo.model.files.path import (
     LONGEST_PATH,
     LONGEST_SEGMENT,
-    MOST_SEGMENTS,
+    MAX_SEGMENTS,
     check_path,
     folders_of,
     kind_of,
@@ -143,6 +143,6 @@ def test_folders_of_a_path_are_the_keys_of_its_beginnings(path: str) -> None:
 
 
 def test_path_of_more_names_than_are_taken_is_refused() -> None:
-    check_path("a/" * (MOST_SEGMENTS - 1) + "b.md")
+    check_path("a/" * (MAX_SEGMENTS - 1) + "b.md")
     with pytest.raises(InvalidPath, match="33 segments"):
-        check_path("a/" * MOST_SEGMENTS + "b.md")
+        check_path("a/" * MAX_SEGMENTS + "b.md")

@@ -139,7 +139,7 @@ def test_unified_text_quotes_a_name_that_would_break_its_line(name: str, written
 def test_lines_past_the_most_that_are_told_one_by_one_stand_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(revision_diff, "MOST_LINES", 2)
+    monkeypatch.setattr(revision_diff, "MAX_LINES", 2)
     [hunk] = unified("a\n", "a\nb\nc\nd\n")
     assert hunk == ChangedHunk(
         1, 1, 1, 4, (ChangedLine("context", "a\n"), ChangedLine("added", "b\nc\nd\n"))
@@ -222,7 +222,7 @@ def test_diffs_past_the_allowance_of_work_are_coarser_and_correct(
 ) -> None:
     old, new = pair
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(difference, "MOST_WORK", allowed)
+        patch.setattr(difference, "MAX_WORK", allowed)
         assert patched(old, unified(old, new)) == new
         pieces = words(old, new)
     assert "".join(piece.text for piece in pieces if piece.kind != "removed") == new

@@ -7,7 +7,7 @@ import pytest
 from octavo.model.files.path import LONGEST_SEGMENT, check_path
 from octavo.model.links import keys_of_link, paths_by_key, resolve
 from octavo.model.links.extraction import LinkKind
-from octavo.model.links.resolution import LONGEST_TARGET, MOST_MARKS_OF_NAME
+from octavo.model.links.resolution import LONGEST_TARGET, MAX_MARKS_OF_NAME
 from tests.fakes.normalization import watch
 
 PLACES = paths_by_key(
@@ -76,7 +76,7 @@ GRAVE, BELOW = "\u0300", "\u0316"
 def test_letter_with_more_marks_than_any_name_holds_leads_nowhere(
     kind: LinkKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = watch(monkeypatch, MOST_MARKS_OF_NAME)
+    runs = watch(monkeypatch, MAX_MARKS_OF_NAME)
     piled = "a" + GRAVE * 1000 + BELOW * 1000
     assert len(piled) <= LONGEST_TARGET
     assert keys_of_link(kind, piled, "x.md") == ()

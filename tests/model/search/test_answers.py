@@ -18,7 +18,7 @@ from octavo.model.search import (
 )
 from octavo.model.search.folding import folded
 from octavo.model.search.hits import Finder
-from octavo.model.stream_safe import MOST_MARKS
+from octavo.model.stream_safe import MAX_MARKS
 from tests.fakes.normalization import watch
 
 GRAVE, BELOW = "\u0300", "\u0316"
@@ -126,10 +126,10 @@ def test_snippet_shows_the_text_with_its_hits_marked(
 def test_snippet_of_a_text_whose_marks_pile_up_is_found_without_bringing_them_in_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    runs = watch(monkeypatch, MOST_MARKS)
+    runs = watch(monkeypatch, MAX_MARKS)
     text = "red a" + GRAVE * 40_000 + BELOW * 40_000 + " tide"
     assert shown(text, "red tide") == ["[red] à" + GRAVE * 29 + " [tide]"]
-    assert runs.longest == MOST_MARKS
+    assert runs.longest == MAX_MARKS
 
 
 def test_snippets_are_short_apart_and_at_most_three() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.search import tokens_of
-from octavo.model.search.folding import MOST_CHARACTERS, folded, folded_in_place
-from octavo.model.stream_safe import MOST_MARKS
+from octavo.model.search.folding import MAX_CHARACTERS, folded, folded_in_place
+from octavo.model.stream_safe import MAX_MARKS
 from tests.fakes.normalization import watch
 
 
@@ -74,9 +74,9 @@ def test_each_character_of_a_folded_text_has_its_place(text: str) -> None:
 def test_marks_that_pile_up_are_never_brought_in_order(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = watch(monkeypatch, MOST_MARKS)
+    runs = watch(monkeypatch, MAX_MARKS)
     assert tokens_of("Cafe" + "\u0300" * count + "\u0316" * count + "s b") == ["cafes", "b"]
-    assert runs.longest == MOST_MARKS
+    assert runs.longest == MAX_MARKS
 
 
 LIGATURES = "\ufdfa" * 100_000
@@ -85,9 +85,9 @@ LIGATURES = "\ufdfa" * 100_000
 
 def test_folded_text_is_as_long_as_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = folded(LIGATURES)
-    monkeypatch.setattr("octavo.model.search.folding.MOST_CHARACTERS", 2 * len(whole))
+    monkeypatch.setattr("octavo.model.search.folding.MAX_CHARACTERS", 2 * len(whole))
     beyond = folded(LIGATURES)
-    assert len(whole) == MOST_CHARACTERS < len(beyond)
+    assert len(whole) == MAX_CHARACTERS < len(beyond)
     assert beyond.startswith(whole)
 
 
@@ -109,10 +109,10 @@ def test_text_behind_what_is_looked_at_is_not_normalized(monkeypatch: pytest.Mon
 def test_folding_in_place_ends_where_enough_is_folded() -> None:
     whole, places = folded_in_place(f"a{LIGATURES}")
     assert places is not None
-    assert MOST_CHARACTERS - 18 < len(whole) <= MOST_CHARACTERS
+    assert MAX_CHARACTERS - 18 < len(whole) <= MAX_CHARACTERS
     assert len(places) == len(whole) + 1
     assert places[-2:] == [places[-1] - 1, places[-1]]
-    assert places[-1] == 1 + (MOST_CHARACTERS - 1) // 18
+    assert places[-1] == 1 + (MAX_CHARACTERS - 1) // 18
 
 
 @pytest.mark.parametrize("word", ["cafe\u0301", "か\u3099き\u3099", "\u1112\u1161\u11ab", "हिन्दी"])

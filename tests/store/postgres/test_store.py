@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from octavo.store import StoreUnavailable, StoreUnusable, Transaction
 from octavo.store.migrations import shipped
 from octavo.store.postgres import Gap, Messages, PostgresStore, open_postgres
-from octavo.store.postgres.listening import MOST_WAITING
-from octavo.store.postgres.store import LONGEST_PAUSE, MOST_ATTEMPTS, pause_before
+from octavo.store.postgres.listening import MAX_WAITING
+from octavo.store.postgres.store import LONGEST_PAUSE, MAX_ATTEMPTS, pause_before
 from octavo.store.postgres.transaction import changed_rows
 from tests.fakes.postgres_server import VARIABLE, PostgresServer, running_server
 from tests.store.conformance import (
@@ -56,7 +56,7 @@ class TestPostgres(StoreConformance):
 # Rules
 
 
-@given(st.integers(2, MOST_ATTEMPTS), st.floats(0, 1, exclude_max=True))
+@given(st.integers(2, MAX_ATTEMPTS), st.floats(0, 1, exclude_max=True))
 def test_pause_is_bounded(attempt: int, chance: float) -> None:
     pause = pause_before(attempt, chance)
     assert pause is not None
@@ -64,7 +64,7 @@ def test_pause_is_bounded(attempt: int, chance: float) -> None:
 
 
 def test_attempts_end() -> None:
-    assert pause_before(MOST_ATTEMPTS + 1, 0.5) is None
+    assert pause_before(MAX_ATTEMPTS + 1, 0.5) is None
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ async def test_listener_hears_of_a_gap_after_a_lost_connection(postgres_url: str
 
 async def test_listener_that_falls_behind_hears_of_a_gap_instead() -> None:
     messages = Messages()
-    for number in range(MOST_WAITING + 1):
+    for number in range(MAX_WAITING + 1):
         messages.put(str(number))
     messages.put("after")
     assert [await next_of(messages), await next_of(messages)] == [Gap.GAP, "after"]

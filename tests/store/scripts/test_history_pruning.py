@@ -187,7 +187,7 @@ class Housekeeping:
     async def test_each_step_removes_some(
         self, history: History, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(history_pruning, "MOST_ROWS", 2)
+        monkeypatch.setattr(history_pruning, "MAX_ROWS", 2)
         monkeypatch.setattr(history_pruning, "_LOOKED_AT", 5)
         made = await history.note("a", *(30 * DAY + 20 - n for n in range(9)))
         place = history_pruning.FileKey(1, 1)

@@ -182,7 +182,7 @@ class Links:
     async def test_headings_of_more_text_than_is_read_are_unknown(
         self, vault: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(link_queries, "MOST_HEADING_BYTES", 10)
+        monkeypatch.setattr(link_queries, "MAX_HEADING_BYTES", 10)
         await vault.write("a", "# One")
         await vault.write("b", "# Two more")
         await vault.write("c", "[[a#one]] [[b#two more]]")
@@ -193,7 +193,7 @@ class Links:
     async def test_headings_of_more_lines_than_are_looked_at_are_unknown(
         self, vault: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(link_queries, "MOST_HEADING_LINES", 3)
+        monkeypatch.setattr(link_queries, "MAX_HEADING_LINES", 3)
         await vault.write("a", "# One\n# Two")
         await vault.write("b", "# Three\n# Four")
         await vault.write("c", "[[a#two]] [[b#three]]")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from octavo.model.identity import AccountId, WorkspaceId
-from octavo.model.search import MOST_TOKENS, parse_query
+from octavo.model.search import MAX_TOKENS, parse_query
 from octavo.store import Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.postgres import search as postgres_search
-from octavo.store.postgres.search import MOST_POSITIONS, PIECE, pieces_of
-from octavo.store.scripts.searching import MOST_FOUND, candidates, workspaces_of
+from octavo.store.postgres.search import MAX_POSITIONS, PIECE, pieces_of
+from octavo.store.scripts.searching import MAX_FOUND, candidates, workspaces_of
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.search import match
@@ -202,7 +202,7 @@ class Searches:
     ) -> None:
         words = [f"w{number}" for number in range(3 * PIECE)]
         await vault.write("a", " ".join(words))
-        phrase = " ".join(words[at : at + MOST_TOKENS])
+        phrase = " ".join(words[at : at + MAX_TOKENS])
         assert await vault.search(f'"{phrase}"') == ["a"]
         assert await vault.search(f"{words[1]} {words[-1]} {words[PIECE]}") == ["a"]
         assert await vault.search(f'"{words[1]} {words[-1]}"') == []
@@ -222,13 +222,13 @@ class Searches:
     async def test_more_matches_than_are_looked_at_are_told(self, vault: Notebook) -> None:
         made = [
             vault.change(f"f{n:04}", "created", path=f"{n}.md", text="tide")
-            for n in range(MOST_FOUND + 1)
+            for n in range(MAX_FOUND + 1)
         ]
         await vault.keep(*made)
         await vault.catch_up()
         found = await vault.store.read_much(candidates([VAULT], parse_query("tide"), None))
         assert found.more
-        assert len(found.candidates) == MOST_FOUND
+        assert len(found.candidates) == MAX_FOUND
         assert "f0000" not in {each.file_id for each in found.candidates}
         narrow = await vault.store.read_much(candidates([VAULT], parse_query("tide 7"), None))
         assert not narrow.more
@@ -237,7 +237,7 @@ class Searches:
         await vault.write("old", "text", "tide.md")
         made = [
             vault.change(f"f{n:04}", "created", path=f"{n}.md", text="tide")
-            for n in range(MOST_FOUND + 1)
+            for n in range(MAX_FOUND + 1)
         ]
         await vault.keep(*made)
         assert (await vault.search("tide"))[0] == "old"
@@ -315,10 +315,10 @@ def test_every_phrase_stands_in_one_piece(size: int) -> None:
     tokens = [str(number) for number in range(size)]
     pieces = [list(piece) for piece in pieces_of(tokens)]
     assert all(len(piece) <= PIECE for piece in pieces)
-    found = {tuple(piece[at : at + MOST_TOKENS]) for piece in pieces for at in range(len(piece))}
-    assert {tuple(tokens[at : at + MOST_TOKENS]) for at in range(size)} <= found
+    found = {tuple(piece[at : at + MAX_TOKENS]) for piece in pieces for at in range(len(piece))}
+    assert {tuple(tokens[at : at + MAX_TOKENS]) for at in range(size)} <= found
 
 
 def test_piece_holds_no_token_more_often_than_a_vector_knows() -> None:
     for piece in pieces_of(["a"] * 3000):
-        assert len(piece) <= MOST_POSITIONS
+        assert len(piece) <= MAX_POSITIONS

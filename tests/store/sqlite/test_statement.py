@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.store.sqlite.statement import MOST_KEPT, Statement, Statements
+from octavo.store.sqlite.statement import MAX_KEPT, Statement, Statements
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def test_text_in_quotes_stays_as_it_is(text: str) -> None:
 
 def test_statements_are_bounded() -> None:
     statements = Statements()
-    for number in range(MOST_KEPT + 1):
+    for number in range(MAX_KEPT + 1):
         assert statements[f"SELECT {number}, $1"].sql == f"SELECT {number}, ?1"
-    assert len(statements) <= MOST_KEPT
+    assert len(statements) <= MAX_KEPT
 
 
 ID = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"

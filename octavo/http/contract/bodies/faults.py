@@ -65,7 +65,7 @@ def _inside(value: object, step: Step) -> object:
     return _NOTHING
 
 
-MOST_LISTED = 32
+MAX_LISTED = 32
 """Maximum number of faults in a response."""
 
 # Pydantic builds all faults or none, at microseconds each: past this number only their count is
@@ -99,11 +99,11 @@ def invalid_request(error: ValidationError, document: object, what: str) -> Inva
             messages.append(message)
     # Several errors at one location come from the branches of a union.
     errors = [(place, " Or: ".join(messages)) for place, messages in found.items()]
-    more = len(errors) - MOST_LISTED
+    more = len(errors) - MAX_LISTED
     return InvalidRequest(
         f"{what} does not match the contract."
         + (f"{more} more faults are not listed." if more > 0 else ""),
-        errors=errors[:MOST_LISTED],
+        errors=errors[:MAX_LISTED],
     )
 
 

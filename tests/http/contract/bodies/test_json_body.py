@@ -20,7 +20,7 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from octavo.http.contract.bodies.body_reader import ClientLeft
-from octavo.http.contract.bodies.faults import MAX_FAULTS, MOST_LISTED
+from octavo.http.contract.bodies.faults import MAX_FAULTS, MAX_LISTED
 from octavo.http.contract.bodies.json_body import json_body
 from octavo.http.contract.problems import BodyTooLarge, InvalidRequest, UnsupportedMediaType
 from tests.fakes.arriving_bodies import JSON, PLACES, broken_off, chunks, cut, nothing_read
@@ -282,12 +282,12 @@ def test_no_message_echoes_long_input() -> None:
 
 
 def test_many_faults_are_listed_up_to_a_bound_and_the_rest_counted() -> None:
-    names = {str(number): "x" for number in range(MOST_LISTED + 5)}
+    names = {str(number): "x" for number in range(MAX_LISTED + 5)}
     with pytest.raises(InvalidRequest, match="5 more faults") as refusal:
         CHANGESET.parse(json.dumps({"title": "", "names": names}).encode())
     errors = refusal.value.members["errors"]
     assert isinstance(errors, list)
-    assert len(errors) == MOST_LISTED
+    assert len(errors) == MAX_LISTED
 
 
 def test_a_flood_of_faults_is_only_counted() -> None:

@@ -58,7 +58,7 @@ def test_media_type_of_any_bytes_is_read_or_none(value: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "answer"),
+    ("value", "response"),
     [
         (b"a/b", True),
         (b"a/b; charset=UTF-8", True),
@@ -67,7 +67,7 @@ def test_media_type_of_any_bytes_is_read_or_none(value: bytes) -> None:
         (b"a/b; charset=utf-16", False),
     ],
 )
-def test_text_is_in_utf8_unless_it_says_otherwise(value: bytes, answer: bool) -> None:
+def test_text_is_in_utf8_unless_it_says_otherwise(value: bytes, response: bool) -> None:
     media_type = parse_media_type(value)
     assert media_type is not None
-    assert in_utf8(media_type) is answer
+    assert in_utf8(media_type) is response

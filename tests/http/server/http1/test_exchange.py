@@ -6,7 +6,7 @@ import trio
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
 from octavo.http.server.response import FixedHeaders, InvalidResponse
 from tests.fakes.http_server import routed, serving
-from tests.http.server.test_error_boundary import answers, http2_client, request
+from tests.http.server.test_error_boundary import http2_client, read_responses, request
 
 FIXED = FixedHeaders([(b"content-type", b"text/plain"), (b"x-kind", b"fixed")])
 ID = (b"x-request-id", b"one")
@@ -103,7 +103,7 @@ async def test_whole_answers_over_http2() -> None:
         numbers = [request(connection, path) for path in paths]
         await client.send(connection.data_to_send())
         with trio.fail_after(10):
-            found = await answers(connection, client, len(paths))
+            found = await read_responses(connection, client, len(paths))
         assert [found[number][0] for number in numbers] == ["200", "204", "500", "200", "200"]
         assert found[numbers[0]][1] == found[numbers[4]][1] == b"whole"
         assert found[numbers[3]][1] == b"once"

@@ -165,7 +165,7 @@ async def test_ambiguous_request_is_refused_byte_by_byte_too(data: bytes, status
     async with serving() as server, server.client() as client:
         for at in range(0, len(data), 7):
             await client.send(data[at : at + 7])
-        assert (await client.answer()).status == status
+        assert (await client.read_response()).status == status
         assert await client.is_closed()
 
 
@@ -212,8 +212,8 @@ async def test_unusual_request_is_answered_and_the_next_one_too(
         data += b"GET /next HTTP/1.1\r\nhost: a\r\n\r\n"
         for at in range(0, len(data), step):
             await client.send(data[at : at + step])
-        assert (await client.answer()).body == body
-        assert (await client.answer()).body == b"GET /next "
+        assert (await client.read_response()).body == body
+        assert (await client.read_response()).body == b"GET /next "
 
 
 async def test_refusal_that_no_application_saw_is_told_once_for_the_log() -> None:

@@ -27,9 +27,9 @@ def test_http2_is_off_by_default() -> None:
 @pytest.mark.parametrize("sent", [PREFACE, PREFACE + SETTINGS])
 async def test_preface_is_refused_and_the_connection_closed(sent: bytes) -> None:
     async with serving(hello, QUICK, http2=False) as server, server.client() as client:
-        answer = await client.ask(sent)
-        assert (answer.status, answer["connection"]) == (505, "close")
-        problem = json.loads(answer.body)
+        response = await client.ask(sent)
+        assert (response.status, response["connection"]) == (505, "close")
+        problem = json.loads(response.body)
         assert problem["code"] == "http_version_not_supported"
         assert problem["detail"] == "Use HTTP/1.1: HTTP/2 is disabled."
         with trio.fail_after(5):
@@ -44,6 +44,6 @@ async def test_tls_offers_http_1_1_alone(authority: Authority) -> None:
         server.client() as client,
     ):
         assert isinstance(client.stream, trio.SSLStream)
-        answer = await client.ask(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+        response = await client.ask(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
         assert client.stream.selected_alpn_protocol() == "http/1.1"
-        assert (answer.status, answer.body) == (200, b"hello")
+        assert (response.status, response.body) == (200, b"hello")

@@ -11,8 +11,8 @@ import trio
 import trio.testing
 
 from octavo.http.server.asgi import Receive, Scope, Send
-from tests.fakes.http_server import QUICK, Client, answer, routed, serving
-from tests.http.server.test_error_boundary import answers, http2_client, request
+from tests.fakes.http_server import QUICK, Client, respond, routed, serving
+from tests.http.server.test_error_boundary import http2_client, read_responses, request
 
 # With a watchdog that sleeps, all tasks are blocked when the socket is full.
 STILL = replace(QUICK, tick=20)
@@ -77,7 +77,7 @@ async def test_body_that_nobody_reads_holds_up_no_other_request() -> None:
         await started.wait()
         other = request(connection, "/next")
         await client.send(connection.data_to_send())
-        assert (await answers(connection, client, 1))[other] == ("200", b"POST /next ")
+        assert (await read_responses(connection, client, 1))[other] == ("200", b"POST /next ")
 
 
 async def test_handler_that_reads_nothing_is_cancelled_when_its_client_leaves() -> None:
@@ -108,7 +108,7 @@ async def test_large_body_is_taken_as_fast_as_it_is_read() -> None:
         while more:
             event = await receive()
             size, more = size + len(event["body"]), event["more_body"]
-        await answer(send, b"%d" % size)
+        await respond(send, b"%d" % size)
 
     async with serving(routed({"/count": count})) as server, server.client() as client:
         connection = await http2_client(server, client)
@@ -124,7 +124,7 @@ async def test_large_body_is_taken_as_fast_as_it_is_read() -> None:
                 connection.receive_data(await client.stream.receive_some(65536))
         connection.end_stream(number)
         await client.send(connection.data_to_send())
-        assert (await answers(connection, client, 1))[number] == ("200", b"1000000")
+        assert (await read_responses(connection, client, 1))[number] == ("200", b"1000000")
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ async def test_request_that_http_1_refuses_is_refused_alone(
         connection.send_headers(number, headers, end_stream=True)
         well = request(connection, "/well")
         await client.send(connection.data_to_send())
-        found = await answers(connection, client, 2)
+        found = await read_responses(connection, client, 2)
         assert (found[number][0], found[well][0]) == (status, "200")
 
 
@@ -159,7 +159,7 @@ async def test_request_that_comes_while_the_service_stops_may_be_sent_again() ->
     async def held(scope: Scope, receive: Receive, send: Send) -> None:
         started.set()
         await go_on.wait()
-        await answer(send, b"held")
+        await respond(send, b"held")
 
     async with serving(routed({"/held": held}), grace=20) as server, server.client() as client:
         connection = await http2_client(server, client)
@@ -173,7 +173,7 @@ async def test_request_that_comes_while_the_service_stops_may_be_sent_again() ->
         reset = await reset_of(connection, client)
         assert (reset.stream_id, reset.error_code) == (late, h2.errors.ErrorCodes.REFUSED_STREAM)
         go_on.set()
-        assert (await answers(connection, client, 1))[first] == ("200", b"held")
+        assert (await read_responses(connection, client, 1))[first] == ("200", b"held")
 
 
 async def reset_of(connection: h2.connection.H2Connection, client: Client) -> h2.events.StreamReset:
@@ -228,7 +228,7 @@ async def test_request_that_takes_too_long_is_408_only_while_its_body_is_waited_
         connection = await http2_client(server, client)
         number = request(connection, path, end=end)
         await client.send(connection.data_to_send())
-        assert (await answers(connection, client, 1))[number][0] == status
+        assert (await read_responses(connection, client, 1))[number][0] == status
     assert [refused.status for refused in server.refused] == [int(status)]
 
 
@@ -238,7 +238,7 @@ async def test_client_that_says_goodbye_gets_the_answers_in_flight() -> None:
     async def held(scope: Scope, receive: Receive, send: Send) -> None:
         started.set()
         await go_on.wait()
-        await answer(send, b"held")
+        await respond(send, b"held")
 
     async with serving(routed({"/held": held})) as server, server.client() as client:
         connection = await http2_client(server, client)
@@ -249,7 +249,7 @@ async def test_client_that_says_goodbye_gets_the_answers_in_flight() -> None:
         await client.send(b"\0\0\x08\x07\0\0\0\0\0" + bytes(8))
         await trio.testing.wait_all_tasks_blocked()
         go_on.set()
-        assert (await answers(connection, client, 1))[number] == ("200", b"held")
+        assert (await read_responses(connection, client, 1))[number] == ("200", b"held")
         connection.receive_data(await client.rest())
         assert connection.state_machine.state is h2.connection.ConnectionState.CLOSED
 
