@@ -1,8 +1,8 @@
-"""Documents, copies and search: what the typed client gets out of the whole service.
+"""Documents, copies and search: what the typed client achieves with the whole service.
 
-Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The server has one core, the
-clients, in processes of their own, the others. The client is in Python: ``server cpu`` tells what
-the server had to do, whoever was the limit. Peaks are those of `VmHWM`, set back before each part.
+Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The server has one core; the
+clients, in processes of their own, have the others. The client is in Python: ``server cpu`` is the
+work of the server, even where the client is the limit. Peaks are ``VmHWM``, reset before each part.
 
     python benchmarks/documents.py [--quick]
 """
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-# Where this script stands, its name would hide packages of the same name.
+# Here, its name would hide packages of the same name.
 sys.path[0] = str(ROOT)
 
 import argparse  # noqa: E402
@@ -50,19 +50,19 @@ def client_of(port: int, key: str) -> Client:
 
 
 def peak(pid: int | str) -> float:
-    """Most resident megabytes since `forget_peak`."""
+    """The peak of resident memory since `forget_peak`, in megabytes."""
     [kilobytes] = re.findall(r"VmHWM:\s+([0-9]+) kB", Path(f"/proc/{pid}/status").read_text())
     return int(kilobytes) / 1024
 
 
 def forget_peak(pid: int | str) -> float:
-    """Begin to measure anew; answer what is resident now."""
+    """Reset the peak; return the resident memory now."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
     return peak(pid)
 
 
 def cpu(pid: int) -> float:
-    """Seconds of a core that a process took."""
+    """The processor seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICK
 
@@ -80,7 +80,7 @@ def percentiles(name: str, seconds: Sequence[float]) -> None:
 async def devices(
     port: int, key: str, place: tuple[str, str], count: int, seconds: float
 ) -> list[float]:
-    """Edit one note on so many devices; answer how long each save took, in seconds."""
+    """Edit one note on this many devices; return how long each save took, in seconds."""
     took: list[float] = []
     async with client_of(port, key) as client:
         workspace = client.workspace(place[0])
@@ -131,7 +131,7 @@ async def saves(served: Service, count: int, processes: int, seconds: float) -> 
 
 
 def vault(count: int) -> list[str]:
-    """Texts of about `SHORT` bytes, of words that are as frequent as words are."""
+    """Texts of about `SHORT` bytes, with a realistic distribution of words."""
     chance = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(20_000)]
@@ -149,7 +149,7 @@ def vault(count: int) -> list[str]:
 
 
 async def push(workspace: WorkspaceClient, texts: Sequence[str]) -> list[Update]:
-    """Make the notes; answer a change of each."""
+    """Create the notes; return a change of each."""
     changes: list[Update] = []
     made = [
         Create(workspace.new_file_id(), f"{number % 100}/{number}.md", text)

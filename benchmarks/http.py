@@ -1,7 +1,7 @@
 """The whole service over HTTP: durable saves, reads, contention, notices, memory.
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The server has one core, the
-clients another. SQLite writes with ``synchronous=FULL``: a save that was answered is on the disk.
+clients another. SQLite writes with ``synchronous=FULL``: an acknowledged save is on the disk.
 The first figures show what the client does alone, against a server that does nothing.
 
     python benchmarks/http.py [--quick]
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-# Where this script stands, its name would hide the package http of the standard library.
+# This script's folder would hide the package http of the standard library.
 sys.path[0] = str(ROOT)
 
 import argparse  # noqa: E402
@@ -49,7 +49,7 @@ def pinned(core: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Service:
-    """A running server, and an account of it."""
+    """A running server, and an account on it."""
 
     port: int
     pid: int
@@ -68,13 +68,13 @@ class Service:
         return str(self.ask("POST", "/api/workspaces", {"name": "Bench"})["id"])
 
     def note(self, workspace: str, name: str) -> tuple[str, str]:
-        """Make a note; answer its id and its revision."""
+        """Create a note; return its id and its revision."""
         body = {"path": f"{name}.md", "text": TEXT}
         made = self.ask("POST", f"/api/workspaces/{workspace}/files", body)
         return str(made["fileId"]), str(made["revision"]["id"])
 
     def memory(self) -> float:
-        """Resident megabytes."""
+        """Resident memory of the server, in megabytes."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         [kilobytes] = re.findall(r"VmRSS:\s+([0-9]+) kB", status)
         return int(kilobytes) / 1024
@@ -82,7 +82,7 @@ class Service:
 
 @contextmanager
 def service(core: int) -> Iterator[Service]:
-    """Serve on one core, with a data folder on the disk of the system's temporary folder."""
+    """Serve on one core, with a data folder in the system's temporary folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command = [*pinned(core), sys.executable, "-m", "octavo", "serve", "--bind"]
@@ -138,7 +138,7 @@ def request(method: str, path: str, key: str, *headers: bytes, body: bytes = b""
 
 
 def saving(served: Service, workspace: str, file_id: str, revision: str) -> NextRequest:
-    """Save one note again and again, each time on the head of the save before."""
+    """Save one note again and again, each time on top of the previous save."""
     path = f"/api/workspaces/{workspace}/files/{file_id}"
     count = 0
 
@@ -156,7 +156,7 @@ def saving(served: Service, workspace: str, file_id: str, revision: str) -> Next
 
 
 def contending(served: Service, workspace: str, file_id: str, revision: str) -> NextRequest:
-    """Save one note that others save, too; when another was first, on the head that it made."""
+    """Save a note that others save too; after a conflict, on top of the winning save."""
     path = f"/api/workspaces/{workspace}/files/{file_id}"
     name = uuid.uuid4().hex
     count = 0
@@ -180,7 +180,7 @@ def tell(name: str, found: Found, status: int, unit: str) -> None:
 
 
 def client_alone(server_core: int, seconds: float) -> None:
-    """Show what the client can do, so that it is known not to be the limit."""
+    """Measure the client alone, to show that it is not the limit."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [*pinned(server_core), sys.executable, "-m", "benchmarks.clients.canned", str(port)]
@@ -263,7 +263,7 @@ def notices(served: Service, count: int, seconds: float) -> None:
     listeners = Listeners(served.port, served.key, workspace, count)
     grown = (served.memory() - before) * 1024 * 1024 / count
     report(f"notices/{count}/memory", grown, "bytes/subscriber")
-    # Paced: a change twice a second, each of which reaches everybody.
+    # Paced: two changes per second, each of which reaches every listener.
     path = f"/api/workspaces/{workspace}/files/{file_id}"
     late: list[float] = []
     for number in range(int(seconds * 2)):
@@ -283,7 +283,7 @@ def notices(served: Service, count: int, seconds: float) -> None:
     report(
         f"notices/{count}/paced/p99", late[len(late) * 99 // 100] * 1000, "ms from the save's start"
     )
-    # As fast as it goes: one writer saves without pause.
+    # At full speed: one writer saves without pause.
     writer = threading.Thread(
         target=load, args=(served.port, [saving(served, workspace, file_id, revision)], seconds)
     )

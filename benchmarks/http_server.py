@@ -1,8 +1,8 @@
-"""What the HTTP server answers a second, beside hypercorn and uvicorn, and what it holds idle.
+"""The requests per second of the HTTP server, next to hypercorn and uvicorn, and its idle memory.
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The servers run on one core;
-the load comes from wrk on another, and asks one server after the other in short rounds, so that a
-slow moment of the machine meets all of them. A figure is the median of the rounds.
+the load comes from wrk on another, and alternates between the servers in short rounds, so that a
+slow moment of the machine affects all of them. A figure is the median of the rounds.
 
     python benchmarks/http_server.py [--quick]
 """
@@ -43,7 +43,7 @@ IDLE_CONNECTIONS = 10_000
 
 @dataclass(frozen=True)
 class Load:
-    """One way to ask one server."""
+    """One kind of request to one server."""
 
     name: str
     server: str
@@ -57,7 +57,7 @@ LOADS = (
     Load("trivial/octavo", "octavo", "/api/health"),
     Load("trivial/hypercorn", "hypercorn", "/api/health"),
     Load("trivial/uvicorn", "uvicorn", "/api/health"),
-    # (b) an operation with a JSON body of 2 KB and an answer as large
+    # (b) an operation with a JSON body of 2 KB and a response of the same size
     Load("json/wire", "wire", f"/api/notes/{NOTE}/saves", saves=True),
     Load("json/octavo", "octavo", f"/api/notes/{NOTE}/saves", saves=True),
     Load("json/hypercorn", "hypercorn", f"/api/notes/{NOTE}/saves", saves=True),
@@ -75,13 +75,13 @@ def report(name: str, value: float, unit: str) -> None:
 
 
 def pinned(core: int) -> list[str]:
-    """The words before a command that keep it on one core."""
+    """The prefix that pins a command to one core."""
     return ["taskset", "-c", str(core)]
 
 
 @contextmanager
 def running(server: str, core: int) -> Iterator[tuple[int, int]]:
-    """Start a server on one core; give its port and its process."""
+    """Start a server on one core; return its port and its process."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     process = subprocess.Popen(
@@ -107,7 +107,7 @@ def running(server: str, core: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Round:
-    """What one round of load found."""
+    """The results of one round of load."""
 
     rate: float
     """Answers a second."""
@@ -118,9 +118,9 @@ class Round:
 
 
 def wrk(load: Load, port: int, connections: int, seconds: int, core: int, script: str) -> Round:
-    """Ask for some seconds."""
+    """Send requests for some seconds."""
     command = [*pinned(core), "wrk", "-t", "1", "-c", str(connections), "-d", str(seconds)]
-    # A server that lets some wait for longer shows it in its p99 and its errors.
+    # A server that delays some requests shows it in its p99 and its errors.
     command += ["--latency", "--timeout", "10s"]
     if load.saves:
         command += ["-s", script]
@@ -140,13 +140,13 @@ def wrk(load: Load, port: int, connections: int, seconds: int, core: int, script
 
 
 def latency(found: str, percent: str) -> float:
-    """The milliseconds that wrk names for one percentile."""
+    """The value of one percentile in wrk's output, in milliseconds."""
     [(value, unit)] = re.findall(rf"^\s+{percent}%\s+([0-9.]+)(us|ms|s)\s*$", found, re.MULTILINE)
     return float(value) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
 
 
 def compare(loads: list[Load], counts: tuple[int, ...], rounds: int) -> None:
-    """Report what each server does with one kind of request, in alternating rounds."""
+    """Report the figures of each server for one kind of request, in alternating rounds."""
     cores = sorted(os.sched_getaffinity(0))
     with ExitStack() as stack:
         script = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".lua"))
@@ -158,9 +158,9 @@ def compare(loads: list[Load], counts: tuple[int, ...], rounds: int) -> None:
         script.flush()
         ports = {load: stack.enter_context(running(load.server, cores[0]))[0] for load in loads}
         for load, port in ports.items():
-            wrk(load, port, 16, 1, cores[-1], script.name)  # warm
+            wrk(load, port, 16, 1, cores[-1], script.name)  # warm up
         for count in counts:
-            seconds = 1 if count < 1000 else 4  # a thousand connections take long to open
+            seconds = 1 if count < 1000 else 4  # a thousand connections take a while to open
             found: dict[Load, list[Round]] = {load: [] for load in loads}
             for _ in range(rounds):
                 for load, port in ports.items():
@@ -174,7 +174,7 @@ def compare(loads: list[Load], counts: tuple[int, ...], rounds: int) -> None:
 
 
 def idle_memory(server: str, core: int, connections: int) -> None:
-    """Report the resident memory that each idle connection holds."""
+    """Report the resident memory per idle connection."""
     request = b"GET /api/health HTTP/1.1\r\nhost: a\r\n\r\n"
     with ExitStack() as stack:
         port, pid = stack.enter_context(running(server, core))

@@ -1,8 +1,8 @@
-"""What the text of a note costs: edits and diffs, the limits of the grammar, parsing.
+"""The cost of a note's text: edits and diffs, the limits of the grammar, parsing.
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The pathological shapes are
-grown until a limit of the grammar refuses them; the largest that was accepted is parsed. Times are
-of the processor, so that other work on the machine counts less.
+grown until a limit of the grammar refuses them; the largest accepted one is parsed. Times are
+processor times, so that other work on the machine matters less.
 
     python benchmarks/render.py [--quick]
 """
@@ -69,7 +69,7 @@ def report(name: str, value: float, unit: str) -> None:
 
 
 def best(rounds: int, work: Callable[..., object], *arguments: str) -> float:
-    """The least time of the processor in seconds, of so many rounds."""
+    """The minimum processor time of several rounds, in seconds."""
     times = []
     for _ in range(rounds):
         begun = time.process_time()
@@ -100,7 +100,7 @@ def bench_differences(rounds: int) -> None:
 
 
 def hostile(chance: random.Random) -> list[tuple[str, str, str]]:
-    """Pairs of texts of 8 MiB that have little in common, or nothing in order."""
+    """Pairs of texts of 8 MiB that share little, or share it in a different order."""
     lines = [f"{number:063}\n" for number in range(8 * MEBIBYTE // 64)]
     swapped = [lines[number ^ 1] for number in range(len(lines))]
     shuffled = chance.sample(lines, len(lines))

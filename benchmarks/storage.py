@@ -1,4 +1,4 @@
-"""How much room the database takes: bytes by table, and pages written to the log by each save.
+"""The size of the database: bytes by table, and pages written to the log by each save.
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The notes are Markdown with
 headings, prose, links to each other and code. They are committed and indexed by the scripts of the
@@ -76,7 +76,7 @@ def report(name: str, value: float, unit: str) -> None:
 
 
 class Writing:
-    """Makes Markdown of the prose of Python's own documentation, always the same."""
+    """Generates Markdown from the prose of Python's own documentation, deterministically."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -113,7 +113,7 @@ class Writing:
         return "\n".join(parts)
 
     def _sentence(self) -> str:
-        # Names and numbers, of which there are always new ones.
+        # Names and numbers, so that new ones keep appearing.
         chosen = self._random
         sentence = chosen.choice(self._sentences)
         if chosen.random() < 0.3:
@@ -135,7 +135,7 @@ class Writing:
 
 
 def ids(seed: int) -> Callable[[], str]:
-    """Make UUIDs as the service does: each a little later than the last."""
+    """Generate UUIDs as the service does: each a little later than the previous one."""
     chosen, milliseconds = random.Random(seed), 1_790_000_000_000
 
     def new_id() -> str:
@@ -147,7 +147,7 @@ def ids(seed: int) -> Callable[[], str]:
 
 
 async def build(store: SqliteStore, count: int) -> tuple[WorkspaceId, list[FileId], int]:
-    """Commit so many notes, one a changeset, and index them; return the bytes of their texts."""
+    """Commit this many notes, one per changeset, and index them; return their text bytes."""
     new_id, writing = ids(1), Writing(2)
     owner, workspace_id = AccountId(new_id()), WorkspaceId(new_id())
     await store.write(
@@ -185,7 +185,7 @@ async def index_all(store: SqliteStore, workspace_id: WorkspaceId) -> None:
 
 
 def tables_of(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the table that each b-tree belongs to; those of the full text index are one."""
+    """Return the table that each b-tree belongs to; those of the full-text index count as one."""
     rows = connection.execute("SELECT name, tbl_name FROM sqlite_master")
     return {name: "search" if table.startswith("search_") else table for name, table in rows}
 
@@ -267,7 +267,7 @@ async def reads(store: SqliteStore, workspace_id: WorkspaceId, made: list[FileId
 
 
 def save_often(port: int, key: str, path: str, count: int, failures: list[object]) -> None:
-    """Save one note so often, each time on the head of the save before."""
+    """Save one note this many times, each time on top of the previous save."""
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
     with closing(HTTPConnection("127.0.0.1", port)) as connection:
         connection.request("GET", path, headers=headers)
@@ -286,7 +286,7 @@ def save_often(port: int, key: str, path: str, count: int, failures: list[object
 
 
 def frames(database: Path) -> tuple[list[int], int]:
-    """Return the page number of each frame that is in the log, and the size of the log."""
+    """Return the page number of each frame in the log, and the size of the log."""
     log = Path(f"{database}-wal").read_bytes()
     if not log:
         return [], 0
@@ -299,7 +299,7 @@ def frames(database: Path) -> tuple[list[int], int]:
 
 
 def saves(rounds: int) -> None:
-    """Count the frames of the log for saves over HTTP."""
+    """Count the log frames of saves over HTTP."""
     with service(0) as served:
         folder = Path(f"/proc/{served.pid}/cwd").resolve()
         database = folder / "data" / DATABASE

@@ -1,4 +1,4 @@
-"""What a durable save costs, by the number of writers that save at once.
+"""The cost of a durable save, by the number of concurrent writers.
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. A save is the commit of a
 changeset of one note with 2 KB of text; every writer has its own workspace. A save returns after
@@ -104,7 +104,7 @@ async def saver(
 
 
 async def bench_writers(name: str, store: Store, writers: int, seconds: float) -> None:
-    """Save from so many workspaces at once; report the best of three rounds."""
+    """Save to this many workspaces concurrently; report the best of three rounds."""
     best, rate = 0.0, 20.0
     workspaces = [await make_workspace(store) for _ in range(writers)]
     files = [FileId(str(uuid.uuid4())) for _ in range(FILES)]
@@ -134,7 +134,7 @@ async def bench_reads(name: str, store: Store, count: int) -> None:
 
 
 def bench_fsync(folder: Path, count: int) -> None:
-    """The floor: append 4 KiB and fsync."""
+    """The lower bound: append 4 KiB and fsync."""
     with open(folder / "floor", "wb", buffering=0) as file:
         times = []
         for _ in range(count):

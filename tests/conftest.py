@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Settings of every test."""
 
 import hypothesis
 

@@ -1,4 +1,4 @@
-"""The log: one line an event, whoever writes it, whatever is in it, and whatever becomes of it."""
+"""The log: one line per event, from any source, with any content, on any sink."""
 
 import io
 import json
@@ -17,14 +17,14 @@ from octavo.log import Log, Sink, Timestamps, configure, console_line, json_line
 
 NOON = 1_767_268_800.0
 TIME = "2026-01-01T12:00:00.000Z"
-# What splitlines(), a terminal or a browser takes for a line break or a command.
+# What splitlines(), a terminal or a browser treats as a line break or a command.
 ACTIVE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 TEXTS = st.text(st.characters() | st.sampled_from("\r\n\x1b\x85\x9b\u2028\x7f\ud800"))
 
 
 @pytest.fixture
 def process_log() -> Iterator[None]:
-    """The logging of the process as it was, afterwards."""
+    """Restore the logging of the process afterwards."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
@@ -177,7 +177,7 @@ def test_warning_of_python_is_an_event() -> None:
     configure("json", stream, clock)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        # catch_warnings put the function back that prints.
+        # catch_warnings restored the function that prints.
         logging.captureWarnings(False)
         logging.captureWarnings(True)
         warnings.warn("old", DeprecationWarning, stacklevel=1)
@@ -187,7 +187,7 @@ def test_warning_of_python_is_an_event() -> None:
 
 
 class Failing(io.RawIOBase):
-    """A stream that takes as many bytes at each write as it is told to; then it fails."""
+    """A stream that accepts a given number of bytes per write; then it fails."""
 
     def __init__(self, *takes: int | OSError | None) -> None:
         self.takes = list(takes)

@@ -1,1 +1,1 @@
-"""Clients that make load, written to cost as little as Python can."""
+"""Load generators, written to cost as little as Python can."""

@@ -1,6 +1,6 @@
-"""A server that gives everybody the same answer, to show what a client can do at most.
+"""A server that sends every client the same response, to measure the client's upper limit.
 
-``python -m benchmarks.clients.canned PORT``: reads heads and bodies as far as it must, no more.
+``python -m benchmarks.clients.canned PORT``: parses only as much of a request as it must.
 """
 
 from __future__ import annotations

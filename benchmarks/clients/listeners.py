@@ -1,4 +1,4 @@
-"""Many WebSockets in one thread that listen to notices, and note when each arrived."""
+"""Many WebSockets in one thread that listen for notices and record when each arrived."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Listeners:
             self._poller.register(client.fileno(), select.EPOLLIN)
 
     def listen(self, seconds: float, enough: int = 1 << 62) -> int:
-        """Listen for some seconds, or until ``enough`` notices came; answer how many did."""
+        """Listen for some seconds, or until ``enough`` notices arrived; return how many did."""
         deadline = time.perf_counter() + seconds
         count = 0
         while count < enough and (left := deadline - time.perf_counter()) > 0:

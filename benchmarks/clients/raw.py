@@ -1,7 +1,7 @@
-"""Many connections in one thread, each sending its next request when the answer is there.
+"""Many connections in one thread, each sending its next request when its response has arrived.
 
-No framework, no objects for requests: bytes out, bytes in. What it can do at most shows a server
-that answers the same bytes to everybody (``python -m benchmarks.clients.canned``).
+No framework and no request objects: bytes out, bytes in. Its upper limit is measured against a
+server that sends everybody the same bytes (``python -m benchmarks.clients.canned``).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ NextRequest = Callable[[int, bytes], bytes]
 
 @dataclass
 class Found:
-    """What a load found: when answers came, how long each took, and their statuses."""
+    """The results of a load: when responses arrived, how long each took, and their statuses."""
 
     seconds: float
     latencies: list[float] = field(default_factory=list)
     statuses: dict[int, int] = field(default_factory=dict)
 
     def rate(self, status: int) -> float:
-        """Answers of a status a second."""
+        """Responses with a status, per second."""
         return self.statuses.get(status, 0) / self.seconds
 
     def percentile(self, percent: int) -> float:
-        """Milliseconds that so many percent of the answers did not pass."""
+        """The percentile of the response times, in milliseconds."""
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * 1000
 
@@ -56,7 +56,7 @@ class _Connection:
             raise SystemExit("a request did not fit into the socket")
 
     def receive(self) -> tuple[int, bytes] | None:
-        """Status and entity tag of a whole answer; None as long as it is not there."""
+        """Return status and entity tag of a complete response; None until it has arrived."""
         self.buffer += self.socket.recv(65536)
         head = self.buffer.find(_END)
         if head < 0:

@@ -1,4 +1,4 @@
-"""Serve one workload by one server, until killed: ``python -m benchmarks.servers NAME PORT``."""
+"""Run one workload on one server, until killed: ``python -m benchmarks.servers NAME PORT``."""
 
 from __future__ import annotations
 

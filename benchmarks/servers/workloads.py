@@ -1,4 +1,4 @@
-"""The same three answers in each way there is: bare ASGI, the contract's pipeline, Quart."""
+"""The same three responses in three ways: bare ASGI, the contract's pipeline, Quart."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JSON = [(b"content-type", b"application/json")]
 
 
 async def bare(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer as little as can be, and JSON by JSON from the standard library."""
+    """Respond with minimal work, and parse JSON with the standard library."""
     if scope["type"] == "lifespan":
         while True:
             event = await receive()
@@ -66,14 +66,14 @@ class Note(ContractModel):
 
 
 class Owner:
-    """Whoever asks, without looking."""
+    """Accepts every caller without a check."""
 
     name = "owner"
     locked = False
 
 
 class Anybody:
-    """Authentication, stubbed."""
+    """A stub of authentication."""
 
     async def authenticate(self, call: Call) -> Owner:
         return Owner()
@@ -105,7 +105,7 @@ class Operations:
 
 
 def contract(log: RequestLog) -> Application:
-    """Make the whole pipeline, with a stub for who asks."""
+    """Build the whole pipeline, with a stub of authentication."""
     return Application(
         [Operations()],
         new_id=lambda: "0190a0b0-0000-7000-8000-00000000000a",
@@ -116,12 +116,12 @@ def contract(log: RequestLog) -> Application:
 
 
 def quart_pages() -> QuartTrio:
-    """Make the pages alone."""
+    """Build the pages alone."""
     return pages(api_document="/api/openapi.json", contract={"openapi": "3.1.0", "paths": {}})
 
 
 def quart_on_asyncio() -> Quart:
-    """Make a page like the index for servers that don't run trio."""
+    """Build a page like the index for servers that don't run trio."""
     app = Quart(__name__)
 
     @app.get("/")
@@ -132,5 +132,5 @@ def quart_on_asyncio() -> Quart:
 
 
 def line_log() -> Log:
-    """Log each request as JSON into nowhere."""
+    """Log each request as JSON to a null sink."""
     return Log("json", Sink(open("/dev/null", "wb", buffering=0)), lambda: 1_790_000_000.0)

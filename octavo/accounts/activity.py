@@ -22,27 +22,27 @@ class Activity:
     Args:
         store: the store of sessions and keys.
         interval: seconds between two writes.
-        most: the maximum number of sessions, and of keys, collected between two writes; the
+        maximum: the maximum number of sessions, and of keys, collected between two writes; the
             activity of others is recorded at their next request.
     """
 
-    def __init__(self, store: Store, *, interval: float = 5.0, most: int = 10_000) -> None:
+    def __init__(self, store: Store, *, interval: float = 5.0, maximum: int = 10_000) -> None:
         self._store = store
         self._interval = interval
-        self._most = most
+        self._maximum = maximum
         self._sessions: dict[SessionId, int] = {}
         self._keys: dict[KeyId, int] = {}
         self._noted = trio.Event()
 
     def session_active(self, session_id: SessionId, at: int) -> None:
         """Record that a session was active, ``at`` milliseconds of Unix time."""
-        if len(self._sessions) < self._most or session_id in self._sessions:
+        if len(self._sessions) < self._maximum or session_id in self._sessions:
             self._sessions[session_id] = at
             self._noted.set()
 
     def key_used(self, key_id: KeyId, at: int) -> None:
         """Record that a key was used, ``at`` milliseconds of Unix time."""
-        if len(self._keys) < self._most or key_id in self._keys:
+        if len(self._keys) < self._maximum or key_id in self._keys:
             self._keys[key_id] = at
             self._noted.set()
 

@@ -36,14 +36,14 @@ class Attempts:
 
     Args:
         rates: the rates of each route.
-        most: the maximum number of clients, and of accounts, that are tracked. The least recent
+        maximum: the maximum number of clients, and of accounts, that are tracked. The least recent
             are dropped, and start with a full allowance again. Clients don't evict accounts.
     """
 
-    def __init__(self, rates: Mapping[str, RouteRates] = RATES, *, most: int = 50_000) -> None:
+    def __init__(self, rates: Mapping[str, RouteRates] = RATES, *, maximum: int = 50_000) -> None:
         self._rates = dict(rates)
-        self._clients = _Table(most)
-        self._accounts = _Table(most)
+        self._clients = _Table(maximum)
+        self._accounts = _Table(maximum)
 
     def admit_client(self, route: str, network: str) -> None:
         """Count an attempt from ``network``, the network of a client address.
@@ -63,8 +63,8 @@ class Attempts:
 
 
 class _Table:
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
         self._paid_at: dict[tuple[str, str], float] = {}
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ class _Table:
         # Removing and inserting a key again keeps the keys in the order of their last attempts.
         paid_at, retry_after = admit(self._paid_at.pop(key, None), now, rate)
         self._paid_at[key] = paid_at
-        if len(self._paid_at) > self._most:
+        if len(self._paid_at) > self._maximum:
             del self._paid_at[next(iter(self._paid_at))]
         if retry_after:
             raise TooManyAttempts(max(1, math.ceil(retry_after)))

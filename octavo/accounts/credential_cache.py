@@ -30,14 +30,14 @@ class CachedCaller:
 
 
 class CredentialCache:
-    """Caches at most ``most`` callers by credential digest; the oldest are evicted.
+    """Caches at most ``maximum`` callers by credential digest; the oldest are evicted.
 
     Attributes:
         generation: the number of calls of `forget`.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
         self._entries: dict[bytes, CachedCaller] = {}
         self._digests: dict[AccountId, set[bytes]] = {}
         self.generation = 0
@@ -54,7 +54,7 @@ class CredentialCache:
         if generation != self.generation:
             return
         self._drop(digest)
-        if len(self._entries) >= self._most:
+        if len(self._entries) >= self._maximum:
             self._drop(next(iter(self._entries)))
         self._entries[digest] = entry
         self._digests.setdefault(entry.caller.account_id, set()).add(digest)

@@ -32,7 +32,7 @@ class Credentials:
         fresh: seconds for which a result is cached. Revocations by this process take effect
             through `forget`; those by another process only after this time, so it must be 0 if
             several processes serve the installation.
-        most: the maximum number of cached sessions, and of cached keys.
+        maximum: the maximum number of cached sessions, and of cached keys.
         forgotten: called with each account passed to `forget`; must not block.
     """
 
@@ -44,7 +44,7 @@ class Credentials:
         now: Clock,
         life: SessionLife,
         fresh: float = CACHE_SECONDS,
-        most: int = 10_000,
+        maximum: int = 10_000,
         forgotten: Callable[[AccountId], None] = lambda _: None,
     ) -> None:
         self._store = store
@@ -53,8 +53,8 @@ class Credentials:
         self._now = now
         self._life = life
         self._fresh = fresh
-        self._sessions = CredentialCache(most)
-        self._keys = CredentialCache(most)
+        self._sessions = CredentialCache(maximum)
+        self._keys = CredentialCache(maximum)
 
     def forget(self, account_id: AccountId) -> None:
         """Drop the cached sessions and keys of the account.

@@ -17,22 +17,22 @@ _DECOMPOSED = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")
 _MARKS = re.compile(r"(?:[^\w\x00-\u02ff\u2000-\u20cf\u2100-\u2bff]|[\uff9e\uff9f]){4,}+")
 
 
-def stream_safe(text: str, most: int = MAX_MARKS) -> str:
-    """Return ``text`` without the marks that exceed ``most`` in a row; in linear time.
+def stream_safe(text: str, maximum: int = MAX_MARKS) -> str:
+    """Return ``text`` without the marks that exceed ``maximum`` in a row; in linear time.
 
-    ``most`` must be at least three.
+    ``maximum`` must be at least three.
     """
     if text.isascii():
         return text
-    return _MARKS.sub(lambda run: run[0] if len(run[0]) <= most else _cut(run[0], most), text)
+    return _MARKS.sub(lambda run: run[0] if len(run[0]) <= maximum else _cut(run[0], maximum), text)
 
 
-def _cut(run: str, most: int) -> str:
+def _cut(run: str, maximum: int) -> str:
     kept = []
     marks = 0
     for character in run:
         marks = marks + 1 if is_mark(character) else 0
-        if marks <= most:
+        if marks <= maximum:
             kept.append(character)
     return "".join(kept)
 

@@ -1,4 +1,4 @@
-"""What the tests of identity share."""
+"""Fixtures of the identity tests."""
 
 from collections.abc import Iterator
 

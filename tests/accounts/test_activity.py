@@ -1,4 +1,4 @@
-"""Writing down activity behind the requests."""
+"""Recording activity outside of the requests."""
 
 import logging
 
@@ -76,7 +76,7 @@ async def test_activity_that_cannot_be_kept_is_a_line_in_the_log(
 
 
 async def test_activity_noted_between_two_writes_is_bounded(home: IdentityFixture) -> None:
-    activity = Activity(home.store, most=3)
+    activity = Activity(home.store, maximum=3)
     for number in range(100):
         activity.session_active(SessionId(str(number)), LATER)
         activity.key_used(KeyId(str(number)), LATER)

@@ -1,4 +1,4 @@
-"""Counting tries in bounded memory."""
+"""Counting attempts in bounded memory."""
 
 import pytest
 import trio
@@ -18,7 +18,7 @@ RATES = {
 
 
 def tries(attempts: Attempts, *clients: str) -> list[str]:
-    """The clients that pass, of those that try the route ``a``."""
+    """The clients whose attempt at the route ``a`` is accepted."""
     found = []
     for client in clients:
         try:
@@ -74,14 +74,14 @@ async def test_clients_of_one_network_of_ipv6_are_counted_as_one() -> None:
 
 
 async def test_clients_in_mind_are_bounded_and_those_that_tried_last_stay() -> None:
-    attempts = Attempts(RATES, most=3)
+    attempts = Attempts(RATES, maximum=3)
     tries(attempts, "1.1.1.1", "1.1.1.1", "2.2.2.2", "3.3.3.3", "1.1.1.1", "4.4.4.4")
     assert len(attempts._clients) == 3
     assert tries(attempts, "1.1.1.1", "2.2.2.2", "2.2.2.2") == ["2.2.2.2", "2.2.2.2"]
 
 
 async def test_clients_push_no_account_out_of_mind() -> None:
-    attempts = Attempts(RATES, most=3)
+    attempts = Attempts(RATES, maximum=3)
     attempts.admit_account("a", ANN)
     tries(attempts, *(f"192.0.2.{number}" for number in range(100)))
     with pytest.raises(TooManyAttempts):

@@ -1,4 +1,4 @@
-"""Finding out who calls, remembering it, forgetting it."""
+"""Authenticating callers: lookup, cache, invalidation."""
 
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
@@ -116,7 +116,7 @@ async def test_activity_is_written_down_once_a_minute(home: IdentityFixture) -> 
         assert await home.credentials.of_session(made.token.encode())
         assert await home.credentials.of_key(secret)
         await home.activity.flush()
-    # The key is used first at 0; the session began then.
+    # The key is first used at 0, when the session also begins.
     assert home.store.writes - writes == 4
     rows = await home.rows("SELECT active_at, used_at FROM sessions, api_keys")
     assert rows == [((START + 180) * 1000, (START + 180) * 1000)]

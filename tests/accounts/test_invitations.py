@@ -1,4 +1,4 @@
-"""Inviting from a command, and the first start."""
+"""Invitations from the command line, and the first start."""
 
 import pytest
 

@@ -72,7 +72,7 @@ async def test_hash_of_another_cost_is_outdated(cost: Argon2, outdated: bool) ->
 async def test_nobodys_password_is_verified_at_the_cost_of_anybodys(cost: Argon2) -> None:
     kept = passwords(cost)
     assert not await kept.verify(PASSWORD, None)
-    # An encoding that argon2 can't read would be refused at once, and tell that nobody is there.
+    # An encoding that argon2 can't read would fail early, which reveals that no account exists.
     assert not kept.outdated(kept._dummy)
     assert extract_parameters(kept._dummy) == extract_parameters(await kept.hash(PASSWORD))
 
@@ -90,7 +90,7 @@ async def test_password_too_long_is_refused_without_a_hash() -> None:
 
 @contextmanager
 def occupied(kept: Passwords) -> Iterator[None]:
-    """All places in which hashes run are taken by somebody else."""
+    """Occupies all hashing slots."""
     limiter = kept._limiter
     owners = [object() for _ in range(int(limiter.total_tokens))]
     for owner in owners:
@@ -127,15 +127,15 @@ async def test_hash_cancelled_while_it_waits_gives_its_place_back() -> None:
 async def test_hashes_run_in_threads_and_no_more_at_once_than_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    running, most, lock = 0, 0, threading.Lock()
+    running, maximum, lock = 0, 0, threading.Lock()
     both = threading.Barrier(2, timeout=30)
     hash_once = PasswordHasher.hash
 
     def counted(self: PasswordHasher, password: str, *, salt: bytes) -> str:
-        nonlocal running, most
+        nonlocal running, maximum
         with lock:
             running += 1
-            most = max(most, running)
+            maximum = max(maximum, running)
         both.wait()
         encoded = hash_once(self, password, salt=salt)
         with lock:
@@ -147,7 +147,7 @@ async def test_hashes_run_in_threads_and_no_more_at_once_than_allowed(
     async with trio.open_nursery() as nursery:
         for _ in range(8):
             nursery.start_soon(kept.hash, PASSWORD)
-    assert most == 2
+    assert maximum == 2
 
 
 async def test_sign_in_after_a_change_of_the_cost_hashes_anew(home: IdentityFixture) -> None:

@@ -1,4 +1,4 @@
-"""Identity over PostgreSQL: its statements there, and what happens at once."""
+"""Identity on PostgreSQL: its statements, and concurrent changes."""
 
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -32,7 +32,7 @@ async def home(url: str) -> AsyncIterator[IdentityFixture]:
 
 
 async def refusals(*tasks: Callable[[], Awaitable[object]]) -> list[type[DomainError]]:
-    """What those of the ``tasks`` that are refused raise, all run at once."""
+    """Run all ``tasks`` concurrently; return what the refused ones raise."""
     found: list[type[DomainError]] = []
 
     async def run(task: Callable[[], Awaitable[object]]) -> None:

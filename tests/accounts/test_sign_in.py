@@ -1,4 +1,4 @@
-"""Signing in beside changes of the account."""
+"""Signing in while the account changes."""
 
 import pytest
 import trio

@@ -1,4 +1,4 @@
-"""The storage actor: what callers hear, whatever happens to it and to them."""
+"""The storage actor: what callers learn, whatever happens to it and to them."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -24,7 +24,7 @@ from tests.store.conformance import adding, fetching, identities, incrementing
 
 
 class Watched(InlineStore):
-    """An inline store that counts, may be held, and may fail."""
+    """An inline store that counts, and can be held or made to fail."""
 
     def __init__(self) -> None:
         super().__init__(None)

@@ -1,4 +1,4 @@
-"""The hub of notices: who is told what, how often, and in which turn."""
+"""The notice hub: who is notified of what, how often, and in which order."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ ANN, BOB = AccountId("ann"), AccountId("bob")
 
 @dataclass(eq=False)
 class Ear:
-    """A listener that keeps what it is told, and may do something at it."""
+    """A listener that records its notices, and may act on one."""
 
     account_id: AccountId = ANN
     told: list[str] = field(default_factory=list)

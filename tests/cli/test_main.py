@@ -1,4 +1,4 @@
-"""The command line: what it prints and which code it ends with."""
+"""The command line: its output and its exit codes."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ SECRET = {"OCTAVO_DATABASE": "postgresql://octavo:hidden@db.example/notes"}
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Work in an empty folder: no settings of it, no data in the checkout."""
+    """Work in an empty folder: no settings file there, no data in the checkout."""
     monkeypatch.chdir(tmp_path)
     yield
     assert not Path("octavo-data").exists()

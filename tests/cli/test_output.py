@@ -20,7 +20,7 @@ def run(
     stdout: int = subprocess.PIPE,
     encoding: str = "utf-8",
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run ``octavo`` by a shell, which redirects its output."""
+    """Run ``octavo`` in a shell, which redirects its output."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")}
     return subprocess.run(
         ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "octavo", *argv],
@@ -74,7 +74,7 @@ def test_failure_that_nobody_can_be_told_still_has_its_exit_code(tmp_path: Path)
 
 @pytest.mark.parametrize("argv", [["--version"], ["--help"], ["actors"], ["settings"]])
 def test_command_that_needs_no_server_loads_none(argv: list[str], tmp_path: Path) -> None:
-    # The server alone takes a second to load.
+    # Loading the server takes a second.
     program = (
         "import sys; from octavo.cli import main; main(sys.argv[1:], {});"
         "print(sorted({'trio', 'quart', 'hypercorn', 'octavo.service'} & set(sys.modules)))"

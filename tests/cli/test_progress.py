@@ -1,4 +1,4 @@
-"""The progress of a long command: what the bar and the lines say."""
+"""The progress of a long command: the bar and the lines."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""A real server for the tests of the client, and clients of it."""
+"""A real server for the tests of the client, and clients connected to it."""
 
 from collections.abc import AsyncIterator, Iterator
 from random import SystemRandom
@@ -13,7 +13,7 @@ from tests.e2e.server import PATIENCE
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[tuple[str, Person]]:
-    """The address of a server, and an account of it."""
+    """The address of a server, and an account on it."""
     with data_folder() as folder, running(folder) as octavo:
         yield octavo.url, register(octavo.url, octavo.invitation())
 

@@ -1,4 +1,4 @@
-"""A server is given back an older backup: devices bring what it lost, and mirrors follow."""
+"""A server restored from an older backup: devices resend what it lost, and mirrors follow."""
 
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -34,7 +34,7 @@ BASE = "base one two.\n"
 
 @dataclass
 class Installation:
-    """A server that always listens at the same place, and its backup."""
+    """A server that always listens on the same port, and its backup."""
 
     folder: Path
     servers: ExitStack
@@ -61,7 +61,7 @@ class Installation:
             source.backup(target)
 
     def give_back(self) -> None:
-        """Do as README.md says, but for the time that a server takes to stop in order."""
+        """Follow README.md, except for the time that a server takes to shut down."""
         self.octavo.kill()
         self.copy.replace(self.database)
         for end in ("-wal", "-shm"):
@@ -110,7 +110,7 @@ async def note(workspace: WorkspaceClient, path: str = "a.md") -> FileId:
 
 
 def precious(document: NoteDocument) -> None:
-    """Edit the end and the middle: what is lost is the place of later edits, too."""
+    """Edit the end and the middle: later edits refer to what is lost."""
     document.insert(len(document.text), "precious\n")
     document.replace(document.text.replace("one", "1"))
 

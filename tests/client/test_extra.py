@@ -1,11 +1,11 @@
-"""The client without its extra says what to install."""
+"""Without its extra, the client names what to install."""
 
 import subprocess
 import sys
 
 from tests.project.source import ROOT
 
-# The finder stands for an environment in which httpx was never installed.
+# This finder simulates an environment in which httpx was never installed.
 WITHOUT_HTTPX = """
 import sys
 class Missing:

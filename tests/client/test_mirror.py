@@ -1,4 +1,4 @@
-"""A mirror is what the workspace was at its position, and follows it whatever breaks."""
+"""A mirror is the workspace at its position, and follows it through every failure."""
 
 from random import Random, SystemRandom
 
@@ -32,7 +32,7 @@ R = RevisionId("r")
 
 
 async def kept(workspace: WorkspaceClient) -> tuple[dict[FileId, Note], Position | None]:
-    """What the server has."""
+    """The files on the server."""
     async with workspace.snapshot() as snapshot:
         notes = {
             each.file_id: Note(each.path or "", each.text or "", each.revision_id)

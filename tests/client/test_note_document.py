@@ -1,4 +1,4 @@
-"""Documents on devices: edited offline, saved when it suits, carried over when they began anew."""
+"""Documents on devices: edited offline, saved later, carried over to a new generation."""
 
 import json
 from base64 import b64encode
@@ -42,7 +42,7 @@ def losing() -> Losing:
 async def lossy(
     served: tuple[str, Person], losing: Losing, workspace: WorkspaceClient
 ) -> AsyncIterator[WorkspaceClient]:
-    """The workspace, over a connection that loses what it is told to."""
+    """The workspace, over a connection that loses messages on demand."""
     url, person = served
     client = Client(
         url,
@@ -68,7 +68,7 @@ async def text_of(workspace: WorkspaceClient, file_id: FileId) -> str:
 
 
 async def begin_anew(document: NoteDocument) -> None:
-    """Save so much history with little text that the server sheds it."""
+    """Save so much history with little text that the server discards it."""
     epoch = document.epoch
     chance = Random(1)
     for _ in range(6_000):
@@ -205,7 +205,7 @@ async def test_devices_on_a_bad_network_keep_every_line_once(
     lines = START.splitlines(keepends=True)
     for number in range(40):
         device = chance.choice(devices)
-        # At the beginning of a line that is there already.
+        # At the start of an existing line.
         starts = [0, *(at + 1 for at, each in enumerate(device.text) if each == "\n")]
         lines.append(f"line {number} 🦉\n")
         device.insert(chance.choice(starts), lines[-1])

@@ -1,4 +1,4 @@
-"""Notices: nothing is missed however often the stream breaks, and its end says why."""
+"""Notices: none is missed however often the stream breaks, and its end has a reason."""
 
 import pytest
 import trio
@@ -26,12 +26,12 @@ A, B = (WorkspaceId(f"01900000-0000-7000-8000-00000000000{name}") for name in "a
 
 
 async def drop(stream: Stream) -> None:
-    """End the connection without a word."""
+    """Close the connection without a close frame."""
     await stream.socket._stream.aclose()
 
 
 def told(*positions: int, close: int | None = None) -> Script:
-    """A stream that tells of one workspace: where it is, where it comes to, and its end."""
+    """A stream about one workspace: its position, its next positions, and its end."""
 
     async def script(stream: Stream) -> None:
         workspace_id = await stream.subscribed(positions[0])

@@ -1,4 +1,4 @@
-"""Every operation against a real server: what is sent is understood, what comes is typed."""
+"""Every operation against a real server: requests are understood, responses are typed."""
 
 import gc
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The example of the page on the client runs, prints what the page says, and is typed."""
+"""The example on the client's page runs, prints what the page shows, and type-checks."""
 
 import re
 import subprocess

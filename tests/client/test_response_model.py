@@ -1,4 +1,4 @@
-"""Answers are read strictly, and newer servers may tell more."""
+"""Responses are parsed strictly, but newer servers may add members."""
 
 import json
 from dataclasses import FrozenInstanceError

@@ -1,4 +1,4 @@
-"""A server that dies and comes back: what was said to be done is done, once, and mirrors follow."""
+"""A server that dies and returns: acknowledged changes happen once, and mirrors follow."""
 
 import socket
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""What is sent again, when, and what the error says that comes in the end."""
+"""What is sent again and when, and what the final error contains."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Copies of a workspace by snapshot and feed, whole or told to be cut."""
+"""Copies of a workspace by snapshot and feed: complete, or reported as truncated."""
 
 import json
 from collections.abc import AsyncIterator

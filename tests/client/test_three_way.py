@@ -1,4 +1,4 @@
-"""Two texts made of one are brought together."""
+"""Merging two texts with a common ancestor."""
 
 from collections.abc import Iterable
 from string import ascii_lowercase
@@ -58,13 +58,13 @@ def test_edits_in_different_places_are_all_kept(
     assert sorted(both) == sorted(theirs + base + mine)
 
 
-# So much of a line is kept that it counts as changed, not as replaced.
+# Enough of the line is kept that it counts as changed, not as replaced.
 KEPT = "-" * 200
 MINE, THEIRS, BOTH = "0123456789", "ABCDEFGHIJ", "!?\n"
 
 
 class Sides(NamedTuple):
-    """A base of letters that stand there once, and what two sides make of it."""
+    """A base of unique letters, and what two sides make of it."""
 
     base: str
     mine: str
@@ -73,12 +73,12 @@ class Sides(NamedTuple):
 
 @st.composite
 def sides(draw: st.DrawFn) -> Sides:
-    """Let each side take letters away, and put in what is its own, or both the same."""
+    """Let each side delete letters, and insert its own, or both the same."""
     base = draw(st.lists(st.sampled_from(ascii_lowercase), unique=True).map("".join))
     mine = theirs = KEPT
     behind_kept = True
     for letter in [*base, ""]:
-        # Beside a letter that one of them took away it would be a part of another edit.
+        # Next to a letter that one side deleted, it would be part of a different edit.
         both = draw(st.text(BOTH, max_size=2)) if behind_kept else ""
         mine += both or draw(st.text(MINE, max_size=2))
         theirs += both or draw(st.text(THEIRS, max_size=2))

@@ -1,4 +1,4 @@
-"""The lines that go over a control socket."""
+"""The lines of the control protocol."""
 
 import pytest
 from hypothesis import given

@@ -48,7 +48,7 @@ async def asked(folder: Path, command: str) -> str:
 
 
 async def sent(folder: Path, data: bytes) -> bytes:
-    """What the server answers to ``data``, after which the client says no more."""
+    """The response of the server to ``data``, after which the client sends no more."""
     async with await connect(folder) as stream:
         await stream.send_all(data)
         await stream.send_eof()

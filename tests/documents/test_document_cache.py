@@ -1,4 +1,4 @@
-"""The shelf: what was used last stays, within a bound of memory."""
+"""The document cache keeps what was used last, within a memory limit."""
 
 from octavo.documents import DocumentCache, LiveDocument
 from octavo.documents.document_cache import CachedDocument
@@ -19,7 +19,7 @@ def kept(text: str, pairs: int = 0) -> CachedDocument:
 
 
 def on_shelf(shelf: DocumentCache, *names: str) -> list[str]:
-    """Which of the documents are there; they are put back."""
+    """Return which of the documents are cached; they are put back."""
     found = []
     for name in names:
         each = shelf.take(VAULT, FileId(name))

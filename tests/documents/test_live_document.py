@@ -1,4 +1,4 @@
-"""One document in memory: made from a text, edited, merged, and contained when it fails."""
+"""One document in memory: created from a text, edited, merged, and isolated when it fails."""
 
 from collections.abc import Callable
 
@@ -50,7 +50,7 @@ def test_clients_of_identifiers_differ_and_are_held_by_javascript(
 
 
 class PanicException(BaseException):
-    """Stands for a panic of native code, which is no Exception."""
+    """Simulates a panic of native code, which is not an Exception."""
 
 
 PanicException.__module__ = "pyo3_runtime"

@@ -1,4 +1,4 @@
-"""The databases behind the servers, from the side: to make them, and to look into them."""
+"""Direct access to the servers' databases: to create them and to inspect them."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ _IDENTIFIER = re.compile(r"'([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})'")
 
 @contextmanager
 def new_database(server: str, options: str = "") -> Iterator[str]:
-    """The URL of an empty database of the PostgreSQL server at the URL ``server``.
+    """The URL of a new, empty database of the PostgreSQL server at the URL ``server``.
 
     ``options`` are those of CREATE DATABASE.
     """
@@ -35,7 +35,7 @@ def new_database(server: str, options: str = "") -> Iterator[str]:
 def change(folder: Path, database: str | None, sql: str) -> None:
     """Change what no operation of the contract can change yet.
 
-    ``folder`` is the data folder, ``database`` the URL of a PostgreSQL one, if there is one.
+    ``folder`` is the data folder, ``database`` the URL of a PostgreSQL database, if there is one.
     """
     if database is not None:
         execute(database, sql)
@@ -48,7 +48,7 @@ def change(folder: Path, database: str | None, sql: str) -> None:
 
 
 def integrity(folder: Path) -> list[str]:
-    """What SQLite finds wrong with the database of a data folder, and broken references."""
+    """What SQLite reports as wrong with the database of a data folder, and broken references."""
     with closing(sqlite3.connect(folder / "octavo.sqlite3", timeout=10)) as connection:
         found = [row[0] for row in connection.execute("PRAGMA integrity_check")]
         broken = [str(row) for row in connection.execute("PRAGMA foreign_key_check")]

@@ -1,4 +1,4 @@
-"""Disks without room for a process under test: a tiny file system, or a limit of file sizes."""
+"""Full disks for a process under test: a tiny file system, or a limit on file sizes."""
 
 import resource
 import shutil
@@ -9,9 +9,9 @@ import pytest
 
 
 def in_tiny_disk(folder: str, kibibytes: int) -> Sequence[str]:
-    """The beginning of a command line whose command sees a real, tiny disk at ``folder``.
+    """Return a command prefix whose command sees a real, tiny disk at ``folder``.
 
-    Nobody but that process and its children sees it.
+    Only that process and its children see it.
     """
     script = f'mount -t tmpfs -o size={kibibytes}k none "$0" && exec "$@"'
     return ["unshare", "--mount", "--map-root-user", "sh", "-c", script, folder]
@@ -29,9 +29,9 @@ needs_mount = pytest.mark.skipif(not can_mount(), reason="needs the right to mou
 
 
 def limit_files(size: int) -> Callable[[], None]:
-    """A function for ``preexec_fn``: no file of the process grows beyond ``size`` bytes.
+    """Return a function for ``preexec_fn``: no file of the process grows beyond ``size`` bytes.
 
-    It stands for a disk that fails: a write ends with EFBIG where a full disk says ENOSPC.
+    It simulates a disk that fails: a write ends with EFBIG instead of ENOSPC.
     """
 
     def limit() -> None:

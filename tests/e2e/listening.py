@@ -21,7 +21,7 @@ HANDSHAKE = {
 
 
 class StreamClosed(Exception):
-    """The server closed the stream; with which code is its argument."""
+    """The server closed the stream; the argument is its close code."""
 
 
 class Device:
@@ -31,7 +31,7 @@ class Device:
         self._peer = peer
 
     async def subscribe(self, workspace: str) -> int:
-        """Subscribe; answer the position that the workspace is told to be at."""
+        """Subscribe; return the position of the workspace."""
         message = {"type": "subscribe", "workspaceId": workspace}
         await self._peer.send(frame(TEXT, json.dumps(message).encode()))
         told = await self.next()
@@ -40,7 +40,7 @@ class Device:
         return position
 
     async def next(self) -> dict[str, Any]:
-        """The next message. Raises `StreamClosed`."""
+        """Return the next message. Raises `StreamClosed`."""
         with trio.fail_after(PATIENCE):
             opcode, payload = await self._peer.frame()
             while opcode == PING:
@@ -52,7 +52,7 @@ class Device:
         return message
 
     async def hear(self, position: int) -> list[int]:
-        """Wait until ``position`` is told; answer the positions on the way there."""
+        """Wait for a notice of ``position``; return the positions up to it."""
         told: list[int] = []
         while not told or told[-1] < position:
             message = await self.next()
@@ -61,7 +61,7 @@ class Device:
         return told
 
     async def closed(self) -> int:
-        """Wait for the end of the stream; answer the code that it was closed with."""
+        """Wait for the end of the stream; return its close code."""
         try:
             while True:
                 await self.next()
@@ -72,7 +72,7 @@ class Device:
 
 @asynccontextmanager
 async def listening(port: int, headers: dict[str, str]) -> AsyncIterator[Device]:
-    """Open a stream at the server of ``port``, as who ``headers`` show."""
+    """Open a stream at the server on ``port``, authenticated by ``headers``."""
     lines = (f"{name}: {value}\r\n" for name, value in {**HANDSHAKE, **headers}.items())
     request = f"GET /api/sync/notices HTTP/1.1\r\n{''.join(lines)}\r\n"
     with trio.fail_after(PATIENCE):

@@ -1,4 +1,4 @@
-"""Octavo servers for tests that start, kill and start them again on the same data."""
+"""Octavo servers for tests that start, kill and restart them on the same data."""
 
 import os
 import re
@@ -23,7 +23,7 @@ _LINK = r"/register\?invitation=(\S+)"
 
 
 class Lines:
-    """The lines that a process writes, read all the while, so that it never waits for a reader."""
+    """The output lines of a process, read continuously so that it never blocks on its output."""
 
     def __init__(self, stream: IO[str]) -> None:
         self.all: list[str] = []
@@ -33,7 +33,7 @@ class Lines:
         self._thread.start()
 
     def find(self, pattern: str) -> str:
-        """Wait for a line, behind those that were found before; answer its first group."""
+        """Wait for a line after those found before; return its first group."""
         deadline = time.monotonic() + PATIENCE
         try:
             while (line := self._new.get(timeout=max(0, deadline - time.monotonic()))) is not None:
@@ -62,7 +62,7 @@ class Octavo:
     Args:
         process: the server, with pipes for its output.
         folder: its data folder.
-        options: that it was started with, beside those that every server here has.
+        options: those it was started with, in addition to the common ones.
     """
 
     def __init__(
@@ -90,17 +90,17 @@ class Octavo:
         return unquote(self._told.find(_LINK))
 
     def kill(self) -> None:
-        """End it as a power cut would."""
+        """Kill it, as a power cut would."""
         self.process.kill()
         self.ended()
 
     def stop(self) -> tuple[int, list[str]]:
-        """End it in order; answer its exit code, and what its log holds beside information."""
+        """Stop it; return its exit code, and its log lines above information level."""
         self.process.send_signal(signal.SIGTERM)
         return self.ended()
 
     def ended(self) -> tuple[int, list[str]]:
-        """Wait for its end; answer as `stop`."""
+        """Wait for its end; return the same as `stop`."""
         code = self.process.wait(PATIENCE)
         self.log.finish()
         self._told.finish()
@@ -122,7 +122,7 @@ def running(folder: Path, *options: str) -> Iterator[Octavo]:
 
 @contextmanager
 def data_folder() -> Iterator[Path]:
-    """A new data folder, gone at the end."""
+    """A new data folder, deleted at the end."""
     with tempfile.TemporaryDirectory(prefix="octavo-") as name:
         folder = Path(name) / "data"
         os.mkdir(folder, 0o700)

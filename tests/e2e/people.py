@@ -1,4 +1,4 @@
-"""Accounts of a running server, and clients on their behalf."""
+"""Accounts of a running server, and clients authenticated as them."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -34,7 +34,7 @@ class Person:
 
     @property
     def by_cookie(self) -> dict[str, str]:
-        """As a page of the installation; secure cookies are never sent over plain http else."""
+        """The headers of a page; over plain http, clients withhold the secure cookie otherwise."""
         return {"cookie": self.cookie, "origin": PUBLIC}
 
 
@@ -50,14 +50,14 @@ def async_client(url: str, person: Person) -> httpx.AsyncClient:
 
 
 def invite(folder: Path, database: str | None = None) -> str:
-    """The token of a new invitation: as ``octavo invite`` makes it, in less time."""
+    """A new invitation token: as ``octavo invite`` makes it, in less time."""
     url = None if database is None else DatabaseUrl.parse(database)
     settings = Settings(data_dir=folder, database=url)
     return trio.run(partial(service.invite, settings, administrator=False, address=None))
 
 
 def register(url: str, invitation: str) -> Person:
-    """Make an account with ``invitation``, and a key of it."""
+    """Create an account with ``invitation``, and a key of it."""
     address = f"person{next(_numbers)}@example.org"
     given = {
         "invitation": invitation,

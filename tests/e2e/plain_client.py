@@ -1,4 +1,4 @@
-"""A client that writes its requests by hand, for much load and for servers that die."""
+"""A hand-written HTTP client, for heavy load and for servers that die."""
 
 import json
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from tests.e2e.server import PATIENCE
 
 
 class ConnectionLost(Exception):
-    """The connection ended before the whole answer was there."""
+    """The connection ended before the response was complete."""
 
 
 class Response(NamedTuple):
-    """What a server answered; names of headers in lower case."""
+    """A response of a server; header names are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -30,7 +30,7 @@ class Response(NamedTuple):
 
 
 class PlainClient:
-    """One connection, opened with the first request; answers have a ``content-length``.
+    """One connection, opened with the first request; responses have a ``content-length``.
 
     Args:
         port: of a server on this machine.
@@ -58,7 +58,7 @@ class PlainClient:
     async def request(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """Ask, with ``body`` as JSON unless it is None. Raises `ConnectionLost`."""
+        """Send a request, with ``body`` as JSON unless it is None. Raises `ConnectionLost`."""
         lines = {**self._headers, **(headers or {})}
         content = b""
         if body is not None:

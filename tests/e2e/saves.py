@@ -1,4 +1,4 @@
-"""Clients that save notes of one workspace and note down what they were told."""
+"""Clients that save notes of one workspace and record what they learn."""
 
 import json
 import random
@@ -16,14 +16,14 @@ from tests.histories.operations import Commit, Operation
 
 Json = dict[str, Any]
 SYNC = {"sync-protocol": "1"}
-# With these nothing was changed; 503 says in words whether it may have been.
+# With these, nothing was changed; 503 tells whether it may have been.
 _DEFINITE = (404, 409, 410, 412, 422)
 _PAGE = 500
 
 
 @dataclass
 class Save:
-    """One change with a mutation of its own, to be sent once or again."""
+    """One change with a mutation of its own, to be sent once or repeatedly."""
 
     method: str
     path: str
@@ -45,15 +45,15 @@ class Head:
 
 @dataclass
 class Desk:
-    """What the clients of one workspace know together, and their history.
+    """The shared knowledge of the clients of one workspace, and their history.
 
     Attributes:
         workspace: its id.
         chance: decides what they do; seeded.
-        history: what they asked, and what they learnt.
-        heads: the live notes as they were last heard of; they may have moved on.
-        saves: all that they sent.
-        settled: how many of them it is known of what came of them.
+        history: their operations and the results.
+        heads: the live notes as last seen; they may have changed since.
+        saves: all changes sent.
+        settled: the number of changes with a known outcome.
     """
 
     workspace: str
@@ -71,7 +71,7 @@ class Desk:
         return f"20000000-0000-7000-8000-{self.chance.randrange(16**12):012x}"
 
     def next_save(self) -> Save:
-        """Decide on a change: a new note, new text for one, or several changes at once."""
+        """Choose a change: a new note, a new text for one, or several changes together."""
         kind = self.chance.choice(("create", "update", "update", "changeset"))
         if kind == "create" or len(self.heads) < 5:
             save = self._creation()
@@ -83,7 +83,7 @@ class Desk:
         return save
 
     def _text(self) -> str:
-        """A text that nobody else writes."""
+        """A unique text."""
         return f"{self.new_id()} " + "x" * self.chance.choice((1, 100, 5_000))
 
     def _commit(self, mutation: str, swaps: dict[str, tuple[Value, Value]]) -> Commit:
@@ -125,7 +125,7 @@ class Desk:
         return Save("POST", f"{self.base}/changesets", body, SYNC, self._commit(mutation, swaps))
 
     async def send(self, process: str, save: Save, plain: PlainClient) -> Response | None:
-        """Send a change and note down what comes of it; None when no answer came."""
+        """Send a change and record its outcome; return None without a response."""
         with self.history.record(process, save.commit) as invocation:
             try:
                 response = await plain.request(save.method, save.path, save.body, save.headers)
@@ -152,7 +152,7 @@ class Desk:
                 self.heads[change["fileId"]] = Head(change["revision"]["id"], str(text))
 
     async def look(self, http: httpx.AsyncClient) -> None:
-        """Read the heads anew, as a client does that lost its connection."""
+        """Read the heads again, as a client does after it lost its connection."""
         response = await http.get(f"{self.base}/snapshot", headers=SYNC)
         *lines, end = (line for line in response.text.split("\n") if line)
         assert '"files":' in end
@@ -160,18 +160,18 @@ class Desk:
         self.heads = {each["fileId"]: Head(each["revisionId"], each["text"]) for each in found}
 
     async def told(self, save: Save, http: httpx.AsyncClient) -> Json | None:
-        """What the receipt of a change says; None when there is none."""
+        """The outcome of a change by its receipt; None without one."""
         response = await http.get(f"{self.base}/receipts/{save.commit.mutation}")
         assert response.status_code in (200, 404), response.text
         found: Json | None = response.json() if response.status_code == 200 else None
         return found
 
     async def judge(self, http: httpx.AsyncClient) -> int:
-        """Hold all that the workspace holds against the history; answer its position.
+        """Check the contents of the workspace against the history; return its position.
 
         Every acknowledged change is there once, with its texts, at the position that its client
-        was told; every other one wholly or not at all; positions have no gaps, and no update
-        overwrote what it had not seen.
+        learned; every other one completely or not at all; positions have no gaps, and no update
+        overwrote a revision that it was not based on.
         """
         feed = await self._read_feed(http)
         check_order(self.history, {self.workspace: feed})
@@ -212,7 +212,7 @@ async def _pages(http: httpx.AsyncClient, path: str, **params: str) -> AsyncIter
 
 
 def _receipt(save: Save, told: Json) -> Json:
-    """What the receipt of a change says, from the answer to it."""
+    """The outcome of a change, from the response to it."""
     if "changes" in told:
         return told
     mutation, position = save.commit.mutation, told["position"]

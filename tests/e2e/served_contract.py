@@ -1,4 +1,4 @@
-"""Holds the answers of a server against the document of the contract that it serves."""
+"""Checks the responses of a server against the API document that it serves."""
 
 import re
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ _STATUS_WITHOUT_BODY = (101, 204, 304)
 
 
 class Undocumented(AssertionError):
-    """The answer is none that the contract tells of."""
+    """The response is not documented in the contract."""
 
 
 class ServedContract:
-    """The contract as a server tells it.
+    """The contract as a server publishes it.
 
     Args:
-        document: what it answers at ``/api/openapi.json``.
+        document: the response of ``/api/openapi.json``.
     """
 
     def __init__(self, document: dict[str, Any]) -> None:
@@ -26,7 +26,7 @@ class ServedContract:
         self._schema = schemathesis.openapi.from_dict(document)
 
     def operation_of(self, method: str, path: str) -> str | None:
-        """The id of the operation that serves ``method`` at ``path``."""
+        """Return the id of the operation that serves ``method`` at ``path``."""
         wanted = "GET" if method == "HEAD" else method
         for each in self._operations.values():
             if each.method == wanted and each.pattern.fullmatch(path):
@@ -34,7 +34,7 @@ class ServedContract:
         return None
 
     def check(self, operation_id: str, response: httpx.Response) -> None:
-        """Raise when ``answer`` is none that the operation is documented to give."""
+        """Raise if ``response`` is not documented for the operation."""
         operation = self._operations[operation_id]
         told = operation.responses.get(str(response.status_code))
         shown = f"{operation_id} answered {response.status_code} {response.text[:500]!r}"
@@ -52,7 +52,7 @@ class ServedContract:
         self._schema[operation.path][operation.method].validate_response(response)
 
     def codes(self) -> Iterator[tuple[str, str]]:
-        """Every pair of an operation and a code, or the status of a success, that is told."""
+        """Return every pair of an operation and a documented code, or the status of a success."""
         return (pair for each in self._operations.values() for pair in each.codes())
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from tests.project.source import ROOT
 
-# Generous against a slow machine; a test that meets its expectation never waits for it.
+# Generous for slow machines; a test whose expectation is met never waits this long.
 PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its process, the port that it told, and the folder that it works in."""
+    """A running server: its process, its port, and its working folder."""
 
     process: "subprocess.Popen[str]"
     port: int
@@ -38,7 +38,7 @@ class Server:
             connection.close()
 
     def stop(self, signum: int = signal.SIGTERM) -> tuple[int, str]:
-        """Signal the server; answer its exit code, and what it said that is no mere information."""
+        """Signal the server; return its exit code, and its log lines above information level."""
         self.process.send_signal(signum)
         return self.wait()
 
@@ -53,7 +53,7 @@ class Server:
 
 
 def command_line(command: str) -> list[str]:
-    """The beginning of the command line of a command, with warnings as errors."""
+    """The command line prefix of a command, with warnings as errors."""
     return [sys.executable, "-X", "dev", "-W", "error", "-m", "octavo", command]
 
 
@@ -62,7 +62,7 @@ def start(
 ) -> "subprocess.Popen[str]":
     """Start a command of ``octavo`` in ``folder``, with warnings as errors.
 
-    There is not a setting but ``options``, and what a file in the folder says.
+    Its only settings are ``options`` and those of a file in the folder.
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")}
     return subprocess.Popen(
@@ -77,7 +77,7 @@ def start(
 
 
 def first_line(process: "subprocess.Popen[str]") -> str:
-    """The first line on standard error, and nothing of the next: `communicate` is to find that."""
+    """Read the first line of standard error only: `communicate` must find the next one."""
     assert process.stderr is not None
     line = b""
     while not line.endswith(b"\n") and (byte := os.read(process.stderr.fileno(), 1)):

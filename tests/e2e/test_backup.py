@@ -1,4 +1,4 @@
-"""``octavo backup`` and ``octavo restore`` as their users meet them: real processes, real disks."""
+"""``octavo backup`` and ``octavo restore`` as users run them: real processes, real disks."""
 
 import random
 import re
@@ -37,7 +37,7 @@ HALF_WRITTEN = "UPDATE ballast SET bytes = randomblob(length(bytes) + 1)"
 
 
 def run(command: str, folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """The exit code of a command on a data folder, what it printed, and what it complained of."""
+    """The exit code of a command on a data folder, its output, and its errors."""
     given = ("--data-dir", str(folder), *arguments)
     with start(*given, folder=folder.parent, command=command, stdout=subprocess.PIPE) as process:
         told, said = process.communicate(timeout=PATIENCE)
@@ -55,7 +55,7 @@ def installed(folder: Path) -> None:
 
 
 def filled(folder: Path, size: int) -> None:
-    """As `installed`, with ``size`` bytes of incompressible content that nobody refers to."""
+    """Like `installed`, plus ``size`` bytes of incompressible content without references."""
     installed(folder)
     change(folder, None, "CREATE TABLE ballast (bytes BLOB)")
     change(folder, None, f"INSERT INTO ballast VALUES (randomblob({size}))")
@@ -192,7 +192,7 @@ def test_backup_to_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
     filled(folder, 3_000_000)
     disk = folder.parent / "disk"
     disk.mkdir()
-    # The listing, from inside: nobody else sees the disk.
+    # The listing, from inside: the disk is invisible outside.
     backup = [*command_line("backup"), "--data-dir", str(folder), str(disk / "new" / "backup")]
     script = '"$@"; code=$?; ls -A "$0"; exit $code'
     found = subprocess.run(

@@ -1,7 +1,7 @@
-"""The real server killed while clients save: what was acknowledged is kept, the rest is whole.
+"""The real server killed while clients save: acknowledged changes are kept, others are atomic.
 
-How often it is killed comes from ``OCTAVO_CRASHES``. What the clients do and how much they do
-before each kill is decided by a seed; where in its work the kill meets the server is not.
+The number of kills comes from ``OCTAVO_CRASHES``. What the clients do and how much they do before
+each kill is decided by a seed; where the kill interrupts the server is not.
 """
 
 import os
@@ -47,7 +47,7 @@ class Installation:
         self.kept_in_doubt = 0
 
     async def crash(self, times: int) -> None:
-        """Start, judge what is there, save, kill; and once more for the last judgement."""
+        """Start, check the state, save, kill; and start once more for the last check."""
         for _ in range(times):
             with ExitStack() as stack:
                 octavo = await self._start(stack)
@@ -92,7 +92,7 @@ class Installation:
         return Desk(made.json()["id"], random.Random(self._chance.random()))
 
     async def _settle(self, desk: Desk, http: httpx.AsyncClient, plain: PlainClient) -> None:
-        """Hold the receipts against the answers; send again what nobody answered."""
+        """Check the receipts against the responses; resend changes without a response."""
         for save in desk.saves[desk.settled :]:
             told = await desk.told(save, http)
             if save.receipt is not None or save.refused:
@@ -126,7 +126,7 @@ class Installation:
                     desk = self._desks[number % len(self._desks)]
                     nursery.start_soon(client, f"client {number}", desk)
                 await enough.wait()
-                # Anywhere between two answers.
+                # Anywhere between two responses.
                 await trio.sleep(self._chance.random() * 0.01)
                 await trio.to_thread.run_sync(octavo.kill)
 
@@ -144,7 +144,7 @@ async def test_sqlite_server_killed_under_load_keeps_what_it_acknowledged(
     async with trio.open_nursery() as nursery:
         for installation in installations:
             nursery.start_soon(installation.crash, -(-CRASHES // LANES))
-    # Otherwise the server was never killed in the middle of anything.
+    # Otherwise the server was never killed in the middle of an operation.
     assert sum(each.doubts for each in installations) >= CRASHES
     assert sum(each.kept_in_doubt for each in installations) > 0
 

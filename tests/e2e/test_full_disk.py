@@ -1,4 +1,4 @@
-"""A disk that fails under a running server: readiness says so, and the server stops in order."""
+"""A disk that fails under a running server: readiness reports it, and the server still stops."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ from tests.e2e.server import PATIENCE, command_line
 
 
 def readiness(octavo: Octavo) -> tuple[int, dict[str, str]]:
-    """The status, and what is not met with its reason."""
+    """The status, and the unmet requirements with their reasons."""
     with client(octavo.url) as anybody:
         response = anybody.get("/ready")
         unmet = {
@@ -29,10 +29,10 @@ def readiness(octavo: Octavo) -> tuple[int, dict[str, str]]:
 
 
 def wait_until_unmet(octavo: Octavo, *names: str) -> dict[str, str]:
-    """Wait until these requirements are not met, or all are met if none is named.
+    """Wait until these requirements are unmet, or all are met if none is named.
 
-    Each check repeats its result for a second of its own, so one can be late. Returns what is not
-    met with its reason.
+    Each check caches its result for a second, so one can be late. Returns the unmet ones with their
+    reasons.
     """
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
@@ -46,7 +46,7 @@ def wait_until_unmet(octavo: Octavo, *names: str) -> dict[str, str]:
 def limit(octavo: Octavo, size: int) -> None:
     """Let no file of the server grow beyond ``size``.
 
-    A failing disk, as the server sees it: writes end with EFBIG, where a full disk says ENOSPC.
+    The server sees a failing disk: writes end with EFBIG instead of ENOSPC.
     """
     _, hard = resource.prlimit(octavo.process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(octavo.process.pid, resource.RLIMIT_FSIZE, (size, hard))
@@ -94,7 +94,7 @@ def fill(octavo: Octavo, folder: Path) -> None:
 def make_read_only(octavo: Octavo, folder: Path) -> None:
     """Mount the data folder over itself, read-only, for the server alone.
 
-    What the server opened before can still be written to, and nothing else below the folder.
+    Files that the server opened before stay writable; nothing else below the folder is.
     """
     data = "/" + str(folder / "data").partition("/root/")[2]
     script = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0"'

@@ -1,6 +1,6 @@
-"""Mutated requests by somebody signed in and by nobody: no 500, no end, nothing of others.
+"""Mutated requests, authenticated and not: no 500, no crash, no leak of foreign data.
 
-The number of cases comes from ``OCTAVO_HOSTILE_CASES``. A failing case names its number.
+The number of cases comes from ``OCTAVO_HOSTILE_CASES``. A failing case reports its number.
 """
 
 import os
@@ -31,10 +31,10 @@ CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "10000"))
 BATCH = 250
 """Cases on one workspace, whose note they change, delete and purge."""
 AT_ONCE = 16
-# In the names, the paths and the texts of somebody else, and in nothing that is sent.
+# In the victim's names, paths and texts, and in nothing that is sent.
 MARK = "Zwielicht"
 OUTCOMES = {101, 200, 201, 304, 400, 401, 403, 404, 405, 409, 410, 412, 413, 415, 422, 428, 429}
-# The wire knows no such method, or no such version of HTTP.
+# The server doesn't support the method, or the version of HTTP.
 UNSERVED = {501, 505}
 
 _fresh = count(1)
@@ -83,7 +83,7 @@ def scene() -> Iterator[Scene]:
 
 
 def surroundings(scene: Scene) -> Surroundings:
-    """What a batch of cases has to name; its own workspace is new."""
+    """The ids of a batch of cases; its own workspace is new."""
     person = scene.attacker
     with client(scene.octavo.url, person) as http:
         own = workspace_with_a_note(http, "Own", "own.md", "own")
@@ -92,7 +92,7 @@ def surroundings(scene: Scene) -> Surroundings:
 
 
 def everything_of(scene: Scene) -> str:
-    """What the victim has, as it is told to the victim."""
+    """The victim's data, as the victim reads it."""
     with client(scene.octavo.url, scene.victim) as http:
         responses = [
             http.get(path)
@@ -107,7 +107,7 @@ def everything_of(scene: Scene) -> str:
 
 
 def check_documents(scene: Scene, around: Surroundings) -> int:
-    """Hold the texts of the batch's notes to their documents; answer how many were looked at."""
+    """Check the texts of the batch's notes against their documents; return their number."""
     place = f"/api/workspaces/{around.own[0]}/files"
     with client(scene.octavo.url, scene.attacker) as http:
         names = [around.own[1], *(each["id"] for each in http.get(place).json()["items"])]
@@ -120,7 +120,7 @@ def check_documents(scene: Scene, around: Surroundings) -> int:
 
 
 async def exchange(port: int, data: bytes) -> bytes:
-    """Send ``data`` and say that no more comes; answer what comes back until the end."""
+    """Send ``data`` and end the sending side; return everything received."""
     received = b""
     with trio.fail_after(PATIENCE):
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
@@ -128,7 +128,7 @@ async def exchange(port: int, data: bytes) -> bytes:
                 await stream.send_all(data)
                 await stream.send_eof()
             except trio.BrokenResourceError:
-                # It was refused before it was sent as a whole.
+                # It was refused before it was completely sent.
                 pass
             try:
                 while data := await stream.receive_some():
@@ -139,10 +139,10 @@ async def exchange(port: int, data: bytes) -> bytes:
 
 
 def judge(received: bytes) -> list[int]:
-    """The statuses of what was received, which is whole, says no 500 and nothing of the victim."""
+    """Return the statuses; the data must be well-formed, without a 500 or the victim's data."""
     assert MARK.encode() not in received
     if received and not received.startswith(b"HTTP/"):
-        # The server greets by itself whoever begins like a client of HTTP/2.
+        # The server responds first to a client whose bytes start like HTTP/2.
         check_http2_frames(received)
         return []
     statuses, frames = read_responses(received)
@@ -189,7 +189,7 @@ async def test_mutated_requests_get_no_500_and_nothing_of_others(scene: Scene) -
             assert http.get("/health").status_code == 200
         checked += check_documents(scene, around)
     assert everything_of(scene) == before
-    # Otherwise nothing but the door was tried.
+    # Otherwise only the authentication was tested.
     assert sum(seen[status] for status in (200, 201)) > CASES / 20
     assert seen.keys() >= OUTCOMES
     assert checked >= CASES // BATCH

@@ -20,7 +20,7 @@ DOCUMENT = contract_document()
 TOLD = {each["operationId"]: each for each in operations(DOCUMENT)}
 DOCUMENTED = set(ServedContract(DOCUMENT).codes())
 
-# Nobody brings these about by asking; test_processes.py takes a database away.
+# No request produces these; test_processes.py takes a database away.
 FROM_INSIDE = {
     "internal_error",
     "not_ready",
@@ -30,7 +30,7 @@ FROM_INSIDE = {
     "storage_unavailable",
     "workspace_busy",
 }
-# Everybody who belongs to a workspace may read it, and everybody has an account.
+# Every member of a workspace may read it, and every caller has an account.
 FOR_MEMBERS_ALONE = {
     "createFile",
     "deleteFile",
@@ -42,8 +42,8 @@ FOR_MEMBERS_ALONE = {
     "updateFile",
     "updateWorkspace",
 }
-# Only an image has no text to compare or to give back, and only notes can be made; and what was
-# accepted once is within the limits, as long as these stay what they are.
+# Only an image has no text to compare or to restore, and only notes can be created; and what was
+# accepted once is within the limits, as long as these don't change.
 OF_OTHER_KINDS = {
     ("diffRevisions", "invalid_content"),
     ("restoreFile", "invalid_content"),
@@ -52,7 +52,7 @@ OF_OTHER_KINDS = {
 
 
 def needed() -> set[tuple[str, str]]:
-    """What is documented, but for what a request alone can't bring about."""
+    """What is documented, except for what a request alone can't produce."""
     return {
         (operation, code)
         for operation, code in DOCUMENTED
@@ -63,7 +63,7 @@ def needed() -> set[tuple[str, str]]:
 
 
 def cases() -> list[Case]:
-    """The cases of the modules, and one of each common refusal that they leave out."""
+    """The cases of the modules, and one of each common refusal that they omit."""
     shown = {(case.operation, case.outcome) for case in CASES}
     rest = sorted(pair for pair in needed() - shown if pair[1] in ALIKE)
     return [*CASES, *(common_case(TOLD[operation], code) for operation, code in rest)]

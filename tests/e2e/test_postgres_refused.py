@@ -1,4 +1,4 @@
-"""A PostgreSQL database that can't be used: `octavo serve` ends with one line that says why."""
+"""An unusable PostgreSQL database: `octavo serve` ends with one line that gives the reason."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def server() -> Iterator[PostgresServer]:
         url = running.url()
         execute(url, "CREATE ROLE reader LOGIN")
         execute(url, "CREATE ROLE guarded LOGIN PASSWORD 'right'")
-        # As new databases are from PostgreSQL 15 on.
+        # The default of new databases since PostgreSQL 15.
         execute(url, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
         running.require_password("guarded")
         yield running
@@ -67,7 +67,7 @@ def test_missing_database_is_refused(server: PostgresServer, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        # Port 9 discards, and nothing listens there.
+        # Port 9 is the discard service; nothing listens there.
         ("postgresql://ann:secret@127.0.0.1:9/notes", "at 127.0.0.1:9 can't be reached (conn"),
         ("postgresql://ann@octavo.invalid/notes", "at octavo.invalid can't be reached ("),
         (

@@ -30,7 +30,7 @@ class Pair:
         self.person = register(one.url, one.invitation())
 
     def workspace(self) -> str:
-        """A new workspace, made through the first."""
+        """A new workspace, created through the first."""
         return workspace_of(self.one, self.person)
 
 
@@ -209,7 +209,7 @@ async def test_stop_under_load_keeps_what_was_acknowledged_and_says_goodbye(
         assert trio.current_time() - began < grace
     with running(octavo.folder, *octavo.options) as again:
         async with async_client(again.url, person) as http:
-            # One that was kept may have lost its answer with its connection.
+            # A committed change may have lost its response with its connection.
             assert await desk.judge(http) >= sum(save.receipt is not None for save in desk.saves)
             for save in desk.saves:
                 if save.receipt is not None:

@@ -1,4 +1,4 @@
-"""The session that the README shows, typed by a shell into a real server."""
+"""The session in the README, run by a shell against a real server."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def test_readme_session_does_what_it_says(tmp_path: Path) -> None:
             assert server.stdout is not None
             port = Lines(server.stderr).find(r"listens on http://127\.0\.0\.1:([0-9]+)")
             token = Lines(server.stdout).find(r"invitation=(\S+)")
-            # The origin stays that of the settings' default; the address is where it listens.
+            # The origin stays the default of the settings; the address is where the server listens.
             session = session.replace("TOKEN=the-token-behind-invitation=", f"TOKEN={token}")
             session = session.replace("api=http://localhost:8080", f"api=http://127.0.0.1:{port}")
             session = session.replace("ws://localhost:8080", f"ws://127.0.0.1:{port}")

@@ -1,4 +1,4 @@
-"""Requests that schemathesis makes from the served document: nothing answers what is not told.
+"""Requests that schemathesis generates from the served document get documented responses only.
 
 The seconds of a run come from ``OCTAVO_SCHEMATHESIS_SECONDS``. A failing run shows the seed and
 each request, as a command line of curl.
@@ -29,7 +29,7 @@ CHECKS = (
     "use_after_free",
     "ensure_resource_availability",
 )
-# Would find the key of the run in the list, and sign it out.
+# It would find the key of the run in the list, and revoke it.
 LEFT_OUT = ("revokeApiKey",)
 
 
@@ -42,7 +42,7 @@ def octavo() -> Iterator[Octavo]:
 
 @pytest.fixture
 def person(octavo: Octavo) -> Person:
-    """Somebody with a workspace and a note in it, for the run to find."""
+    """An account with a workspace and a note in it, for the run to find."""
     person = register(octavo.url, octavo.invitation())
     with client(octavo.url, person) as http:
         made = http.post("/api/workspaces", json={"name": "Notes"})
@@ -64,7 +64,7 @@ def test_schemathesis_finds_no_answer_that_is_not_documented(
         *("--header", f"Authorization: Bearer {person.key}"),
         *("--checks", ",".join(CHECKS)),
         *(part for each in LEFT_OUT for part in ("--exclude-operation-id", each)),
-        # More would meet https://github.com/python/cpython/issues/106905 within Python 3.11.
+        # More would hit https://github.com/python/cpython/issues/106905 in Python 3.11.
         *("--max-time", str(SECONDS), "--seed", SEED, "--workers", "1"),
         *("--continue-on-failure", "--no-color", "--generation-database", "none"),
     ]

@@ -1,4 +1,4 @@
-"""``octavo serve`` as its users meet it: a real process, real sockets, real signals."""
+"""``octavo serve`` as users run it: a real process, real sockets, real signals."""
 
 import contextlib
 import http.client
@@ -307,7 +307,7 @@ def test_api_pages_are_served_to_people(server: Server) -> None:
 
 
 def begin_request(server: Server) -> socket.socket:
-    """Ask, be answered, and begin to ask again: the server waits for the rest."""
+    """Send a request, read its response, and begin another: the server waits for the rest."""
     flight = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
     flight.sendall(b"GET /health HTTP/1.1\r\nhost: octavo\r\n\r\n")
     assert flight.recv(1000).startswith(b"HTTP/1.1 200 ")
@@ -326,7 +326,7 @@ def wait_until_refused(server: Server) -> None:
 
 
 def fill(deaf: socket.socket) -> None:
-    """Send requests and read no answer, until the server can neither send nor read on."""
+    """Send requests and read no response, until the server can neither send nor read."""
     request = b"GET /health HTTP/1.1\r\nhost: octavo\r\nx-request-id: " + b"x" * 128 + b"\r\n\r\n"
     many = request * 1000
     sent = 0

@@ -1,4 +1,4 @@
-"""What holds answers against the contract finds what is wrong with them."""
+"""The check of responses against the contract finds violations."""
 
 from datetime import timedelta
 

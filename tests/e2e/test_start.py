@@ -1,6 +1,6 @@
-"""What a command loads before it works: modules are counted, because a clock depends on load.
+"""What a command imports before it works: modules are counted, because times depend on load.
 
-The lists name what takes long to load and is not needed until later.
+The lists name what is slow to import and not needed until later.
 """
 
 import re
@@ -28,7 +28,7 @@ _IMPORTED = re.compile(r"import time: +\d+ \| +\d+ \| +([a-zA-Z0-9_.]+)\n")
 
 
 def loaded(*command: str, until: str = "") -> set[str]:
-    """The modules that a command loads, to its end or until it says so on standard error."""
+    """The modules that a command imports, until it ends or logs ``until`` on standard error."""
     found: set[str] = set()
     with subprocess.Popen(
         [sys.executable, "-X", "importtime", "-m", "octavo", *command],
@@ -51,7 +51,7 @@ def loaded(*command: str, until: str = "") -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("command", "unwanted", "most"),
+    ("command", "unwanted", "maximum"),
     [
         (("--help",), PAGES | POSTGRES | SERVER | ANY, 130),
         (("settings",), PAGES | POSTGRES | SERVER | {"trio"}, 360),
@@ -60,17 +60,17 @@ def loaded(*command: str, until: str = "") -> set[str]:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_command_loads_what_it_needs(
-    command: tuple[str, ...], unwanted: set[str], most: int
+    command: tuple[str, ...], unwanted: set[str], maximum: int
 ) -> None:
     found = loaded(*command)
     assert found & unwanted == set()
-    assert len(found) <= most
+    assert len(found) <= maximum
 
 
 def test_serve_loads_pages_and_postgres_later_than_it_listens(tmp_path: Path) -> None:
     given = ("serve", "--bind", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"))
     found = loaded(*given, until="Octavo listens on")
     assert found & (PAGES | POSTGRES) == set()
-    # A module that `import_module` loads is not listed itself, but all that it imports.
+    # A module loaded by `import_module` is not listed itself, but all that it imports is.
     assert {"octavo.service.wiring", "hypercorn"} <= found
     assert len(found) <= 1150

@@ -1,4 +1,4 @@
-"""``octavo serve`` with a certificate: https as its users meet it, and the log beside it."""
+"""``octavo serve`` with a certificate: https as users see it, and the log."""
 
 import json
 import socket
@@ -28,7 +28,7 @@ class Files:
         return ("--tls-certificate", self.path(chain), "--tls-key", self.path(key))
 
     def trust(self) -> ssl.SSLContext:
-        """What one client trusts them by; httpx has it offer HTTP/2 to whoever uses it later."""
+        """The TLS context of one client; httpx makes it offer HTTP/2 to whoever uses it later."""
         return ssl.create_default_context(cafile=self.path("root.pem"))
 
     def path(self, name: str) -> str:
@@ -103,7 +103,7 @@ def test_serve_without_the_setting_agrees_on_http_1_1_alone(server: Server, file
 def test_serve_with_a_certificate_answers_no_plain_http(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as plain:
         plain.sendall(b"GET /health HTTP/1.1\r\nhost: octavo\r\n\r\n")
-        # No more than an alert of TLS.
+        # Only a TLS alert.
         assert b"HTTP" not in read_all(plain)
 
 
@@ -139,7 +139,7 @@ def test_serve_log_in_json_is_one_object_a_line_with_the_id_that_the_client_saw(
             b"GET /health HTTP/1.1\r\nhost: a\r\n\r\n",
             b"GET /health HTTP/1.1\r\nhost: a\r\nx-request-id: mine\r\n\r\n",
             b"GET /api/nowhere?secret HTTP/1.1\r\nhost: a\r\n\r\n",
-            # What the wire refuses by itself.
+            # The server itself refuses these.
             NO_HOST,
             b"BREW /pot HTTP/1.1\r\nhost: a\r\n\r\n",
             b"GET / HTTP/2.0\r\nhost: a\r\n\r\n",
@@ -164,7 +164,7 @@ def test_serve_log_in_json_is_one_object_a_line_with_the_id_that_the_client_saw(
 
 
 def ask(server: Server, files: Files, request: bytes) -> tuple[int, str]:
-    """Send ``request``; answer the status and the id of the answer."""
+    """Send ``request``; return the status and the id of the response."""
     with (
         socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as plain,
         files.trust().wrap_socket(plain, server_hostname="127.0.0.1") as stream,

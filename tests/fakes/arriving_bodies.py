@@ -1,4 +1,4 @@
-"""Bodies that arrive as a test wants them to."""
+"""Request bodies that arrive as a test specifies."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ JSON: Headers = [(b"content-type", b"application/json")]
 
 
 class Arriving:
-    """Hands out events of ASGI one by one, and counts them."""
+    """Hands out ASGI events one by one, and counts them."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self._events = iter(events)
@@ -33,7 +33,7 @@ def chunks(*parts: bytes) -> Arriving:
 
 
 def broken_off(*parts: bytes) -> Arriving:
-    """A body whose client leaves after ``parts``."""
+    """A body whose client disconnects after ``parts``."""
     came = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
     return Arriving([*came, {"type": "http.disconnect"}])
 

@@ -1,4 +1,4 @@
-"""One request to an ASGI application in this process, and the answer that it sent."""
+"""One request to an ASGI application in this process, and its response."""
 
 import json
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 @dataclass
 class Response:
-    """What an application sent: so far, or as a whole once it is ``ended``."""
+    """What an application has sent; complete once it is ``ended``."""
 
     status: int = 0
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
@@ -24,7 +24,7 @@ class Response:
     ended: bool = False
 
     def header(self, name: str) -> str | None:
-        """Answer the header ``name``, which stands there once at most."""
+        """Return the header ``name``, which may occur once at most."""
         values = [value.decode() for given, value in self.headers if given == name.encode()]
         assert len(values) <= 1, f"{name} stands there {len(values)} times"
         return values[0] if values else None
@@ -34,7 +34,7 @@ class Response:
 
     @property
     def code(self) -> str:
-        """The code of the problem that was answered."""
+        """The code of the problem."""
         assert self.header("content-type") == "application/problem+json"
         document = self.json()
         assert document["status"] == self.status
@@ -42,7 +42,7 @@ class Response:
         return str(document["code"])
 
     async def take(self, event: Event) -> None:
-        """Take an event in the order that ASGI prescribes."""
+        """Accept an event, in the order that ASGI prescribes."""
         kind = event["type"].removeprefix("websocket.")
         assert not self.ended
         if kind == "http.response.start":
@@ -57,7 +57,7 @@ class Response:
 
 @dataclass
 class WireExchange:
-    """What the wire offers, and what was asked of it: ``taken`` is the whole answer it got."""
+    """A double of the server's exchange; ``taken`` is the complete response it received."""
 
     request_id: str = "from-the-wire"
     request_id_accepted: bool = True
@@ -109,9 +109,9 @@ async def ask(
     leaves: bool = False,
     exchange: WireExchange | None = None,
 ) -> Response:
-    """Send a request whose body comes in the chunks of ``body``, and answer what is answered.
+    """Send a request whose body arrives in the chunks of ``body``; return the response.
 
-    A client that ``leaves`` does so in place of the last chunk.
+    A client that ``leaves`` disconnects in place of the last chunk.
     """
     events: list[Event] = [
         {"type": "http.request", "body": chunk, "more_body": at + 1 < len(body)}

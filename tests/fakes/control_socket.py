@@ -1,4 +1,4 @@
-"""A control socket that gives one answer, in place of a server."""
+"""A control socket that sends one response, in place of a server."""
 
 import socket
 import threading
@@ -12,7 +12,7 @@ from octavo.control.listening import control_listener
 
 @contextmanager
 def answering(folder: Path, response: bytes) -> Iterator[Callable[[], bytes]]:
-    """Answer one caller; gives what answers, afterwards, what it asked."""
+    """Send ``response`` to one caller; yield a function that returns what the caller sent."""
     asked: list[bytes] = []
 
     def serve(listener: socket.socket) -> None:

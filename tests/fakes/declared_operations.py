@@ -1,4 +1,4 @@
-"""Declare an operation at a handler, as a test says it."""
+"""Declare an operation on a handler that a test supplies."""
 
 from collections.abc import Callable
 from types import FunctionType

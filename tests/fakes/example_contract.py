@@ -1,4 +1,4 @@
-"""A small contract for tests: notes on a shelf, with every kind of answer."""
+"""A small contract for tests: notes on a shelf, with every kind of response."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ KNOWN = UUID("0190a0b0-0000-7000-8000-00000000000a")
 
 
 class Shut(Problem):
-    """The shelf is shut."""
+    """The shelf is closed."""
 
     status, code = 409, "shut"
     summary = "The shelf is shut."
@@ -67,7 +67,7 @@ class Reader:
 
 
 class Readers:
-    """Knows a reader by the header ``x-reader``."""
+    """Identifies a reader by the header ``x-reader``."""
 
     async def authenticate(self, call: Call) -> Reader:
         name = call.header(b"x-reader")
@@ -77,7 +77,7 @@ class Readers:
 
 
 class Turnstile:
-    """Lets nobody pass twice in one class."""
+    """Accepts each caller once per class."""
 
     def __init__(self) -> None:
         self.passed: set[tuple[str, str | None]] = set()
@@ -90,7 +90,7 @@ class Turnstile:
 
 @dataclass
 class ShelfOperations:
-    """What a test hooks in runs inside ``act`` and ``stream``."""
+    """Runs the hook of a test inside ``act`` and ``stream``."""
 
     acted: Callable[[Call], object] = lambda _: None
     chunks: list[bytes] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""One store double: it counts calls, fails, waits, or lets a test act first."""
+"""A store double that counts calls, fails, waits, or lets a test act first."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""Clients that others wrote: httpx and curl, over each version of HTTP, plain and under TLS."""
+"""Third-party clients: httpx and curl, over each version of HTTP, plain and under TLS."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from octavo.http.server.asgi import Application
 from tests.fakes.http_server import QUICK, Server, routed, serving
 from tests.http.server.conftest import Authority
 
-# A client of a process of its own may be slow to start, and no deadline is what is tested here.
+# A client in a process of its own may start slowly, and no test here is about deadlines.
 PATIENT = replace(
     QUICK,
     head_time=20,
@@ -30,7 +30,7 @@ PATIENT = replace(
 
 @dataclass(frozen=True)
 class Request:
-    """What a client is to ask for; a ``chunked`` body is sent without a length."""
+    """A request for a client to send; a ``chunked`` body is sent without a length."""
 
     path: str
     method: str = "GET"
@@ -41,7 +41,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a client made of an answer."""
+    """A response as a client understood it."""
 
     status: int
     version: str
@@ -52,7 +52,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Way:
-    """A client, and how it speaks: the version of HTTP, and whether under TLS."""
+    """A client and its configuration: the version of HTTP, and whether under TLS."""
 
     client: str
     version: str
@@ -71,7 +71,7 @@ class Way:
     async def ask(
         self, server: Server, authority: Authority, *requests: Request, more: tuple[str, ...] = ()
     ) -> list[Reply]:
-        """Ask one after the other, with one client; ``more`` are further options of curl."""
+        """Send requests in order with one client; ``more`` are further options of curl."""
         with trio.fail_after(30):
             if self.client == "curl":
                 return await ask_curl(self, server, authority, requests, more)
@@ -91,7 +91,7 @@ WAYS = [
     Way("curl", "2", tls=False),
     Way("curl", "2", tls=True),
 ]
-# With prior knowledge curl before 8.0 breaks a connection that it uses again (its issue 10634).
+# With prior knowledge, curl before 8.0 breaks a connection that it reuses (its issue 10634).
 REUSING = [way for way in WAYS if (way.client, way.version, way.tls) != ("curl", "2", False)]
 every_way = pytest.mark.parametrize("way", WAYS, ids=str)
 
@@ -192,7 +192,7 @@ def replies(told: str, bodies: bytes) -> Iterator[Reply]:
 async def read_parts(
     way: Way, server: Server, authority: Authority, path: str, take: Callable[[bytes], None]
 ) -> None:
-    """Get ``path``; have each part of the body taken when it arrives."""
+    """Get ``path``; call ``take`` for each part of the body when it arrives."""
     if way.client == "curl":
         command = [*curl(way, authority), "-N", url(server, path)]
         async with trio.open_nursery() as nursery:

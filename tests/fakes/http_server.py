@@ -38,7 +38,7 @@ QUICK = Limits(
 
 @dataclass(frozen=True)
 class Response:
-    """An answer as it came over the wire."""
+    """A response as it was received."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -56,7 +56,7 @@ class Response:
 
 
 class Client:
-    """A client that sends just the bytes it is given, and reads whole answers or the end."""
+    """A client that sends exactly the given bytes, and reads complete responses or the end."""
 
     def __init__(self, stream: trio.abc.Stream) -> None:
         self.stream = stream
@@ -70,7 +70,7 @@ class Client:
         return await self.read_response(head_only=head_only)
 
     async def read_response(self, *, head_only: bool = False) -> Response:
-        """Read one whole answer; fail when the connection ends within it, or is malformed."""
+        """Read a complete response; fail if it is truncated or malformed."""
         head = await self._until(b"\r\n\r\n")
         lines = head[:-4].decode("latin-1").split("\r\n")
         version, status, _ = lines[0].split(" ", 2)
@@ -96,7 +96,7 @@ class Client:
         return rest
 
     async def is_closed(self) -> bool:
-        """Whether the connection ends, with nothing more sent."""
+        """Whether the connection ends without further data."""
         return await self.rest() == b""
 
     async def _chunks(self) -> bytes:
@@ -147,7 +147,7 @@ class Server:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
-        """Connect, with a bound on how long the test may talk."""
+        """Connect, for 20 seconds at most."""
         with trio.fail_after(20):
             tcp = await trio.open_tcp_stream("127.0.0.1", self.port)
             stream: trio.abc.Stream = tcp
@@ -161,7 +161,7 @@ class Server:
                 await trio.aclose_forcefully(stream)
 
     async def is_well(self) -> bool:
-        """Whether a fresh connection gets its answer."""
+        """Whether a new connection gets its response."""
         async with self.client() as client:
             response = await client.ask(b"GET /well HTTP/1.1\r\nhost: a\r\n\r\n")
             return response.status == 200 and response.body == b"GET /well "
@@ -178,7 +178,7 @@ class Rounds(trio.abc.Instrument):
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer method, path and body of the request."""
+    """Respond with method, path and body of the request."""
     if scope["type"] == "lifespan":
         await lifespan(receive, send)
         return
@@ -208,7 +208,7 @@ async def lifespan(receive: Receive, send: Send) -> None:
 
 
 def routed(routes: dict[str, Application]) -> Application:
-    """Answer by path; what has no route is echoed."""
+    """Dispatch by path; a path without a route is echoed."""
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         route = echo if scope["type"] == "lifespan" else routes.get(scope["path"], echo)
@@ -228,7 +228,7 @@ async def serving(
     listener: socket.socket | None = None,
     **options: Any,  # noqa: ANN401  # what WireOptions takes
 ) -> AsyncIterator[Server]:
-    """Serve ``listener``, or on a free port, until the block ends."""
+    """Serve on ``listener``, or on a free port, until the block ends."""
     if listener is None:
         listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     listener.setblocking(False)
@@ -238,7 +238,7 @@ async def serving(
         "now": lambda: 784111777.0,
         "new_id": lambda: f"id-{next(numbers)}",
         "log_refused": server.refused.append,
-        # Off by default; most tests of it are about what it does when it is on.
+        # Off by default; most tests of it need it on.
         "http2": True,
     }
     wire = ServerOptions(limits=limits, **(known | options))

@@ -1,4 +1,4 @@
-"""Everything of identity over a store in memory, with a clock that a test sets."""
+"""All of identity over an in-memory store, with a clock that a test controls."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ PASSWORD = "tulips on the moon"
 
 @dataclass
 class Chance:
-    """Time, identifiers and randomness that a test knows beforehand."""
+    """Predictable time, identifiers and randomness."""
 
     time: float = START
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))

@@ -1,4 +1,4 @@
-"""Documents worked on at once, without threads, as tests that must repeat exactly want them."""
+"""Documents processed immediately, without threads, for tests that must repeat exactly."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ LIMITS = DocumentLimits()
 
 
 def accept(text: str) -> None:
-    """Every text will do."""
+    """Accepts every text."""
 
 
 def inline_documents(
@@ -21,5 +21,5 @@ def inline_documents(
     max_bytes: int = 1 << 24,
     check_text: Callable[[str], None] = accept,
 ) -> DocumentServices:
-    """Documents in a shelf of their own."""
+    """Documents in a cache of their own."""
     return DocumentServices(DocumentCache(client, max_bytes), check_text, limits)

@@ -1,4 +1,4 @@
-"""A server of notices that does what a test says, a stream after the other."""
+"""A notice server that runs one script of a test per stream."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -30,7 +30,7 @@ class Stream:
         await self.socket.send_message(json.dumps(message))
 
     async def pinged(self, times: int) -> None:
-        """Wait until the client has asked so often whether the server is there."""
+        """Wait until the client has sent this many pings."""
         send = self.socket._send
         enough = trio.Event()
         count = 0
@@ -46,7 +46,7 @@ class Stream:
         await enough.wait()
 
     def stop_reading(self) -> None:
-        """Take nothing more from the client."""
+        """Receive nothing more from the client."""
 
         async def nothing(max_bytes: int | None = None) -> bytes:
             await trio.sleep_forever()
@@ -55,7 +55,7 @@ class Stream:
         vars(self.socket._stream)["receive_some"] = nothing
 
     async def subscribed(self, position: int) -> str:
-        """Wait for a subscription; tell that the workspace is at ``position``."""
+        """Wait for a subscription; reply that the workspace is at ``position``."""
         workspace_id: str = (await self.heard())["workspaceId"]
         await self.say(type="subscribed", workspaceId=workspace_id, position=position)
         return workspace_id
@@ -63,7 +63,7 @@ class Stream:
 
 @dataclass
 class Notices:
-    """The server; each stream is served by the next script, the last one for ever."""
+    """The server; each stream is served by the next script, the last one forever."""
 
     scripts: list[Script | int]
     port: int = 0

@@ -1,4 +1,4 @@
-"""A way to a real server on which answers, or requests, are lost when a test wants it."""
+"""A transport to a real server that loses responses, or requests, on demand."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,7 +10,7 @@ Fate = Literal["reaches", "request lost", "answer lost"]
 
 @dataclass
 class Losing(httpx.AsyncBaseTransport):
-    """Loses what `fates` say of the requests of ``method``; behind them nothing is lost."""
+    """Applies one of `fates` to each request with ``method``; afterwards nothing is lost."""
 
     method: str = "POST"
     fates: list[Fate] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A workspace whose files are kept and indexed without an actor, for the tests of the indexes."""
+"""A workspace whose files are committed and indexed without an actor, for the index tests."""
 
 from dataclasses import dataclass, replace
 from itertools import count
@@ -36,7 +36,7 @@ _WORKSPACE = """
 class Notebook:
     """Files by their ids; each call is one commit.
 
-    With ``indexed`` False they are kept as they were before there were indexes.
+    With ``indexed`` False they are stored as before the indexes existed.
     """
 
     store: Store
@@ -116,7 +116,7 @@ class Notebook:
         return Change(outcome, head, content)
 
     def keeping(self, *changes: Change) -> Script[None]:
-        """What keeps changes as one commit does, in their order."""
+        """Return what a commit of changes stores, in their order."""
 
         async def script(transaction: Transaction) -> None:
             created = sum(change.outcome == "created" for change in changes)
@@ -162,18 +162,18 @@ class Notebook:
         await self.keep(self.change(file, "purged"))
 
     async def catch_up(self) -> int:
-        """Have all words taken in; answer with how many steps."""
+        """Index all words; return the number of steps."""
         steps = 1
         while await self.store.write(index_backlog([self.workspace_id])):
             steps += 1
         return steps
 
     async def is_waiting(self) -> bool:
-        """Whether there are words to be taken in."""
+        """Whether there are words to be indexed."""
         return bool(await self.store.read(workspaces_to_index([self.workspace_id])))
 
     async def search(self, query: str, folder: str | None = None) -> list[str]:
-        """The ids of the files that match, the best first."""
+        """The ids of the matching files, best first."""
         asked = parse_query(query)
         await self.catch_up()
         found = await self.store.read_much(candidates([self.workspace_id], asked, folder))

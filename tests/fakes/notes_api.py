@@ -1,4 +1,4 @@
-"""The application of the operations on workspaces, and members of one who ask it."""
+"""The application of the workspace operations, and clients that are members."""
 
 import json
 from collections.abc import AsyncIterator
@@ -40,7 +40,7 @@ NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
 
 
 class ByName:
-    """Takes the name in ``authorization`` for who calls; those ``locked`` are locked."""
+    """Authenticates the name in ``authorization``; the accounts ``locked`` are locked."""
 
     def __init__(self) -> None:
         self.locked: set[str] = set()
@@ -55,7 +55,7 @@ class ByName:
 
 @dataclass
 class Client:
-    """Somebody who asks, by the name of the account."""
+    """A caller, identified by account name."""
 
     application: Application
     name: str
@@ -68,7 +68,7 @@ class Client:
         /,
         **headers: str,
     ) -> Response:
-        """Ask with ``document`` as JSON, if there is one; bytes are sent as they are."""
+        """Send ``document`` as JSON, if there is one; bytes are sent unchanged."""
         sent = [(b"authorization", self.name.encode())]
         sent += [(n.replace("_", "-").encode(), v.encode("latin-1")) for n, v in headers.items()]
         if document is None:
@@ -107,7 +107,7 @@ class Client:
 
 @dataclass
 class NotesApi:
-    """A workspace with a member of each role, a stranger, and what they change."""
+    """A workspace with a member of each role, a stranger, and the files they change."""
 
     application: Application
     store: FaultyStore
@@ -127,7 +127,7 @@ class NotesApi:
 
     @property
     def place(self) -> str:
-        """The address of the workspace."""
+        """The URL of the workspace."""
         return f"/api/workspaces/{self.workspace_id}"
 
     @property
@@ -135,7 +135,7 @@ class NotesApi:
         return f"{self.place}/files"
 
     async def note(self, path: str, text: str = "text", **more: str) -> "Note":
-        """A note that the owner makes."""
+        """Create a note as the owner."""
         response = await self.owner.post(self.files, {"path": path, "text": text, **more})
         assert response.status == 201, response.body
         return Note(self, response.json()["fileId"], tag_of(response))
@@ -154,7 +154,7 @@ class NotesApi:
         await self.store.write(script)
 
     async def forget_indexes(self) -> None:
-        """Have all files be as from before there were indexes of links and words."""
+        """Reset all files to the state before the indexes of links and words existed."""
         for table in (
             "link_index",
             "link_targets",
@@ -165,7 +165,7 @@ class NotesApi:
             await self.execute(f"DELETE FROM {table}")
 
     async def member(self, name: str, role: str) -> None:
-        """An account; a member of the workspace when it has a role there."""
+        """An account; with a role, a member of the workspace."""
         await self.execute(
             "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
             " updated_at) VALUES ($1::uuid, $2, $2, '', 'member', 'enabled', 0, 0)",
@@ -184,7 +184,7 @@ class NotesApi:
 
 @dataclass
 class Note:
-    """A file, and the entity tag of the head that was seen last."""
+    """A file, and the entity tag of its last known head."""
 
     api: NotesApi
     id: str
@@ -228,13 +228,13 @@ def tag_of(response: Response) -> str:
 
 
 def refusal(response: Response) -> tuple[int, str]:
-    """Status and code of a problem."""
+    """The status and the code of a problem."""
     return response.status, response.code
 
 
 @asynccontextmanager
 async def opened() -> AsyncIterator[NotesApi]:
-    """Serve a workspace whose members are named for their roles, and a ``stranger``."""
+    """Serve a workspace whose members are named after their roles, and a ``stranger``."""
     inline = open_inline()
     store, chance, authenticator = FaultyStore(inline), Chance(), ByName()
     access = Access(store)

@@ -1,4 +1,4 @@
-"""A server that tells of changes over real sockets, and devices that listen."""
+"""A server that sends notices over real sockets, and devices that listen."""
 
 import json
 import socket
@@ -46,7 +46,7 @@ def cookie(made: SignedIn) -> tuple[bytes, bytes]:
 
 
 def head(*headers: tuple[bytes, bytes], subprotocol: str | None = SUBPROTOCOL) -> bytes:
-    """The request for the stream."""
+    """The request that opens the stream."""
     lines = [
         b"GET %b HTTP/1.1" % PATH.encode(),
         b"host: notes.example",
@@ -63,7 +63,7 @@ def head(*headers: tuple[bytes, bytes], subprotocol: str | None = SUBPROTOCOL) -
 
 @dataclass
 class Device:
-    """One that listens."""
+    """A device that listens."""
 
     peer: Peer
 
@@ -71,14 +71,14 @@ class Device:
         await self.peer.send(frame(TEXT, json.dumps(message).encode()))
 
     async def told(self) -> dict[str, Any]:
-        """The next message."""
+        """Return the next message."""
         opcode, payload = await self.peer.frame()
         assert opcode == TEXT, payload
         message: dict[str, Any] = json.loads(payload)
         return message
 
     async def closed(self) -> int:
-        """The code that the server closes with; the close is answered."""
+        """Return the code that the server closes with; the close is acknowledged."""
         opcode = payload = None
         while opcode != CLOSE:
             opcode, payload = await self.peer.frame()
@@ -88,7 +88,7 @@ class Device:
         return int.from_bytes(payload[:2], "big")
 
     async def subscribe(self, workspace_id: str) -> int:
-        """Subscribe, and answer the position that is told."""
+        """Subscribe, and return the position."""
         await self.say(type="subscribe", workspaceId=workspace_id)
         told = await self.told()
         position: int = told.pop("position")
@@ -98,7 +98,7 @@ class Device:
 
 @dataclass
 class Tower:
-    """An installation whose changes are told."""
+    """An installation that sends notices of its changes."""
 
     home: IdentityFixture
     hub: NoticeHub[Frame]
@@ -108,7 +108,7 @@ class Tower:
     records: list[RequestRecord]
 
     async def account(self, address: str = "ann@example.org") -> tuple[SignedIn, Headers]:
-        """An account, and what its browser sends along."""
+        """An account, and the headers that its browser sends."""
         made = await self.home.account(address)
         return made, (cookie(made), FROM_HERE)
 
@@ -120,7 +120,7 @@ class Tower:
         return workspace_id
 
     async def write(self, workspace_id: str, path: str, headers: Headers) -> int:
-        """Make a note; answer the position."""
+        """Create a note; return the position."""
         response = await ask_json(
             self.application,
             "POST",
@@ -141,13 +141,13 @@ class Tower:
         self.credentials.forget(account_id)
 
     async def refused(self, request: bytes) -> Response:
-        """What the request for a stream is answered that is not opened."""
+        """Return the response to a request that does not open a stream."""
         async with self.server.client() as client:
             return await client.ask(request)
 
     @asynccontextmanager
     async def device(self, *headers: tuple[bytes, bytes]) -> AsyncIterator[Device]:
-        """Open the stream, and hear the hello."""
+        """Open the stream, and receive the hello."""
         async with self.server.client() as client:
             await client.send(head(*headers))
             peer = Peer(client.stream)

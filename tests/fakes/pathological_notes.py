@@ -1,4 +1,4 @@
-"""Notes for the tests of the grammar, and the limit that one passes."""
+"""Notes for the grammar tests, and the limit that each exceeds."""
 
 from collections.abc import Iterator
 from email.message import Message
@@ -10,7 +10,7 @@ from octavo.render.limits import check_renderable
 
 
 def limit_of(text: str) -> str | None:
-    """The name of the limit that a text passes."""
+    """The name of the limit that a text exceeds."""
     try:
         check_renderable(text)
     except UnrenderableNote as refusal:
@@ -21,17 +21,17 @@ def limit_of(text: str) -> str | None:
 def readmes() -> Iterator[str]:
     """The READMEs of the packages installed here, whatever their markup."""
     for distribution in distributions():
-        # What the interface leaves out of the message that it is.
+        # The interface removes this part from the message.
         text = cast(Message, distribution.metadata).get_payload()
         if isinstance(text, str):
             yield text
 
 
 def nested(depth: int) -> str:
-    """Lists within each other, a line each."""
+    """Nested lists, one line each."""
     return "".join(f"{'  ' * level}- a\n" for level in range(depth))
 
 
 def table(columns: int, rows: int) -> str:
-    """A table whose rows leave out all cells but one."""
+    """A table whose rows omit all cells but one."""
     return "".join(("|", "a|" * columns, "\n|", "-|" * columns, "\n", "b\n" * rows))

@@ -1,4 +1,4 @@
-"""Documents as planning needs them, without Yjs: an update is the text that a note shall have."""
+"""Documents for planning, without Yjs: an update is simply the new text of the note."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,9 +9,9 @@ from octavo.model.refusal import DocumentMalformed, DomainError, EpochMismatch
 
 
 class PlainDocuments:
-    """The texts of notes; every note is of the epoch ``e``.
+    """The texts of notes; every note is in the epoch ``e``.
 
-    An update that begins with ``!`` is refused behind its work, as one whose text is.
+    An update that begins with ``!`` is refused after its work, like one whose text is refused.
     """
 
     def __init__(self) -> None:

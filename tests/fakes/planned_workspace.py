@@ -1,4 +1,4 @@
-"""Changesets and trees as tests write them."""
+"""Concise changesets and trees for tests."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -23,7 +23,7 @@ AUTHOR = AccountId("ann")
 
 
 class Vault:
-    """A workspace in memory: plans changesets and accepts them at once."""
+    """An in-memory workspace: plans changesets and accepts them immediately."""
 
     def __init__(self) -> None:
         self.tree = Tree()
@@ -38,7 +38,7 @@ class Vault:
         )
 
     def push(self, *operations: ChangeOperation) -> list[str]:
-        """Accept the operations; answer their outcomes."""
+        """Accept the operations; return their outcomes."""
         planned = self.plan(*operations)
         for change in planned.changes:
             self.tree.put(change.head)
@@ -49,7 +49,7 @@ class Vault:
         return self.tree.heads[FileId(file)]
 
     def tag(self, file: str) -> frozenset[str]:
-        """The tag of the head; of a file that there is not, one that fits nothing."""
+        """The tag of the head; for a missing file, one that matches nothing."""
         head = self.tree.heads.get(FileId(file))
         return frozenset({"none" if head is None else head.revision_id})
 

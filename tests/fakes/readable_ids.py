@@ -1,9 +1,9 @@
 """Short names in place of UUIDs, for tests that store things by readable identifiers.
 
-The stores convert identifiers to 16 bytes. After `install`, they take any ASCII text of at most 15
-characters, too: its characters become the bytes, followed by zeros, so it sorts as text does. UUIDs
-are converted as they are without this: none that the service makes begins with a letter's byte and
-ends with a zero.
+The stores convert identifiers to 16 bytes. After `install`, they also accept ASCII text of at most
+15 characters: its characters become the bytes, followed by zeros, so it sorts as text does. UUIDs
+are converted as without this: none that the service generates begins with a letter's byte and ends
+with a zero.
 """
 
 from octavo.store import identifiers
@@ -26,8 +26,8 @@ def _bytes_to_name(data: bytes) -> str:
 
 
 def install() -> None:
-    """Have the stores of this process take short names as identifiers."""
+    """Let the stores of this process accept short names as identifiers."""
     identifiers.to_bytes = _name_to_bytes  # type: ignore[assignment]
     identifiers.to_text = _bytes_to_name  # type: ignore[assignment]
-    # The conversion of whole columns knows UUIDs only.
+    # The conversion of whole columns supports UUIDs only.
     identifiers.FEW = 1 << 62

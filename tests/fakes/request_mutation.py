@@ -1,4 +1,4 @@
-"""Bytes as no client would send them: what is well formed, mutated by a seeded hand."""
+"""Bytes that no client would send: well-formed input, mutated by a seeded generator."""
 
 import random
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _TOKENS = (
 
 
 def mutate(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
-    """Answer ``data`` with one to five changes; some bring parts of ``others`` in."""
+    """Return ``data`` with one to five changes; some insert parts of ``others``."""
     changed = bytearray(data)
     for _ in range(chance.choice((1, 1, 1, 2, 3, 5))):
         at = chance.randrange(len(changed) + 1)

@@ -1,4 +1,4 @@
-"""Read what a server sent, as a strict client would: whole valid answers, and nothing else."""
+"""Parse a server's output as a strict client would: complete, valid responses and nothing else."""
 
 import re
 import struct
@@ -9,19 +9,19 @@ from hyperframe.frame import ContinuationFrame, Frame, HeadersFrame
 
 _STATUS = re.compile(rb"HTTP/1\.1 ([1-5][0-9][0-9]) [\x20-\x7e]*")
 _HEADER = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+): ([\x20-\x7e\x80-\xff]*)")
-#: Under this name the application under test repeats the method of the request.
+#: The header in which the application under test repeats the method of the request.
 METHOD = b"x-method"
 
 
 class InvalidResponse(Exception):
-    """What was received is not a sequence of whole valid answers."""
+    """The received bytes are not a sequence of complete, valid responses."""
 
 
 def read_responses(data: bytes, *, heads: bool = False) -> tuple[list[int], bytes]:
-    """Answer the statuses of the HTTP/1.1 answers in ``data``, and what follows a 101.
+    """Return the statuses of the HTTP/1.1 responses in ``data``, and what follows a 101.
 
-    With ``heads`` the last answer may be that of the server itself to a HEAD, without a body.
-    Raises `InvalidResponse` for anything but whole valid answers one after the other.
+    With ``heads`` the last response may be the server's own to a HEAD, without a body.
+    Raises `InvalidResponse` for anything but complete, valid responses in sequence.
     """
     statuses = []
     while data:
@@ -59,7 +59,7 @@ def _after_body(headers: dict[bytes, bytes], data: bytes) -> bytes:
             raise InvalidResponse("a body that is shorter than its length")
         return data[length:]
     if headers.get(b"transfer-encoding") != b"chunked":
-        # Framed by the close: only HTTP/1.0 gets that.
+        # Delimited by the close: only HTTP/1.0 gets that.
         if headers.get(b"connection") != b"close":
             raise InvalidResponse("a body without a frame")
         return b""
@@ -91,9 +91,9 @@ def check_websocket_frames(data: bytes) -> None:
 
 
 def check_http2_frames(data: bytes) -> None:
-    """Raise `InvalidResponse` unless ``data`` is whole frames whose headers decode (RFC 9113)."""
+    """Raise `InvalidResponse` unless ``data`` is whole frames with valid headers (RFC 9113)."""
     decoder = hpack.Decoder()
-    # The settings of the client, which may be mutated, are what bounds the table.
+    # The table is limited by the client's settings, which may be mutated.
     decoder.max_allowed_table_size = 2**32
     block = b""
     while data:

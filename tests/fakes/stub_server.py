@@ -1,4 +1,4 @@
-"""A server that answers as a test says, and fails as a test says."""
+"""A server whose responses and failures a test specifies."""
 
 import json
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def problem(
 
 @dataclass
 class Stub(httpx.AsyncBaseTransport):
-    """Gives the replies in their order, the last one for ever."""
+    """Sends the replies in their order, the last one forever."""
 
     replies: list[Reply]
     requests: list[httpx.Request] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Stub(httpx.AsyncBaseTransport):
         return [json.loads(each.content) for each in self.requests]
 
     def client(self, **retrying: float) -> Client:
-        """A client of it that never jitters."""
+        """A client of it without jitter."""
         return Client(
             "http://stub",
             entropy=Steady(1),
@@ -88,7 +88,7 @@ class Stub(httpx.AsyncBaseTransport):
 
 
 class Steady(Random):
-    """Always takes the longest wait, so that waits can be counted."""
+    """Always chooses the longest wait, so that waits can be counted."""
 
     def random(self) -> float:
         return 1.0

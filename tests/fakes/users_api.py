@@ -1,4 +1,4 @@
-"""The application of the operations of identity, and a browser that asks it."""
+"""The application of the identity operations, and a browser that calls it."""
 
 from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.account import AccountOperations
@@ -104,7 +104,7 @@ def bearer(secret: str) -> tuple[bytes, bytes]:
 
 
 def cookie_set_by(response: Response) -> tuple[bytes, bytes]:
-    """The cookie that a browser sends after ``answer``."""
+    """The cookie that a browser sends after ``response``."""
     header = response.header("set-cookie")
     assert header is not None
     return (b"cookie", header.partition(";")[0].encode())

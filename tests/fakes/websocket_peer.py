@@ -1,4 +1,4 @@
-"""A client that writes frames by hand, and a server that hands its connections over."""
+"""A client that writes frames by hand, and a server that hands over its connections."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def frame(
     masked: bool = True,
     length: int | None = None,
 ) -> bytes:
-    """A client's frame; ``length`` is announced in place of the true one."""
+    """A client's frame; ``length`` replaces the true length."""
     size = len(payload) if length is None else length
     mask_bit = 0x80 if masked else 0
     head = bytes([(0x80 if fin else 0) | reserved << 4 | opcode])
@@ -77,14 +77,14 @@ class Peer:
         return taken
 
     async def head(self) -> bytes:
-        """The answer to the request."""
+        """The response to the request."""
         response = b""
         while not response.endswith(b"\r\n\r\n"):
             response += await self.exactly(1)
         return response
 
     async def frame(self) -> tuple[int, bytes]:
-        """The next frame of the server, which is whole and not masked."""
+        """Return the server's next frame, which must be complete and unmasked."""
         first, size = await self.exactly(2)
         assert first & 0x80
         assert not first & 0x70
@@ -103,14 +103,14 @@ class Peer:
                 return frames
 
     async def close_code(self) -> int:
-        """The code of the close frame that ends the connection; nothing may come after it."""
+        """The code of the close frame that ends the connection; nothing may follow it."""
         *_, (opcode, payload) = await self.frames()
         assert opcode == CLOSE
         return int.from_bytes(payload[:2], "big")
 
 
 class Replay(trio.abc.HalfCloseableStream):
-    """What an HTTP server hands over: first what it has read, then the socket."""
+    """What an HTTP server hands over: first the bytes already read, then the socket."""
 
     def __init__(
         self, stream: trio.abc.HalfCloseableStream, read: bytes = b"", send_time: float = 5
@@ -160,7 +160,7 @@ async def echo(connection: ServerWebSocket) -> None:
 
 @dataclass
 class Server:
-    """Serves WebSockets on a port; keeps how each connection ended."""
+    """Serves WebSockets on a port; records how each connection ended."""
 
     port: int
     stopping: trio.Event
@@ -189,7 +189,7 @@ async def served(
     send_time: float = 5,
     **options: Any,  # noqa: ANN401
 ) -> AsyncIterator[Server]:
-    """Run a server on a real socket; all of its connections are over afterwards."""
+    """Run a server on a real socket; all of its connections have ended afterwards."""
     stopping = trio.Event()
     ended: list[outcome.Maybe[None]] = []
     report, done = trio.open_memory_channel[outcome.Maybe[None]](1000)

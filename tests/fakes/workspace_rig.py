@@ -1,4 +1,4 @@
-"""A workspace served without sockets or threads, for tests of what it promises."""
+"""A workspace served without sockets or threads, for tests of its guarantees."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -33,7 +33,7 @@ ANN = AccountId("ann")
 
 @dataclass
 class Rig:
-    """Clients of one workspace, and what they were told."""
+    """Clients of one workspace, and what they learned."""
 
     store: Store
     directory: Directory[WorkspaceId, WorkspaceActor]
@@ -42,7 +42,7 @@ class Rig:
     ids: Iterator[int] = field(default_factory=count)
 
     async def push(self, *operations: ChangeOperation, mutation: str | None = None) -> Receipt:
-        """Push a changeset; raises what the actor refuses with."""
+        """Push a changeset; raise what the actor refuses it with."""
         mutation_id = MutationId(mutation or f"m{next(self.ids)}")
         changeset = Changeset(
             mutation_id,
@@ -56,7 +56,7 @@ class Rig:
     async def refusal(
         self, *operations: ChangeOperation, mutation: str | None = None
     ) -> DomainError:
-        """Push what is not accepted, and answer why."""
+        """Push a changeset that is refused; return the refusal."""
         try:
             receipt = await self.push(*operations, mutation=mutation)
         except ChangesetRefused as refused:
@@ -82,7 +82,7 @@ def edit(
 
 
 async def found_vault(store: Store) -> None:
-    """Make the workspace ``VAULT``, and its owner where there is none."""
+    """Create the workspace ``VAULT``, and its owner if needed."""
 
     async def owner(transaction: Transaction) -> None:
         await transaction.execute(
@@ -106,7 +106,7 @@ async def serving(
     documents: DocumentServices | None = None,
     name: str = "r",
 ) -> AsyncIterator[Rig]:
-    """Serve the workspace ``VAULT``, which is made when the store is; ids begin with ``name``."""
+    """Serve the workspace ``VAULT``, created with the store; ids begin with ``name``."""
     own: InlineStore | None = None
     if store is None:
         store = own = open_inline()

@@ -1,4 +1,4 @@
-"""A device that holds the document of one note, and edits it without asking anybody."""
+"""A device that holds the document of one note, and edits it independently."""
 
 from base64 import b64decode, b64encode
 from typing import Any, Self
@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 class Device:
-    """A copy of a note's document; ``client`` is the Yjs client that it writes as."""
+    """A copy of a note's document; ``client`` is its Yjs client id."""
 
     def __init__(self, document: Json, client: int) -> None:
         self.client = client
@@ -22,7 +22,7 @@ class Device:
         self.doc: Doc[Text] = Doc(client_id=self.client)
         self.written = self.doc.get("text", type=Text)
         self.doc.apply_update(b64decode(document["state"]))
-        # What the server has, as far as is known here.
+        # The state of the server, as far as the device knows.
         self.known = self.vector()
 
     @classmethod
@@ -32,7 +32,7 @@ class Device:
 
     @classmethod
     def kept(cls, document: StoredDocument, client: int) -> Self:
-        """A device that has a document as the store has it."""
+        """A device with the document from the store."""
         state = b64encode(document.state).decode()
         return cls({"epoch": document.epoch, "state": state}, client)
 
@@ -44,7 +44,7 @@ class Device:
         return self.doc.get_state()
 
     def insert(self, at: int, text: str) -> None:
-        """Insert at a place in the text, which is counted in characters."""
+        """Insert at an offset in the text, counted in characters."""
         self.written.insert(len(self.text[:at].encode()), text)
 
     def delete(self, start: int, end: int) -> None:
@@ -52,7 +52,7 @@ class Device:
         del self.written[len(text[:start].encode()) : len(text[:end].encode())]
 
     def save(self, **more: str) -> Json:
-        """What to send: all that the server lacks."""
+        """Return the update to send: everything the server lacks."""
         update = self.doc.get_update(self.known)
         return {
             "epoch": self.epoch,
@@ -62,7 +62,7 @@ class Device:
         }
 
     def take(self, saved: Json) -> None:
-        """Take in what the server answered to a save."""
+        """Apply the server's response to a save."""
         if saved["epoch"] != self.epoch:
             self._load({"epoch": saved["epoch"], "state": saved["update"]})
             return

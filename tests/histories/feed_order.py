@@ -1,10 +1,10 @@
 """Does the feed of each workspace agree with the results of its clients?
 
-Linearizability asks whether some order explains what clients saw. Here the system has written its
-order down: the feed, read at the end, numbers every accepted changeset of a workspace 1, 2, 3, …
-without gaps. So the check needs no search, and it names everything that is wrong at once: in the
-numbering itself, between the feed and the answers, between each entry and the one before it of the
-same register, and between the numbers and real time.
+Linearizability asks whether some order explains what clients saw. Here the system has recorded its
+order: the feed, read at the end, numbers every accepted changeset of a workspace 1, 2, 3, … without
+gaps. So the check needs no search, and reports every error at once: in the numbering itself,
+between the feed and the results, between each entry and the previous one of the same register, and
+between the numbers and real time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class FeedEntry:
 
 
 class Rule(Enum):
-    """What an ordered feed keeps, each named by what breaks it."""
+    """The rules of an ordered feed, each named by its violation."""
 
     GAP = "gap in the positions"
     DUPLICATE_POSITION = "duplicate position"
@@ -50,7 +50,7 @@ class Rule(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One way in which a feed is wrong.
+    """One violation in a feed.
 
     Args:
         rule: what it breaks.
@@ -85,8 +85,8 @@ def check_order(
 ) -> None:
     """Check that feeds are gapless total orders that agree with the results of clients.
 
-    A mutation may be asked for repeatedly: then every acknowledgement must give its one position,
-    and it may stand in the feed when at least one attempt may have been executed.
+    A mutation may be repeated: then every acknowledgement must give the same position, and it may
+    be in the feed if at least one attempt may have been executed.
 
     Args:
         history: what clients did; only its commits matter. The feeds must start with it.

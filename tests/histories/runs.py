@@ -1,7 +1,7 @@
 """Random runs of a correct service, recorded by its clients; the checkers must accept each.
 
-The service here is written the plain way, apart from the models that the checkers use, so that
-the two can be compared.
+The service here is written plainly, independent of the checkers' models, so that the two can be
+compared.
 """
 
 import random
@@ -30,14 +30,14 @@ class Refused:
 
 @dataclass
 class Service:
-    """One workspace, carrying out one operation after another."""
+    """One workspace, which executes operations one after the other."""
 
     values: dict[str, int] = field(default_factory=dict)
     receipts: dict[str, int] = field(default_factory=dict)
     feed: list[FeedEntry] = field(default_factory=list)
 
     def execute(self, operation: Operation) -> object:
-        """Carry out an operation; give its result, or what it is refused for."""
+        """Execute an operation; return its result, or its refusal."""
         match operation:
             case Read():
                 return self.values.get(operation.register.key)
@@ -106,7 +106,7 @@ class _Call:
 
 
 class _Choices:
-    """Decisions read off bytes, which hypothesis draws fast and shrinks well."""
+    """Decisions read from bytes, which hypothesis draws fast and shrinks well."""
 
     def __init__(self, entropy: bytes) -> None:
         self._entropy = entropy
@@ -130,7 +130,7 @@ def runs(
     processes: int = 3,
     length: int = 100,
 ) -> st.SearchStrategy[Run]:
-    """Runs of any interleaving; a length of 100 is about ten operations."""
+    """Runs with any interleaving; a length of 100 is about ten operations."""
     entropy = st.integers(0, length).flatmap(lambda n: st.binary(min_size=n, max_size=n))
     return entropy.map(lambda drawn: _run(_Choices(drawn), kinds, processes))
 
@@ -138,8 +138,8 @@ def runs(
 def _run(choices: _Choices, kinds: Sequence[type[Operation]], processes: int) -> Run:
     """Let clients invoke, be served, and learn an outcome.
 
-    A client may lose its answer before or after the effect, may be turned away, and may repeat a
-    commit whose outcome it did not learn. What was given up may take effect much later.
+    A client may lose a response before or after the effect, may be refused, and may repeat a commit
+    whose outcome it did not learn. An abandoned operation may take effect much later.
     """
     run = Run()
     calls: dict[int, _Call] = {}
@@ -203,7 +203,7 @@ def _operation(
 
 
 def crowd(seed: int, *, processes: int, operations: int, lost: float) -> Run:
-    """A busy run, larger than a property test draws; a part of the answers is lost."""
+    """A busy run, larger than a property test draws; some responses are lost."""
     rng = random.Random(seed)
     run = Run()
     calls: dict[int, _Call] = {}

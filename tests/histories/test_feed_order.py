@@ -311,7 +311,7 @@ def test_feed_of_a_busy_service_is_accepted(lost: float) -> None:
 
 @st.composite
 def filled(draw: st.DrawFn) -> tuple[Run, Feed, int]:
-    """Draw a run that left something in the feed, its feed, and the index of one entry there."""
+    """Draw a run with entries in the feed, its feed, and the index of one entry."""
     run = draw(runs(kinds=COMMITTING, processes=3, length=250))
     assume(run.service.feed)
     return run, list(run.service.feed), draw(st.integers(0, len(run.service.feed) - 1))

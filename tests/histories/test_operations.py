@@ -1,4 +1,4 @@
-"""Commits that no workspace could carry out are refused."""
+"""Commits that no workspace could execute are refused."""
 
 import pytest
 

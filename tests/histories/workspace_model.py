@@ -30,10 +30,10 @@ class WorkspaceState(NamedTuple):
 class WorkspaceModel:
     """Whole workspaces: atomic commits in strict order, and snapshots that never see half of one.
 
-    Takes every operation. An accepted commit or swap takes the next position; a commit must answer
-    it, a swap may. A commit that was accepted before answers its first position again and changes
-    nothing; it can neither be refused for a moved register nor be accepted with other swaps. A
-    refused commit names every register that had moved, and no other.
+    Accepts every operation. An accepted commit or swap takes the next position; a commit must
+    return it, a swap may. A commit that was accepted before returns its first position again and
+    changes nothing; it can neither be refused for a moved register nor be accepted with other
+    swaps. A refused commit names every register that had moved, and no other.
 
     Args:
         values: the registers that exist at the start.
@@ -44,7 +44,7 @@ class WorkspaceModel:
     positions: Mapping[str, int] = field(default_factory=dict)
 
     def partition(self, operation: Operation) -> str:
-        """Take each workspace for itself.
+        """Partition by workspace.
 
         Raises:
             TypeError: the operation is not one of this package.
@@ -60,7 +60,7 @@ class WorkspaceModel:
     def initial(
         self, partition: Hashable, entries: Sequence[HistoryEntry[Operation]]
     ) -> WorkspaceState:
-        """Give the workspace at the start; it will remember only mutations asked for repeatedly."""
+        """Return the workspace at the start; it records only repeated mutations."""
         assert isinstance(partition, str)
         asked: dict[str, int] = {}
         for entry in entries:
@@ -76,7 +76,7 @@ class WorkspaceModel:
     def step(
         self, state: WorkspaceState, operation: Operation, status: Status, result: object
     ) -> WorkspaceState | None:
-        """Read, look, swap or commit."""
+        """Read, take a snapshot, swap or commit."""
         values = dict(state.values)
         match operation:
             case Read():
@@ -125,7 +125,7 @@ def _commit(
 
 def _told(status: Status, result: object, position: int) -> bool:
     """Whether a commit at this position may have got that result."""
-    # An unknown outcome has a result only when it was settled afterwards.
+    # An unknown outcome has a result only if it was resolved later.
     return result == position or (status is Status.UNKNOWN and result is None)
 
 

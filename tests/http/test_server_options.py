@@ -1,4 +1,4 @@
-"""The settings of the wire."""
+"""The settings of the server."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Where texts differ: diff_ranges that hold all that differs, at cuts of the finest unit."""
+"""Differences of texts: ranges that hold all that differs, at the finest unit's boundaries."""
 
 from itertools import pairwise
 
@@ -28,11 +28,11 @@ def whole(old: str, new: str) -> DiffRange:
 
 
 def cuts(text: str, unit: Unit) -> set[int]:
-    """The places at which a stretch may begin and end."""
+    """The offsets at which a range may begin and end."""
     if unit == "character":
         return set(range(len(text) + 1))
     places, at = {0}, 0
-    # Words are cut within a line, so that a space run ends with it.
+    # Words are split within a line, so that a run of spaces ends with it.
     for piece in lines_of(text) if unit == "line" else words_of(text):
         at += len(piece)
         places.add(at)

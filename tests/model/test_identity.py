@@ -1,4 +1,4 @@
-"""Identifiers by time: what they say, and that they sort."""
+"""Identifiers by time: what they encode, and that they sort."""
 
 from uuid import RFC_4122, UUID
 
@@ -30,7 +30,7 @@ def test_identifiers_sort_by_their_moments(
 
 @given(MOMENTS, st.lists(ENTROPY, min_size=2, max_size=2, unique_by=lambda e: e[1:2] + e[3:]))
 def test_other_randomness_makes_another_identifier(moment: int, entropy: list[bytes]) -> None:
-    # Version and variant stand in place of six of its bits.
+    # Version and variant replace six of its bits.
     bits = {(each[0] & 0x0F, each[1], each[2] & 0x3F, each[3:]) for each in entropy}
     assert len({uuid7(moment, each) for each in entropy}) == len(bits)
 

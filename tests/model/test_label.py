@@ -1,4 +1,4 @@
-"""Names and devices, fit to be shown."""
+"""Names and devices, fit for display."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Marks don't pile up on a letter."""
+"""Limited runs of combining marks."""
 
 import sys
 import unicodedata
@@ -32,12 +32,12 @@ def test_letter_keeps_thirty_marks(text: str, safe: str) -> None:
 
 
 @given(st.text(alphabet=f"a一─{GRAVE}{BELOW}\u0f73\u093f\uff9e", max_size=40), st.integers(3, 5))
-def test_safe_text_has_no_longer_runs_and_lacks_nothing_else(text: str, most: int) -> None:
+def test_safe_text_has_no_longer_runs_and_lacks_nothing_else(text: str, maximum: int) -> None:
     kept, run = "", 0
     for character in text:
         run = run + 1 if is_mark(character) else 0
-        kept += character if run <= most else ""
-    assert stream_safe(text, most) == kept
+        kept += character if run <= maximum else ""
+    assert stream_safe(text, maximum) == kept
 
 
 def test_every_character_that_begins_with_a_mark_is_one() -> None:

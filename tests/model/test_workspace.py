@@ -1,4 +1,4 @@
-"""What members may do."""
+"""The rights of members."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The project's own source, as its tests of borders and rules read it."""
+"""The project's own source, for the tests of its borders and rules."""
 
 import ast
 from collections.abc import Iterator

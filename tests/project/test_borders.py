@@ -1,4 +1,4 @@
-"""The borders of the concurrency core and its testing kit: import-linter finds each trespass."""
+"""The borders of the concurrency core and its testing kit: import-linter finds each violation."""
 
 import pytest
 from grimp import ImportGraph

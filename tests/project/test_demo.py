@@ -1,4 +1,4 @@
-"""The demonstration, as whoever tries it runs it."""
+"""The demonstration, as a user runs it."""
 
 import re
 import subprocess

@@ -1,7 +1,7 @@
-"""Time, randomness and identifiers are handed in: nothing reaches for them by itself.
+"""Time, randomness and identifiers are injected: no module obtains them by itself.
 
-`octavo.service.entropy` hands them out, and the testing kit stands in for it; all other modules of
-the package take them as arguments, so that a run can be repeated.
+`octavo.service.entropy` provides them, and the testing kit replaces it; all other modules of the
+package take them as arguments, so that a run can be repeated.
 """
 
 import ast
@@ -43,7 +43,7 @@ def exempt(path: Path) -> bool:
 
 
 def taken(source: str, package: str = "octavo") -> list[str]:
-    """Where a module reaches for a source of time, randomness or identifiers by itself."""
+    """Where a module uses a source of time, randomness or identifiers directly."""
     tree = _at_run_time(ast.parse(source))
     known: dict[str, str] = {}
     found: list[str] = []
@@ -73,7 +73,7 @@ def _origin(node: ast.expr, known: dict[str, str]) -> str:
 
 
 def _at_run_time(tree: ast.Module) -> ast.Module:
-    """The module without what is imported for types alone."""
+    """The module without the imports for types alone."""
 
     class Types(ast.NodeTransformer):
         def visit_If(self, node: ast.If) -> ast.AST | Iterator[ast.AST]:

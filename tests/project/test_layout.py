@@ -1,4 +1,4 @@
-"""The tests mirror the package, and its rooms stay small at the top."""
+"""The tests mirror the package, and its rooms have few modules at their top."""
 
 import ast
 import tomllib
@@ -27,7 +27,7 @@ def own_test_of(module: Path) -> Path:
 
 
 def exports() -> dict[str, str]:
-    """What packages export, by the name that importers use; where it is defined."""
+    """The exports of packages, by the name that importers use; where each is defined."""
     return {
         f"{package_of(path)}.{local}": origin
         for path, tree in MODULES.items()
@@ -40,7 +40,7 @@ EXPORTS = exports()
 
 
 def imported(path: Path) -> set[str]:
-    """What a module imports, where that is defined, with modules that it loads by name."""
+    """The imports of a module, by where they are defined, with modules that it loads by name."""
     tree = ast.parse((ROOT / path).read_text())
     found = {origin for _, origin, _ in imports(tree, package_of(path))}
     named = {
@@ -92,10 +92,10 @@ def test_folders_of_the_tests_are_those_of_the_package() -> None:
     assert extra == set()
 
 
-@pytest.mark.parametrize(("room", "most"), MAX_AT_TOP.items())
-def test_room_has_few_modules_at_its_top(room: str, most: int) -> None:
+@pytest.mark.parametrize(("room", "maximum"), MAX_AT_TOP.items())
+def test_room_has_few_modules_at_its_top(room: str, maximum: int) -> None:
     top = [path for path in MODULES if path.parent == Path(room) and path.name != "__init__.py"]
-    assert len(top) <= most
+    assert len(top) <= maximum
 
 
 def test_class_names_are_unique_in_the_package() -> None:

@@ -1,4 +1,4 @@
-"""The lock files: every package by version and hash, from nowhere in particular."""
+"""The lock files: every package by version and hash, independent of an index."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ ENTRY = re.compile(
 
 
 def entries(lock: str) -> dict[str, tuple[str, str]]:
-    """Version and marker of every package that ``lock`` names."""
+    """The version and marker of every package in ``lock``."""
     return {m["name"]: (m["version"], m["marker"] or "") for m in ENTRY.finditer(text(lock))}
 
 
@@ -28,7 +28,7 @@ def text(lock: str) -> str:
 
 
 def direct(*groups: str) -> set[str]:
-    """The names of what pyproject.toml asks for: to build, to run, and in ``groups``."""
+    """The names of the requirements in pyproject.toml: to build, to run, and in ``groups``."""
     tables = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = tables["project"]
     asked = chain(
@@ -56,7 +56,7 @@ def test_lock_names_no_place(lock: str) -> None:
 
 
 def test_lock_dev_holds_the_runtime_lock() -> None:
-    # Where a package is wanted may be wider there: the tools want some of them on more systems.
+    # The lock file's condition may be wider: the tools need some packages on more systems.
     held = {name: version for name, (version, _) in entries(DEV).items()}
     assert {
         name: version for name, (version, _) in entries(RUNTIME).items()

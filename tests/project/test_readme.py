@@ -1,4 +1,4 @@
-"""The documentation is true: commands and settings exist, links lead somewhere."""
+"""The documentation is correct: commands and settings exist, links have targets."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_readme_starts_with_run_and_test() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_page_local_links_lead_somewhere(page: Path) -> None:
-    # What stands in code is no link.
+    # Code is not a link.
     text = re.sub(r"`[^`\n]+`", "", read(page))
     targets = re.findall(r"\]\(([^)\s]+)\)", text)
     local = [target.partition("#")[0] for target in targets if "://" not in target]

@@ -1,4 +1,4 @@
-"""The limits of the grammar: what they refuse, by which name, and what they let pass."""
+"""The limits of the grammar: what they refuse, by which name, and what they accept."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from tests.fakes.pathological_notes import limit_of, nested, readmes, table
 
 
 @pytest.mark.parametrize(
-    ("limit", "most", "over"),
+    ("limit", "maximum", "over"),
     [
         ("length", ("a" * 99 + "\n") * 20_971, ("a" * 99 + "\n") * 20_972),
         ("length", ("é" * 99 + "\n\n") * 10_485, ("é" * 99 + "\n\n") * 10_486),
@@ -38,9 +38,9 @@ from tests.fakes.pathological_notes import limit_of, nested, readmes, table
     ],
 )
 def test_note_past_a_limit_is_refused_by_the_name_of_the_limit(
-    limit: str, most: str, over: str
+    limit: str, maximum: str, over: str
 ) -> None:
-    assert limit_of(most) is None
+    assert limit_of(maximum) is None
     assert limit_of(over) == limit
 
 
@@ -161,7 +161,7 @@ NOTES = st.lists(LINES, max_size=30).map("\n".join)
 
 
 def marked(text: str) -> str:
-    """The text as the functions behind the check take it."""
+    """The text in the form that the check's functions take."""
     return "\n" + text.replace("\r", "\n") + "\n"
 
 
@@ -185,7 +185,7 @@ def test_parser_finds_no_more_than_was_counted(text: str, times: int) -> None:
     whole = f"{text}\n" * times
     tokens = parse(whole)
     with pytest.MonkeyPatch.context() as patch:
-        # Counts that are given for few are rougher than those for many.
+        # Estimates that hold for few are rougher than those for many.
         patch.setattr(limits, "_FEW", 0)
         found = dict(limits._found(limits._without_code(marked(whole))))
     containers = [token for token in tokens if token.type.startswith(("blockquote", "list_item"))]

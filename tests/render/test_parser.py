@@ -1,4 +1,4 @@
-"""Markdown as tokens: the grammar, and that what the limits let pass is parsed whole."""
+"""Markdown as tokens: the grammar, and complete parsing of what the limits accept."""
 
 import pytest
 from hypothesis import given, settings
@@ -76,7 +76,7 @@ PATHOLOGICAL = [
 
 
 def spelled(tokens: list[Token]) -> list[str]:
-    """The types of the tokens, those of a paragraph with its own."""
+    """The types of the tokens, those of a paragraph with its inline ones."""
     told: list[str] = []
     for token in tokens:
         told.append(token.type)

@@ -1,4 +1,4 @@
-"""What is loaded after the start: once, in a thread, and before the first request that needs it."""
+"""Deferred loading: once, in a thread, and before the first request that needs it."""
 
 import threading
 from collections.abc import Awaitable, Callable
@@ -33,7 +33,7 @@ async def test_value_is_computed_once_however_many_need_it() -> None:
 
 
 class Inner:
-    """An application that notes what reaches it."""
+    """An application that records the requests that reach it."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []

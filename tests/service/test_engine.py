@@ -1,4 +1,4 @@
-"""Opening the database: for the server, and for commands beside it."""
+"""Opening the database: for the server, and for commands next to it."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def older(settings: Settings) -> None:
-    """A database of before the first migration."""
+    """A database from before the first migration."""
     settings.data_dir.mkdir()
     (settings.data_dir / DATABASE).touch()
 

@@ -1,4 +1,4 @@
-"""What a process does with what is said on the channel of the database."""
+"""How a process handles notifications on the channel of the database."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ from octavo.ws import Frame
 
 
 class Told(NoticeHub[Frame]):
-    """Takes announcements down."""
+    """Records announcements."""
 
     def __init__(self) -> None:
         super().__init__(lambda *_: Frame(b""))
@@ -26,7 +26,7 @@ class Told(NoticeHub[Frame]):
 
 
 class Spoken:
-    """A database on whose channel some things are said, and then no more."""
+    """A database whose channel carries some notifications, and then no more."""
 
     def __init__(self, *messages: str) -> None:
         self._messages = messages

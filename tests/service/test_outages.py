@@ -1,4 +1,4 @@
-"""The log tells of a database that fails, once, and of its return."""
+"""The log reports a failing database once, and its recovery."""
 
 import logging
 from typing import cast
@@ -13,7 +13,7 @@ UNUSED = cast("Transaction", None)
 
 
 class Fickle:
-    """A store that fails as long as it is told to; its scripts read nothing."""
+    """A store that fails on demand; its scripts read nothing."""
 
     def __init__(self) -> None:
         self.readable = self.writable = True

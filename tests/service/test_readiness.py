@@ -1,4 +1,4 @@
-"""What readiness looks at, and what it says when that is away."""
+"""What readiness checks, and what it reports on failure."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ from octavo.store.transaction import T
 
 
 class Failing:
-    """A database that can be read, and fails to write; it counts the tries."""
+    """A database that can be read, and fails to write; it counts the attempts."""
 
     def __init__(self) -> None:
         self.writes = 0
@@ -39,7 +39,7 @@ class Failing:
 
 
 class Away:
-    """A database that fails, or never answers."""
+    """A database that fails, or never responds."""
 
     def __init__(self, *, hangs: bool = False) -> None:
         self._hangs = hangs
@@ -51,7 +51,7 @@ class Away:
 
 
 async def written(folder: Path) -> None:
-    """Write at once: the clocks of tests don't wait for threads."""
+    """Write immediately: the clocks of tests don't wait for threads."""
     await trio.lowlevel.checkpoint()
     write_probe(folder)
 

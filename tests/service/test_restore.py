@@ -1,4 +1,4 @@
-"""Replacing the database: what fails leaves the former one complete."""
+"""Replacing the database: a failure leaves the former one complete."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ THEIR_LOGS = {end: f"its {end}" for end in LOGS}
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """A database with logs that can't be folded in, and a verified copy to replace it with."""
+    """A database with logs that can't be checkpointed, and a verified copy to replace it with."""
     path = tmp_path / "octavo.sqlite3"
     path.write_text("former")
     for end in LOGS:

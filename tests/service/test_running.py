@@ -1,4 +1,4 @@
-"""The service from inside: what a real process can't be made to show at will."""
+"""The service from inside: situations that can't be forced on a real process."""
 
 import signal
 import socket

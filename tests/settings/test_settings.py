@@ -1,4 +1,4 @@
-"""What the settings accept, refuse, and say when they refuse."""
+"""What the settings accept and refuse, and their error messages."""
 
 import json
 from collections.abc import Iterable

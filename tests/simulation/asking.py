@@ -1,4 +1,4 @@
-"""How devices ask: one process or another, in whatever weather there is, and never for ever."""
+"""Requests of devices: to one process or another, under injected faults, in bounded time."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -23,27 +23,27 @@ R = TypeVar("R")
 
 
 class NothingDone(Exception):
-    """The device was told for certain that nothing was done."""
+    """The device learned that nothing was done."""
 
 
 class Unsettled(Exception):
-    """What came of it is not known."""
+    """The outcome is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The way from a device to the service.
+    """The connection of a device to the service.
 
     Args:
-        pick: answers a process that runs, when there is one.
-        weather: loses connections.
+        pick: returns a running process, if there is one.
+        faults: interrupt connections.
     """
 
     pick: Callable[[Random], Process | None]
     weather: Weather
 
     async def ask(self, random: Random, ask: Callable[[Process, float], Awaitable[R]]) -> R:
-        """Ask a process; raises `NothingDone`, `Unsettled` and what else is said there."""
+        """Send a request to a process; raise `NothingDone`, `Unsettled` or the refusal."""
         process = self.pick(random)
         for _ in range(PATIENCE):
             if process is None:

@@ -1,4 +1,4 @@
-"""Services that are broken on purpose: each leaves out something that the design rests on."""
+"""Services that are broken on purpose: each omits something that the design depends on."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
-    """Heads are known and senders answered while the write is still to be done."""
+    """Heads are published and senders get replies while the write is still to be done."""
 
     async def accept(self: WorkspaceActor, known: Any, waiting: Any) -> None:  # noqa: ANN401
         planned_at, now = known.position, int(self._now() * 1000)
@@ -42,7 +42,7 @@ def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
 
 
 def storage_answers_before_commit(patch: pytest.MonkeyPatch) -> None:
-    """The storage actor says that all is kept, and then keeps it."""
+    """The storage actor acknowledges everything, and commits afterwards."""
 
     async def handle_batch(self: Storage, batch: Sequence[Envelope[Write[Any]]]) -> None:
         for envelope in batch:
@@ -53,7 +53,7 @@ def storage_answers_before_commit(patch: pytest.MonkeyPatch) -> None:
 
 
 def announce_before_commit(patch: pytest.MonkeyPatch) -> None:
-    """Listeners are told of the position that is about to be taken."""
+    """Listeners are notified of a position before its commit."""
     accept = WorkspaceActor._accept
 
     async def early(self: WorkspaceActor, known: Any, waiting: Any) -> None:  # noqa: ANN401
@@ -64,7 +64,7 @@ def announce_before_commit(patch: pytest.MonkeyPatch) -> None:
 
 
 def never_announce_what_was_read(patch: pytest.MonkeyPatch) -> None:
-    """A position whose commit nobody learnt of stays untold."""
+    """A position whose commit was not confirmed is never announced."""
     refresh = WorkspaceActor._refresh
 
     async def silent(self: WorkspaceActor) -> object:
@@ -78,7 +78,7 @@ def never_announce_what_was_read(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_announcements(patch: pytest.MonkeyPatch) -> None:
-    """What is announced while others are told is dropped."""
+    """Announcements during a delivery are dropped."""
 
     async def run(self: NoticeHub[Any]) -> None:
         while True:
@@ -107,7 +107,7 @@ def ignore_receipts(patch: pytest.MonkeyPatch) -> None:
 
 
 def refuse_without_receipts(patch: pytest.MonkeyPatch) -> None:
-    """A change that looks wrong is refused, though it was accepted when it was sent first."""
+    """A change that looks invalid is refused, though it was accepted when it was sent first."""
 
     async def answer_nobody(self: WorkspaceActor, waiting: Sequence[Any], _: object) -> list[Any]:
         return list(waiting)
@@ -116,7 +116,7 @@ def refuse_without_receipts(patch: pytest.MonkeyPatch) -> None:
 
 
 def ignore_the_fence(patch: pytest.MonkeyPatch) -> None:
-    """Plans are kept although another process changed the workspace after they were made."""
+    """Plans are committed although another process changed the workspace since."""
 
     async def pretend(
         transaction: Transaction, workspace_id: WorkspaceId, planned_at: Position, plan: Plan
@@ -129,12 +129,12 @@ def ignore_the_fence(patch: pytest.MonkeyPatch) -> None:
 
 
 def lose_the_take_back(patch: pytest.MonkeyPatch) -> None:
-    """Heads of plans that were not kept stay in the tree."""
+    """Heads of plans that were not committed stay in the tree."""
     patch.setattr(Batch, "roll_back", lambda self: self.plans.clear())
 
 
 def trust_what_was_known_before_a_failure(patch: pytest.MonkeyPatch) -> None:
-    """The store is not read again when a write failed."""
+    """The store is not read again after a failed write."""
     handle_batch = WorkspaceActor.handle_batch
 
     async def trusting(self: WorkspaceActor, batch: Sequence[Envelope[Any]]) -> None:
@@ -148,7 +148,7 @@ def trust_what_was_known_before_a_failure(patch: pytest.MonkeyPatch) -> None:
 
 
 def trust_to_be_alone(patch: pytest.MonkeyPatch) -> None:
-    """Heads are answered without a look at what other processes did."""
+    """Heads are returned without a check for the changes of other processes."""
     refresh = WorkspaceActor.handle_batch
 
     async def alone(self: WorkspaceActor, batch: Sequence[Envelope[Any]]) -> None:
@@ -159,7 +159,7 @@ def trust_to_be_alone(patch: pytest.MonkeyPatch) -> None:
 
 
 def _keep_after(patch: pytest.MonkeyPatch, before: Callable[..., Any]) -> None:
-    """Do something else in the transaction before changesets are kept in it."""
+    """Do something else in the transaction before changesets are committed in it."""
 
     def keep_after(
         workspace_id: WorkspaceId,

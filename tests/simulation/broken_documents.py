@@ -1,4 +1,4 @@
-"""Services whose documents or indexes are broken on purpose, as of `broken`."""
+"""Services whose documents or indexes are broken on purpose, like those of `broken`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def keep_what_was_refused(patch: pytest.MonkeyPatch) -> None:
-    """What a refused changeset did to documents before it was refused stays there."""
+    """The effects of a refused changeset on documents remain."""
 
     @contextmanager
     def attempt(self: BatchDocuments) -> Iterator[None]:
@@ -30,7 +30,7 @@ def keep_what_was_refused(patch: pytest.MonkeyPatch) -> None:
 
 
 def take_back_too_much(patch: pytest.MonkeyPatch) -> None:
-    """With a refused changeset goes what others of its batch did to the same document."""
+    """A refused changeset also undoes what others of its batch did to the same document."""
 
     def undo(self: BatchDocuments, file_id: FileId, before: Any) -> None:  # noqa: ANN401
         if before is None:
@@ -44,7 +44,7 @@ def take_back_too_much(patch: pytest.MonkeyPatch) -> None:
 
 
 def keep_documents_that_others_changed(patch: pytest.MonkeyPatch) -> None:
-    """What another process wrote does not reach the documents in memory."""
+    """Changes of another process do not reach the documents in memory."""
     refresh = WorkspaceActor._refresh
 
     async def careless(self: WorkspaceActor) -> object:
@@ -73,7 +73,7 @@ def keep_no_documents(patch: pytest.MonkeyPatch) -> None:
 
 
 def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:
-    """What is deleted is still found."""
+    """Deleted files are still found."""
 
     async def forget(*given: object) -> None:
         pass

@@ -1,4 +1,4 @@
-"""A device: it reads and writes, gives up now and then, and asks again."""
+"""A device: it reads and writes, sometimes gives up, and retries."""
 
 from dataclasses import dataclass
 from random import Random
@@ -39,7 +39,7 @@ ALL_WORKSPACES = (*WORKSPACES, SHARED)
 
 
 class Mirror:
-    """What a device keeps of a workspace, page by page of the feed."""
+    """A device's copy of a workspace, page by page of the feed."""
 
     def __init__(self) -> None:
         self.cursor = Position(0)
@@ -48,15 +48,15 @@ class Mirror:
 
 @dataclass(eq=False)
 class Device:
-    """Does what its turns draw, in one process or another.
+    """Performs the actions that its turns draw, on one process or another.
 
     Args:
-        name: of the device, and the start of its mutations.
-        history: takes what it asked and learnt.
-        asking: its way to the service.
-        ledger: takes what it writes into notes that are edited together.
+        name: of the device, and the prefix of its mutations.
+        history: records its operations and their results.
+        asking: its connection to the service.
+        ledger: records what it writes into notes that are edited together.
         editing: the part of its turns, within 0..1, that is spent on these.
-        violated: told of what must not be.
+        violated: called with each violation.
 
     Attributes:
         editor: edits them.
@@ -97,7 +97,7 @@ class Device:
         elif drawn < 0.48 and self._sent:
             await self._push(*random.choice(self._sent), random)
         elif drawn < 0.53 and receipts:
-            # One identity for two changes, which is a mistake.
+            # One identity for two changes, which is an error.
             used, receipt = random.choice(receipts)
             await self._push(*self.drafts.draft(used, random, receipt.mutation_id), random)
         else:
@@ -110,13 +110,13 @@ class Device:
                 await self._list(workspace_id, random)
 
     async def push_everywhere(self, random: Random) -> None:
-        """Learn what is in each workspace, and change it."""
+        """Read each workspace, and change it."""
         for workspace_id in WORKSPACES:
             await self._list(workspace_id, random)
             await self._push(*self.drafts.draft(workspace_id, random), random)
 
     async def _push(self, sent: Sent, changeset: Changeset, random: Random) -> bool:
-        """Push, and answer whether it is known what came of it."""
+        """Push, and return whether the outcome is known."""
         workspace_id = WorkspaceId(sent.workspace)
         with self.history.record(
             self.name,
@@ -172,7 +172,7 @@ class Device:
                 self._read(workspace_id, entry)
 
     async def synchronize(self, workspace_id: WorkspaceId, random: Random) -> bool:
-        """Bring the mirror up to the feed; answer whether that was possible."""
+        """Bring the mirror up to the feed; return whether that was possible."""
         mirror = self.mirrors[workspace_id]
         try:
             while True:
@@ -187,7 +187,7 @@ class Device:
             return False
 
     async def _listen(self, workspace_id: WorkspaceId, random: Random) -> None:
-        """Wait until a change is told, then read it."""
+        """Wait for the notice of a change, then read it."""
         process = self.asking.pick(random)
         if process is None:
             return
@@ -218,7 +218,7 @@ class Device:
 
 
 class _Ear:
-    """Hears of the next change."""
+    """Waits for the next change."""
 
     def __init__(self) -> None:
         self.heard = trio.Event()
@@ -240,7 +240,7 @@ class _Ear:
 
 
 def state_of(head: Revision) -> FileState:
-    """Answer a head as the specification knows it."""
+    """Return a head in the terms of the specification."""
     return FileState(head.state, head.path, head.digest, head.mutation_id)
 
 

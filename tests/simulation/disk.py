@@ -1,4 +1,4 @@
-"""What outlives a process: a database, and what is certainly kept in it."""
+"""What outlives a process: a database, and what is certainly committed in it."""
 
 import shutil
 import sqlite3
@@ -22,7 +22,7 @@ ANN = AccountId("ann")
 
 
 class Disk(InlineStore):
-    """A database that passes the fault points ``store.*`` of the weather.
+    """A database that passes the fault points ``store.*``.
 
     Attributes:
         committed: the position of each workspace in the newest commit.
@@ -39,7 +39,7 @@ class Disk(InlineStore):
         self._note()
 
     def close(self) -> None:
-        """As of `InlineStore`."""
+        """See `InlineStore`."""
         self.off = True
         super().close()
 
@@ -53,7 +53,7 @@ class Disk(InlineStore):
         self.committed = {WorkspaceId(identifiers.to_text(row[0])): row[1] for row in rows}
 
     def copied(self, folder: Path) -> Path | None:
-        """Copy the files as they are now, as a machine finds them that lost its power."""
+        """Copy the files as they are now, as after a power failure."""
         if self._path is None:
             return None
         for file in sorted(self._path.parent.glob(f"{self._path.name}*")):
@@ -64,7 +64,7 @@ class Disk(InlineStore):
 
 @dataclass(frozen=True, slots=True)
 class Unreliable:
-    """A disk as a process sees it: it fails now and then, before a commit or behind it."""
+    """A disk as a process sees it: it fails sometimes, before or after a commit."""
 
     disk: Disk
     weather: Weather
@@ -76,7 +76,7 @@ class Unreliable:
         try:
             return await self.disk.read(script)
         except sqlite3.ProgrammingError:
-            # Whoever asked waits beyond the end of the process that asks for it.
+            # The caller waits beyond the end of its process.
             if self.disk.off:
                 raise StoreUnavailable("the machine has lost its power") from None
             raise
@@ -106,7 +106,7 @@ class Unreliable:
 
 
 async def found(disk: Disk, workspaces: Sequence[WorkspaceId]) -> None:
-    """Make the workspaces, and their owner."""
+    """Create the workspaces, and their owner."""
 
     async def owner(transaction: Transaction) -> None:
         await transaction.execute(

@@ -1,4 +1,4 @@
-"""What must hold of the notes that devices edited together, when everybody knows everything."""
+"""Invariants of the notes that devices edited together, once everything is synchronized."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -18,7 +18,7 @@ from tests.simulation.ledger import NOTES, SHARED, Ledger
 async def faults_of_documents(
     disk: Store, kept: Kept, ledger: Ledger, devices: Iterable[Device], limits: DocumentLimits
 ) -> list[str]:
-    """Answer what is wrong with documents, texts and copies."""
+    """Return what is wrong with documents, texts and copies."""
     found: list[str] = []
     texts: dict[FileId, str] = {}
     for file_id in NOTES:
@@ -60,7 +60,7 @@ def _faults_of_replica(
         yield f"{name}: the device reads {replica.text!r}, the head {whole.stored.text!r}"
     if replica.epoch != document.epoch:
         yield f"{name}: the device is of {replica.epoch}, the document of {document.epoch}"
-    # A generation is named for the revision that it began with.
+    # A generation is named after the revision that it began with.
     began = {str(e.revision_id): e.position for e in kept.revisions if e.file_id == file_id}
     positions = [began.get(epoch, -1) for epoch in replica.epochs]
     if min(positions) < 0 or positions != sorted(set(positions)):

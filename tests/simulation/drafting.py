@@ -1,4 +1,4 @@
-"""What devices write: changes of the files that they know of, sensible for the most part."""
+"""What devices write: changes of the files that they know of, mostly valid."""
 
 from collections.abc import Mapping
 from random import Random
@@ -20,7 +20,7 @@ from tests.simulation.disk import ANN
 from tests.simulation.specification import Intent, Kind, Sent
 
 FILES = tuple(FileId(name) for name in "efgh")
-# One place twice, and one that is a folder of another.
+# One path twice, and one that is a folder of another.
 PATHS = ("a.md", "A.md", "b.md", "b.md/c.md", "d.md", "d/e.md", "d/f.md", "g.md", "h.md")
 KINDS: Mapping[State, Mapping[Kind, int]] = {
     "live": {"update": 7, "delete": 4, "create": 1, "purge": 1},
@@ -31,7 +31,7 @@ KINDS: Mapping[State, Mapping[Kind, int]] = {
 
 
 class Drafts:
-    """What one device knows of files, and the changes that it makes of it.
+    """A device's knowledge of files, and the changes that it derives from it.
 
     Attributes:
         texts: what it wrote, by digest.
@@ -44,7 +44,7 @@ class Drafts:
         self.texts: dict[Digest, str] = {}
 
     def learn(self, workspace_id: WorkspaceId, head: Revision) -> None:
-        """Take note of a head, unless a newer one is known."""
+        """Record a head, unless a newer one is known."""
         known = self._heads.get((workspace_id, head.file_id))
         if known is None or known.position < head.position:
             self._heads[workspace_id, head.file_id] = head
@@ -52,7 +52,7 @@ class Drafts:
     def draft(
         self, workspace_id: WorkspaceId, random: Random, mutation: MutationId | None = None
     ) -> tuple[Sent, Changeset]:
-        """Draw a changeset, under an identity of its own when none is given."""
+        """Draw a changeset, with a new identity unless one is given."""
         if mutation is None:
             mutation = MutationId(f"{self._device}{self._mutations}")
             self._mutations += 1
@@ -80,7 +80,7 @@ class Drafts:
         tag, expected = frozenset({head.revision_id}), head.mutation_id
         if kind == "update":
             to = random.choice([None, None, path])
-            # Sometimes what the file holds already: that changes nothing.
+            # Sometimes the current content of the file: that changes nothing.
             new = random.choice([content, content, self._held(head)])
             digest = None if new is None else new.digest
             return UpdateFile(file_id, tag, new, to), Intent(kind, file_id, expected, to, digest)

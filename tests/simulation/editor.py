@@ -1,4 +1,4 @@
-"""A device that edits notes as documents, offline for a while, and as texts now and then."""
+"""A device that edits notes as documents, temporarily offline, and sometimes as texts."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -29,13 +29,13 @@ PATIENCE = 100
 
 
 class Editor:
-    """Does what its turns draw, to notes of `SHARED`.
+    """Performs the actions that its turns draw, on the notes of `SHARED`.
 
     Args:
         name: of the device.
-        asking: its way to the service.
-        ledger: takes what it writes.
-        violated: told of what must not be.
+        asking: its connection to the service.
+        ledger: records what it writes.
+        violated: called with each violation.
         sender: sends its changes.
     """
 
@@ -83,7 +83,7 @@ class Editor:
                 await self._asking.ask(random, lambda process, _: process.store.write(take_in))
 
     async def make(self, random: Random) -> None:
-        """Make the notes."""
+        """Create the notes."""
         made = [
             CreateFile(file_id, paths[0], note_text(text))
             for (file_id, paths), text in zip(NOTES.items(), TEXTS, strict=True)
@@ -91,23 +91,23 @@ class Editor:
         await self._patiently(partial(self._sender.send, "make", made, NOTHING, random))
 
     async def write_for_the_last_time(self, random: Random) -> None:
-        """Send a save, and what must be refused, while others do so."""
+        """Send a save, and one that must be refused, while others do so."""
         await attempt(partial(self._spoil, random.choice([*NOTES]), random))
 
     async def revive(self, random: Random) -> None:
-        """Bring back what is deleted."""
+        """Restore deleted notes."""
         for file_id in NOTES:
             await self._patiently(partial(self._revive, file_id, random))
 
     async def _revive(self, file_id: FileId, random: Random) -> None:
         whole = await self._read(file_id, random)
         if whole.stored.revision.state == "deleted":
-            # Where it stood another one may stand by now.
+            # Another file may have its path by now.
             change = RestoreFile(file_id, _tag(whole), f"at rest/{file_id}.md")
             await self._sender.send("state", [change], NOTHING, random)
 
     async def save_all(self, random: Random) -> None:
-        """Save what is left."""
+        """Save the remaining edits."""
         for file_id, replica in self.replicas.items():
             for _ in range(FEW):
                 if replica.is_ahead:
@@ -116,7 +116,7 @@ class Editor:
                 self._violated(f"{self._name} can't save {replica.text!r} of {file_id}")
 
     async def take_all(self, random: Random) -> None:
-        """Take what is lacking."""
+        """Fetch and apply missing updates."""
         for file_id in NOTES:
             await self._patiently(partial(self._synchronize, file_id, random))
 
@@ -164,7 +164,7 @@ class Editor:
                 await self._synchronize(file_id, random)
 
     async def _spoil(self, file_id: FileId, random: Random) -> None:
-        """Send what must not be accepted, and a good save along with it."""
+        """Send an update that must not be accepted, together with a valid save."""
         replica = await self._replica(file_id, random)
         replica.insert(self._ledger.mark(self._name, file_id), random)
         mark = self._ledger.mark(self._name, file_id)
@@ -175,7 +175,7 @@ class Editor:
             other = random.choice([each for each in NOTES if each != file_id])
             saves.append(SaveNote(other, Epoch("of nobody"), update))
         written = Written((mark, *replica.added), (*replica.dropped,))
-        # Both draw the same, and so come to one process.
+        # Both draw the same, and so use the same process.
         seed = random.getrandbits(32)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(attempt, partial(self._save, [file_id], Random(seed)))
@@ -204,7 +204,7 @@ class Editor:
     # As texts
 
     async def _write(self, file_id: FileId, random: Random) -> None:
-        """Write a text over the head, and again over the one that came before it."""
+        """Write a text on the head, and again on the previous one."""
         mark = self._ledger.mark(self._name, file_id)
         for _ in range(3):
             whole = await self._read(file_id, random)
@@ -225,7 +225,7 @@ class Editor:
         await self._sender.send("state", [change], NOTHING, random)
 
     async def _give_back(self, file_id: FileId, random: Random) -> None:
-        """Give a note an earlier text."""
+        """Restore an earlier text of a note."""
         whole = await self._read(file_id, random)
         script = revisions_of(SHARED, file_id, whole.stored.revision.position, 5)
         earlier = await self._asking.ask(random, lambda process, _: process.store.read(script))

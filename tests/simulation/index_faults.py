@@ -1,4 +1,4 @@
-"""What the indexes of links and words hold, against what indexing every head anew gives."""
+"""The content of the indexes of links and words, compared with a complete reindexing."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ Rows = dict[str, list[tuple[object, ...]]]
 
 
 async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str]:
-    """Answer where the indexes are not in step with the heads; all are made anew thereby."""
+    """Return where the indexes disagree with the heads; this rebuilds all of them."""
     await _catch_up(disk)
     faults: list[str] = []
     for workspace in workspaces:
@@ -46,14 +46,14 @@ async def _catch_up(disk: Store) -> None:
 
 
 def _words(workspace: Kept) -> list[str]:
-    """Answer all words that were ever written, and each character of those without spaces."""
+    """Return all words ever written, and each character of those without spaces."""
     tokens = {token for text in workspace.texts.values() for token in tokens_of(text)}
     whole = {token for token in tokens if token.isascii()}
     return sorted(whole | {each for token in tokens - whole for each in token})
 
 
 def _holding(workspace: Kept) -> dict[str, list[str]]:
-    """Answer the live notes that hold each word."""
+    """Return the live notes that contain each word."""
     tokens = {
         head.file_id: {*tokens_of(workspace.texts[head.content_id]), *name_tokens(head.path, "")}
         for head in workspace.heads.values()
@@ -91,7 +91,7 @@ async def _rows(transaction: Transaction) -> Rows:
 
 
 async def _forget(transaction: Transaction) -> None:
-    """Take everything out of the indexes, as if all files had been there before them."""
+    """Empty the indexes, as if all files were older than they are."""
     for table in _TABLES:
         await transaction.execute(f"DELETE FROM {table}")
     await transaction.execute("INSERT INTO search (search) VALUES ('delete-all')")

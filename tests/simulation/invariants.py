@@ -1,4 +1,4 @@
-"""What must hold of everything that is kept, whatever happened on the way."""
+"""Invariants of the stored data."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.simulation.kept import Kept, feed_of
 
 
 def faults_of(workspace: Kept) -> Iterator[str]:
-    """Answer what contradicts itself in the tables."""
+    """Return the contradictions within the tables."""
     name = workspace.workspace_id
     positions = sorted({revision.position for revision in workspace.revisions})
     if positions != list(range(1, workspace.position + 1)):
@@ -75,7 +75,7 @@ def _faults_of_receipts(workspace: Kept) -> Iterator[str]:
 
 
 async def faults_of_past(disk: Store, workspace: Kept) -> list[str]:
-    """Answer the positions at which the live files are not told as they were then."""
+    """Return the positions at which the live files differ from those at the time."""
     found: list[str] = []
     for number in range(workspace.position + 1):
         position = Position(number)
@@ -104,7 +104,7 @@ async def _told_of(
 
 
 def faults_of_device(workspace: Kept, device: Device) -> Iterator[str]:
-    """Answer what a device was told that is not so."""
+    """Return the wrong information that a device got."""
     name = f"{workspace.workspace_id}, {device.name}"
     mirror = device.mirrors[workspace.workspace_id]
     if (mirror.cursor, mirror.heads) != (workspace.position, workspace.heads):
@@ -125,7 +125,7 @@ def _is_kept(receipt: Receipt, workspace: Kept) -> bool:
         changes,
     ):
         return False
-    # What a purged file held is forgotten, and may have been told before.
+    # The content of a purged file is forgotten, and may have been sent before.
     purged = {head.file_id for head in workspace.heads.values() if head.state == "purged"}
     told = [each.head for each in receipt.outcomes if each.head.file_id not in purged]
     return all(head in workspace.revisions for head in told)

@@ -1,4 +1,4 @@
-"""What is kept of a workspace in the end, as it stands in the tables."""
+"""The final content of a workspace in the tables."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from octavo.store.scripts.revision_rows import (
 )
 from tests.histories.feed_order import FeedEntry
 
-# The texts of a workspace, each with the revision that brought it, and those without a revision.
+# The texts of a workspace, each with the revision that introduced it, and those without one.
 _BROUGHT = """
     SELECT {table}.workspace, {table}.content, {table}.revision_id FROM {source}
     WHERE {table}.content_id IS NULL AND {table}.content IS NOT NULL
@@ -39,7 +39,7 @@ _RECEIPTS = f"""
 
 @dataclass(frozen=True, slots=True)
 class KeptReceipt:
-    """A receipt; ``changes`` are outcomes, each with the revision that it left."""
+    """A receipt; ``changes`` are outcomes, each with the resulting revision."""
 
     fingerprint: str
     position: int
@@ -48,7 +48,7 @@ class KeptReceipt:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Everything that is kept of a workspace; ``revisions`` by position, then by file."""
+    """All stored data of a workspace; ``revisions`` by position, then by file."""
 
     workspace_id: WorkspaceId
     position: Position
@@ -101,7 +101,7 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
 
 
 def feed_of(workspace: Kept) -> Iterator[FeedEntry]:
-    """Answer the accepted changesets in their order."""
+    """Return the accepted changesets in their order."""
     moved: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
     for revision in workspace.revisions:
         moved[revision.position, revision.mutation_id][revision.file_id] = revision.mutation_id

@@ -1,4 +1,4 @@
-"""What devices wrote into the notes that they edit together, to be held against what is kept."""
+"""What devices wrote into the notes that they edit together, for comparison with the database."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ NOTES: Mapping[FileId, tuple[str, ...]] = {
 """Where each of them may stand; one place twice."""
 POISON = "\N{SKULL AND CROSSBONES}"
 """No note may have it in its text."""
-# A mark is one character: nothing can cut it in two, and it is a word by itself wherever it stands.
+# A mark is one character: nothing can split it, and it is always a word by itself.
 _FIRST = {"a": 0xAC00, "b": 0xB400, "c": 0x20000}
 """The marks of each device; the last one's take two places in UTF-16."""
 
 
 class Written(NamedTuple):
-    """The marks that a changeset brings, and those that it takes away."""
+    """The marks that a changeset adds, and those that it removes."""
 
     added: tuple[str, ...]
     dropped: tuple[str, ...]
@@ -34,8 +34,8 @@ class Ledger:
 
     Attributes:
         marks: every mark, with the note that it was made for.
-        written: what each changeset does, by its mutation, whatever became of it.
-        sights: what is worth telling of the run.
+        written: the effects of each changeset, by its mutation, whatever its outcome.
+        sights: notable events of the run.
     """
 
     marks: dict[str, FileId] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Ledger:
     _made: dict[str, int] = field(default_factory=dict)
 
     def mark(self, device: str, file_id: FileId) -> str:
-        """Make a mark, which nobody else makes."""
+        """Create a unique mark."""
         number = self._made[device] = self._made.get(device, 0) + 1
         mark = chr(_FIRST[device] + number)
         self.marks[mark] = file_id
@@ -54,7 +54,7 @@ class Ledger:
         return {each: None for each in text if each in self.marks}
 
     def difference(self, old: str, new: str) -> Written:
-        """Answer what becomes of the marks when a text is replaced."""
+        """Return the effect on the marks when a text is replaced."""
         before, after = self.marks_in(old), self.marks_in(new)
         return Written(
             tuple(each for each in after if each not in before),

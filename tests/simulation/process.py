@@ -36,7 +36,7 @@ AT_ONCE = Backoff(first=0, jitter=0)
 
 
 class Quiet(Observer):
-    """Says nothing of the crashes that were asked for."""
+    """Does not log the injected crashes."""
 
     def crashed(self, path: str, error: BaseException) -> None:
         pass
@@ -52,13 +52,13 @@ class Quiet(Observer):
 
 
 def refuse_poison(text: str) -> None:
-    """As a note that can't be rendered is refused."""
+    """Refused like a note that can't be rendered."""
     if POISON in text:
         raise UnrenderableNote("It would be of no use.", limit="poison", maximum=0, found=1)
 
 
 class Watcher:
-    """Listens to workspaces from the start of a process, and holds what it is told to the disk.
+    """Listens to workspaces from the start of a process, and checks its notices against the disk.
 
     Attributes:
         told: the newest position of each workspace that it knows of.
@@ -88,14 +88,14 @@ class Watcher:
 
 
 class Process:
-    """Serves the workspaces of a disk until it is stopped or cut off.
+    """Serves the workspaces of a disk until it is stopped or killed.
 
     Attributes:
         directory: the actors of the workspaces.
-        hub: tells the notices.
+        hub: sends the notices.
         store: reads and writes as the operations of the service do.
         watcher: listens to everything.
-        ended: set when nothing of it runs any more.
+        ended: set when all of it has ended.
     """
 
     def __init__(
@@ -174,18 +174,18 @@ class Process:
             self.ended.set()
 
     def stop(self) -> None:
-        """Stop in order, as on SIGTERM."""
+        """Shut down, as on SIGTERM."""
         self._stop.set()
 
     def cut(self) -> None:
-        """End at once, as on SIGKILL: nobody who waits for an answer gets one."""
+        """End immediately, as on SIGKILL: pending requests get no response."""
         for scope in self._calls:
             scope.cancel(reason="the process is gone")
         self._scope.cancel(reason="the process is gone")
 
     @contextmanager
     def connected(self) -> Iterator[trio.CancelScope]:
-        """A block that is left when the process is cut off, at once when it was before."""
+        """A block that is cancelled when the process is killed, immediately if it already was."""
         with trio.CancelScope() as scope:
             self._calls[scope] = None
             if self._scope.cancel_called:

@@ -1,4 +1,4 @@
-"""A device's copy of the document of one note, which it edits without asking anybody."""
+"""A device's copy of the document of one note, which it edits independently."""
 
 from random import Random
 
@@ -13,12 +13,12 @@ class Replica:
 
     Args:
         document: as the service has it.
-        client: the Yjs client that the device writes as.
+        client: the Yjs client id of the device.
 
     Attributes:
-        added: the marks that were inserted here, and are not known to be kept.
-        dropped: the marks that were deleted here, and are not known to be gone.
-        is_ahead: whether anything was done here that is not known to be kept.
+        added: marks inserted here that may not be stored yet.
+        dropped: marks deleted here that may still be stored.
+        is_ahead: whether there are edits here that may not be stored yet.
         epochs: the generations that it has had, this one last.
     """
 
@@ -35,7 +35,7 @@ class Replica:
         self._doc: Doc[Text] = Doc(client_id=self._client)
         self._written = self._doc.get("text", type=Text)
         self._doc.apply_update(state)
-        # What the service has, as far as is known here.
+        # The state of the service, as far as is known here.
         self._known = self.vector()
 
     @property
@@ -50,7 +50,7 @@ class Replica:
         return self._doc.get_state()
 
     def insert(self, mark: str, random: Random) -> None:
-        """Insert a mark anywhere, with a space behind it now and then."""
+        """Insert a mark anywhere, sometimes followed by a space."""
         self._insert(random.randint(0, len(self.text)), mark + random.choice(["", " "]))
         self.added[mark] = None
         self.is_ahead = True
@@ -64,16 +64,16 @@ class Replica:
         if gone:
             del self._written[at : at + len(gone.encode())]
             self.is_ahead = True
-        # One that was never sent is simply no more.
+        # A mark that was never sent just disappears.
         self.dropped |= {each: None for each in gone if each in marks}
         self.added = {each: None for each in self.added if each not in gone}
 
     def update(self) -> bytes:
-        """Answer all that the service lacks, and more of it than that perhaps."""
+        """Return everything the service lacks, and possibly more."""
         return self._doc.get_update(self._known)
 
     def spoilt(self, client: int, words: str) -> bytes:
-        """Answer such an update with ``words`` in it, which the replica does not have itself."""
+        """Return such an update with ``words`` in it, which are not in the replica itself."""
         other: Doc[Text] = Doc(client_id=client)
         written = other.get("text", type=Text)
         other.apply_update(self._doc.get_update())
@@ -81,12 +81,12 @@ class Replica:
         return other.get_update(self._known)
 
     def saved(self) -> None:
-        """All that is here was accepted."""
+        """All local edits were accepted."""
         self.added, self.dropped, self.is_ahead = {}, {}, False
         self._known = self.vector()
 
     def take(self, found: DocumentUpdate, random: Random) -> None:
-        """Take in what is lacking; what another generation does not have is brought by hand."""
+        """Apply a missing update; edits that a new generation lacks are inserted again."""
         if found.epoch == self.epoch:
             self._doc.apply_update(found.update)
             if not self.is_ahead:

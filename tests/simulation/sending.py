@@ -1,4 +1,4 @@
-"""The way of a device's changes: each under a name of its own, and sent until it is answered."""
+"""Sending of a device's changes: each with an identity of its own, until its outcome is known."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -30,14 +30,14 @@ EXPECTED = {
 
 
 class Sender:
-    """Sends changesets to `SHARED`, some of them again.
+    """Sends changesets to `SHARED`, some of them repeatedly.
 
     Args:
         name: of the device.
-        asking: its way to the service.
-        ledger: takes what it sends.
-        violated: told of what must not be.
-        learn: takes the receipts.
+        asking: its connection to the service.
+        ledger: records what it sends.
+        violated: called with each violation.
+        learn: called with the receipts.
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class Sender:
         self._sent: list[tuple[str, Changeset]] = []
 
     async def repeat(self, random: Random) -> None:
-        """Send what was sent before, whatever came of it."""
+        """Resend an earlier changeset, whatever its outcome."""
         if self._sent:
             await self._push(*random.choice(self._sent), random)
 
     async def send(
         self, kind: str, operations: Sequence[ChangeOperation], written: Written, random: Random
     ) -> Receipt | DomainError:
-        """Send a changeset until it is known what came of it, or patience ends."""
+        """Send a changeset until its outcome is known, or patience ends."""
         mutation = MutationId(f"{self._name}x{next(self._mutations)}")
         told = fingerprint(operations)
         changeset = Changeset(mutation, told, ANN, tuple(operations))
@@ -110,6 +110,6 @@ class Sender:
 
 
 async def attempt(act: Callable[[], Awaitable[object]]) -> None:
-    """Do something, if it can be done."""
+    """Perform an action, if it is possible."""
     with suppress(NothingDone, Unsettled):
         await act()

@@ -1,4 +1,4 @@
-"""The whole service in one run: processes that come and go on a disk, and devices that use them."""
+"""The whole service in one run: processes that start and end on a disk, and their devices."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -38,7 +38,7 @@ PATIENCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The ``number``-th thing that a device does; the schedule decides what it is."""
+    """The ``number``-th action of a device; the schedule decides what it is."""
 
     device: str
     number: int
@@ -52,14 +52,14 @@ async def simulate(
     sighted: Callable[[str], None] = lambda _: None,
     together: bool | None = None,
 ) -> None:
-    """Run the service in some weather while devices take ``turns``; then judge all of it.
+    """Run the service under injected faults while devices take ``turns``; then judge everything.
 
-    ``sighted`` is told of everything notable that came about. ``together``: whether the devices
-    edit notes together, too, which the run draws when it is None.
+    ``sighted`` is called with every notable event. ``together``: whether the devices also edit
+    notes together; drawn by the run if it is None.
     """
     random = scenario_random()
     if together is None:
-        # In some of the runs alone, as it takes twice the time.
+        # Only in some runs, as it takes twice the time.
         together = random.random() < 0.2
     with ExitStack() as stack:
         folder: Path | None = None
@@ -74,7 +74,7 @@ async def simulate(
 
 
 class Service:
-    """A disk, in ``folder`` or in memory, and one process or two on it."""
+    """A disk, in ``folder`` or in memory, and one or two processes on it."""
 
     def __init__(self, random: Random, folder: Path | None, *, together: bool) -> None:
         self._random = random
@@ -129,7 +129,7 @@ class Service:
                 await self._end(place, Process.stop)
 
     async def judge(self) -> None:
-        """Judge all that happened, when nothing runs any more; raises what `judge` does."""
+        """Judge the finished run; raise what `judge` does."""
         await judge(
             self._disk,
             self._history,
@@ -141,7 +141,7 @@ class Service:
         )
 
     def sights(self) -> Iterator[str]:
-        """Tell what came about: answers, faults and ends of processes."""
+        """Report what happened: results, faults and ends of processes."""
         for entry in self._history.entries:
             if isinstance(entry.result, Accepted):
                 yield from entry.result.outcomes
@@ -155,7 +155,7 @@ class Service:
 
     async def _use(self, device: Device, numbers: Sequence[int]) -> None:
         for number in numbers:
-            # Each turn draws for itself: it stays what it is when others are left out.
+            # Each turn draws for itself, so it is unchanged when others are removed.
             random = Random(f"{device.name}{number} of {current_schedule()}")
             await device.turn(random)
             await trio.sleep(random.choice([0, 0, 0.1, 0.6]))
@@ -163,7 +163,7 @@ class Service:
     def _pick(self, random: Random) -> Process | None:
         return random.choice(self._processes)
 
-    # What happens to processes
+    # The ends of processes
 
     async def _start(self, place: int, nursery: trio.Nursery) -> None:
         process = Process(
@@ -207,7 +207,7 @@ class Service:
                 await self._start(each, nursery)
 
     async def _lose_power(self) -> None:
-        """Cut off all at one moment, and go on with the disk as it was then."""
+        """Kill all processes at one moment, and continue with the disk as it was then."""
         copy = self._disk.copied(self._room()) if self._folder else None
         running = [process for process in self._processes if process is not None]
         for process in running:
@@ -228,10 +228,10 @@ class Service:
     # The end
 
     async def _come_to_rest(self) -> None:
-        """Let all devices write at once for the last time; then everybody knows everything.
+        """Let all devices write concurrently for the last time; then synchronize everything.
 
-        What is asked first afterwards is answered behind all that was under way, in every process.
-        So nothing changes any more when it is asked once again.
+        The first round of requests afterwards is served after all that was under way, in every
+        process. So the second round changes nothing.
         """
         editors = [device.editor for device in self._devices.values()]
         editors = editors if SHARED in self._workspaces else []

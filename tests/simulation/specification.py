@@ -1,8 +1,8 @@
-"""What a workspace would do if everybody waited for everybody else.
+"""A sequential model of a workspace.
 
-Written anew from the contract, and naive: it keeps all files in one tuple and looks at each of
-them. A revision is known here by the mutation that made it, which its device chose, as no mutation
-makes two revisions of one file.
+Written independently from the contract, and naive: it keeps all files in one tuple and examines
+each of them. A revision is identified here by the mutation that made it, which its device chose, as
+no mutation makes two revisions of one file.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -16,7 +16,7 @@ Kind = Literal["create", "update", "delete", "restore", "purge"]
 
 
 class FileState(NamedTuple):
-    """What is known of a file; a purged one has neither path nor digest."""
+    """The known state of a file; a purged one has neither path nor digest."""
 
     state: str
     path: str
@@ -29,7 +29,7 @@ class FileState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One operation as its device means it. ``expected`` is the mutation that made the head."""
+    """One operation as its device intends it. ``expected`` is the mutation that made the head."""
 
     kind: Kind
     file: str
@@ -57,7 +57,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Ask for the head of a file; `ok` with a `FileState`, or None."""
+    """Read the head of a file; `ok` with a `FileState`, or None."""
 
     workspace: str
     file: str
@@ -80,7 +80,7 @@ Request: TypeAlias = Sent | Look | Listing
 
 
 class Accepted(NamedTuple):
-    """A receipt: the position, and what came of each operation."""
+    """A receipt: the position, and the outcome of each operation."""
 
     position: int
     outcomes: tuple[Outcome, ...]
@@ -90,9 +90,9 @@ class Accepted(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """A refusal: its code, and the files that moved on, each with the mutation of its head.
+    """A refusal: its code, and the moved files, each with the mutation of its head.
 
-    Devices are told the revision instead; the verdict finds out what made it.
+    Devices receive the revision instead; the verdict finds the mutation that made it.
     """
 
     code: str
@@ -117,7 +117,7 @@ class View(NamedTuple):
 
 
 class _State(NamedTuple):
-    """A workspace. Of receipts it has those that are asked for again: fingerprint and answer."""
+    """A workspace. Only receipts that are requested again are kept: fingerprint and result."""
 
     view: View
     receipts: tuple[tuple[str, tuple[str, Accepted] | None], ...]
@@ -175,7 +175,7 @@ def _agrees(expected: Accepted | Rejected, status: Status, result: object) -> bo
 
 
 def carry_out(view: View, sent: Sent) -> Rejected | tuple[Accepted, View]:
-    """Answer what comes of a changeset that was not sent before."""
+    """Return the outcome of a changeset that was not sent before."""
     files = dict(view.files)
     refused = _refusal(files, sent.intents)
     if refused is not None:

@@ -1,4 +1,4 @@
-"""The whole service keeps its promises, whatever happens; and proof that a broken one is caught."""
+"""The whole service keeps its guarantees under faults; and proof that broken ones are caught."""
 
 import os
 

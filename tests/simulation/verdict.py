@@ -1,4 +1,4 @@
-"""Judge a run: what is kept in the end against itself, and against what devices were told."""
+"""Judge a run: the final data for consistency, and against what devices learned."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from tests.simulation.specification import Accepted, Rejected, Request, Sent, Sp
 
 
 class Violated(AssertionError):
-    """Something is not as it must be; the text has all of it, one a line."""
+    """An invariant was violated; the text lists all violations, one per line."""
 
     def __init__(self, violations: Sequence[str]) -> None:
         super().__init__("\n".join([f"{len(violations)} violations:", *violations]))
@@ -35,10 +35,10 @@ async def judge(
     limits: DocumentLimits,
     violations: Sequence[str],
 ) -> None:
-    """Judge a run that is over; ``violations`` are those found while it was under way.
+    """Judge a finished run; ``violations`` are those found while it was running.
 
-    ``names`` are the workspaces that there are, ``ledger`` has what was written into documents,
-    whose limits are ``limits``.
+    ``names`` are the existing workspaces, ``ledger`` has what was written into documents, whose
+    limits are ``limits``.
 
     Raises `Violated`, and `OrderViolated` and `NotLinearizable` of the kit.
     """
@@ -72,9 +72,9 @@ async def judge(
 def commits(
     entries: Sequence[HistoryEntry[Request]], workspaces: Sequence[Kept]
 ) -> Iterator[HistoryEntry[Operation]]:
-    """Answer what devices sent as commits of registers: a file holds the mutation of its head.
+    """Return the changesets of devices as commits of registers; a file holds its head's mutation.
 
-    Left out is what changes nothing, since it takes no position. A purge takes whatever stands.
+    Changesets without effect are left out, since they take no position. A purge expects any value.
     """
     before: dict[tuple[str, str, str], str] = {}
     for workspace in workspaces:
@@ -113,10 +113,10 @@ def commits(
 def settled(
     entries: Sequence[HistoryEntry[Request]], workspaces: Sequence[Kept]
 ) -> Iterator[HistoryEntry[Request]]:
-    """Answer the entries with what is known in the end.
+    """Return the entries, completed with what is known in the end.
 
-    Outcomes that nobody learnt are as the receipts tell them; the heads that a refusal names are
-    told by what made them.
+    Unknown outcomes are taken from the receipts; the heads in a refusal are replaced by the
+    mutations that made them.
     """
     receipts = _receipts(workspaces)
     made = {each.revision_id: each.mutation_id for of in workspaces for each in of.revisions}

@@ -1,4 +1,4 @@
-"""The weather of a run: what may go wrong in it, and how often."""
+"""The fault schedule of a run: what may go wrong, and how often."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -23,7 +23,7 @@ ASKED = "*/workspaces/*"
 
 
 class Weather:
-    """The faults of a run, until it is calm.
+    """The faults of a run, until they are switched off.
 
     Attributes:
         armed: whether anything goes wrong.
@@ -49,12 +49,12 @@ class Weather:
         )
 
     def cancellable(self) -> AbstractContextManager[trio.CancelScope]:
-        """A block that is left when its device loses the connection."""
+        """A block that is cancelled when its device loses the connection."""
         return self._plan.cancellable()
 
     @property
     def injected(self) -> Iterator[str]:
-        """What went wrong at which points so far, in words."""
+        """The faults injected so far and their points, in words."""
         return (f"{kind} at {point}" for kind, point, _ in self._plan.injected)
 
     async def reach(self, point: str, subject: str) -> None:

@@ -1,6 +1,6 @@
-"""What holds for every store, whatever engine is behind it.
+"""The guarantees of every store, on any engine.
 
-Derive from `StoreConformance` and give the fixture ``reopen``, which opens a store; every store
+Derive from `StoreConformance` and provide the fixture ``reopen``, which opens a store; every store
 that it opens in one test is on the same database.
 """
 
@@ -42,7 +42,7 @@ NAMES = ["Zoë", "a", "A", "ä", "z", "é", "~", "1", "🦉", "\ue000", "ﬀ", "
 
 
 class Refused(Exception):
-    """What the scripts of these tests raise."""
+    """Raised by the scripts of these tests."""
 
 
 def executing(sql: str, *arguments: Value) -> Script[int]:
@@ -97,7 +97,7 @@ class StoreConformance:
         async with reopen() as store:
             yield store
 
-    # What comes back
+    # Results
 
     async def test_write_answers_what_its_script_returns(self, store: Store) -> None:
         assert await store.write(adding("a")) == 1
@@ -238,7 +238,7 @@ class StoreConformance:
             (300, sum(range(300)))
         ]
 
-    # All or nothing
+    # Atomicity
 
     async def test_script_that_raises_leaves_nothing_and_its_exception_comes_out(
         self, store: Store
@@ -369,7 +369,7 @@ class StoreConformance:
         with pytest.raises(StoreError):
             await kept[0].execute(ADD_WORKSPACE, "a", "late", 0, 0)
 
-    # As if each were alone
+    # Isolation
 
     async def test_counter_under_concurrent_writes_loses_none(self, store: Store) -> None:
         await store.write(adding("a"))
@@ -384,7 +384,7 @@ class StoreConformance:
         assert await store.read(fetching("SELECT position FROM workspaces")) == [(30,)]
 
     async def test_write_skew_does_not_happen(self, store: Store) -> None:
-        """Each may leave while another one stays; at the same time, too."""
+        """Each may leave if another one stays; also concurrently."""
 
         def leaving(identity: str) -> Script[bool]:
             async def script(transaction: Transaction) -> bool:
@@ -452,7 +452,7 @@ class StoreConformance:
                 for _ in range(steps):
                     await trio.lowlevel.cancel_shielded_checkpoint()
                 scope.cancel()
-        # Behind the one that was cancelled, should it still be under way.
+        # After the cancelled one, should it still be under way.
         await store.write(adding("b"))
         found = await store.read(
             fetching(

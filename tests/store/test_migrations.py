@@ -1,4 +1,4 @@
-"""Which migrations a database lacks, and when it is refused."""
+"""Which migrations a database needs, and when it is refused."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Which PostgreSQL servers and databases are refused at the opening, and what is said then."""
+"""Which PostgreSQL servers and databases are refused when opened, and the messages."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A certificate authority, as for the wire."""
+"""A certificate authority, as for the HTTP server."""
 
 from tests.http.server.conftest import authority
 

@@ -1,4 +1,4 @@
-"""Frames are found wherever the packets end, and judged by what they announce."""
+"""Frames are found wherever the packets end, and checked by what they announce."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONTROLS = st.builds(frame, st.sampled_from([PING, PONG]), st.binary(max_size=12
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[tuple[bytes, int | None]]:
-    """Whole frames, and with the last of each message its size."""
+    """Complete frames, and the size of each message with its last frame."""
     frames: list[tuple[bytes, int | None]] = []
     for parts in draw(st.lists(MESSAGES, max_size=4)):
         opcode = draw(st.sampled_from([TEXT, BINARY]))

@@ -1,4 +1,4 @@
-"""The notice stream over real sockets: who may open it, what is told, how it ends."""
+"""The notice stream over real sockets: who may open it, its notices, its end."""
 
 import json
 import socket
@@ -116,7 +116,7 @@ async def test_stream_is_in_the_log_when_it_has_ended(tower: Tower) -> None:
     assert (record.status, record.failure, record.path) == (101, None, "/api/sync/notices")
 
 
-# What is told
+# Notices
 
 
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
@@ -154,7 +154,7 @@ async def test_change_that_changes_nothing_is_not_told(tower: Tower) -> None:
         await device.subscribe(workspace_id)
         await tower.write(workspace_id, "a.md", headers)
         assert await device.told() == changed(workspace_id, 1)
-        # The path is taken, and the answer has no position.
+        # The path is taken, and the response has no position.
         with pytest.raises(KeyError):
             await tower.write(workspace_id, "a.md", headers)
         await tower.write(workspace_id, "b.md", headers)
@@ -232,7 +232,7 @@ async def test_no_position_is_missed_by_devices_that_subscribe_while_others_writ
 
     async def follow(device: Device) -> None:
         positions: list[int] = []
-        # Between two subscriptions of one device nothing may be told out of order, either.
+        # Between two subscriptions of one device, notices must also be in order.
         while not positions or positions[-1] < last:
             await device.say(type="subscribe", workspaceId=workspace_id)
             while True:
@@ -261,7 +261,7 @@ async def test_a_thousand_devices_are_told_of_a_change(tower: Tower) -> None:
             assert await device.told() == changed(workspace_id, 1)
 
 
-# Who reads slowly
+# Slow readers
 
 
 async def test_device_that_reads_slowly_is_told_the_newest_position_and_not_all() -> None:

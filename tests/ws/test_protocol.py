@@ -1,4 +1,4 @@
-"""Each rule of RFC 6455 for what a client sends, one row each, over real sockets.
+"""The rules of RFC 6455 for what a client sends, one row each, over real sockets.
 
 The sections are those of the Autobahn test suite.
 """

@@ -1,4 +1,4 @@
-"""How a connection ends: who is told what, and how long it may take."""
+"""How a connection ends: what each side learns, and how long it may take."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BIG = b"*" * 100_000
 
 
 class Talk:
-    """One connection in memory, on a clock that jumps to what happens next."""
+    """One connection in memory, on a clock that jumps to the next event."""
 
     def __init__(self, peer: Peer, stopping: trio.Event, scope: trio.CancelScope) -> None:
         self.peer = peer
@@ -45,7 +45,7 @@ class Talk:
         self.over = trio.Event()
 
     async def ended(self) -> float:
-        """Wait for the end of serving; raise what it raised, answer when it was."""
+        """Wait for the end of serving; raise its error, or return its time."""
         await self.over.wait()
         self.result.unwrap()
         return trio.current_time()
@@ -94,7 +94,7 @@ class Whole(trio.abc.Stream):
 
 
 class Gone:
-    """A handler that receives until the connection is gone, and keeps how it went."""
+    """A handler that receives until the connection is gone, and records the outcome."""
 
     def __init__(self) -> None:
         self.messages: list[str | bytes] = []

@@ -1,4 +1,4 @@
-"""What one device is told when things happen at once, without sockets."""
+"""The notices of one device during concurrent events, without sockets."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -41,7 +41,7 @@ def subscribed(position: int) -> Message:
 
 @dataclass
 class Talk:
-    """A device and the stream that serves it: stands in for the connection."""
+    """A device and the stream that serves it, without a connection between them."""
 
     hub: NoticeHub[Frame]
     says: trio.MemorySendChannel[str]
@@ -103,10 +103,10 @@ class Talk:
             self.hub.announce(workspace_id, Position(position))
 
     async def read(self) -> list[Message]:
-        """Read what was sent; answer it."""
+        """Read and return what was sent."""
         self.reads = True
         self.reading.set()
-        # Longer than what happens meanwhile waits.
+        # More than the next events take.
         await wait_all_tasks_blocked(0.01)
         told, self.told = self.told, []
         return told
@@ -298,7 +298,7 @@ async def test_position_that_nobody_announced_is_told_at_the_next_look() -> None
     async with talking() as talk:
         await talk.say(SUBSCRIBE)
         await talk.read()
-        # Kept by a process that died before it could say so.
+        # Committed by a process that died before it could announce it.
         talk.positions[VAULT] = Position(3)
         talk.hub.recheck_access(ANN)
         assert await talk.read() == [changed(3)]

@@ -1,6 +1,6 @@
-"""What trio-websocket alone does wrong: a test that fails here tells that a mend has had its time.
+"""Defects of trio-websocket alone: when a test fails here, its workaround can go.
 
-Each names what `octavo.ws.websocket_stream_adapter` mends.
+Each names what `octavo.ws.websocket_stream_adapter` corrects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Talk = Callable[[Peer, WebSocketConnection], Awaitable[None]]
 
 
 async def alone(talk: Talk, *, after_head: bytes = b"") -> outcome.Maybe[None]:
-    """How a talk over trio-websocket ends, with nothing between it and the stream."""
+    """How a session over trio-websocket ends, without the adapter in between."""
     client, server = memory_stream_pair()
     peer = Peer(client)
     await peer.send(HEAD + after_head)

@@ -1,4 +1,4 @@
-"""Updates decided about as the service does, with the state of the document at hand."""
+"""Decide about updates as the service does, with the state of the document at hand."""
 
 from octavo.model.documents.facts import facts_at_sight
 from octavo.model.documents.state_vector import StateVector
@@ -6,5 +6,5 @@ from octavo.model.documents.update_check import CheckedUpdate, check_update
 
 
 def decided(update: bytes, have: StateVector, state: bytes) -> CheckedUpdate:
-    """What `check_update` says of an update to the document that ``state`` makes."""
+    """The decision of `check_update` on an update to the document that ``state`` makes."""
     return check_update(update, have, lambda: state, facts_at_sight(state))

@@ -1,4 +1,4 @@
-"""Devices with a copy of a note, on pycrdt and on Yjs, and what several of them do to it."""
+"""Devices with a copy of a note, on pycrdt and on Yjs, and their concurrent edits."""
 
 import random
 from collections.abc import Sequence
@@ -101,7 +101,7 @@ def _units(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """An update as a device sends it, and what the server's document holds when it comes."""
+    """An update as a device sends it, and the content of the server's document at that time."""
 
     update: bytes
     state: bytes
@@ -119,10 +119,10 @@ def edit(device: Device, chance: random.Random) -> None:
 
 
 def history(devices: Sequence[Device], chance: random.Random, saves: int) -> list[Saved]:
-    """Let devices edit at once and save to a server that takes in what each has.
+    """Let devices edit concurrently and save to a server that merges their edits.
 
     Each save holds what the device knows beyond the server: mostly its own edits, sometimes with
-    what it had before the last save, as one that got no answer sends it again.
+    what it had before the last save, like a device that retries without a response.
     """
     server = PycrdtDevice(1)
     found: list[Saved] = []

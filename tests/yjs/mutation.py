@@ -1,4 +1,4 @@
-"""Updates as no device would send them: honest ones, spoiled by a seeded hand."""
+"""Updates that no device would send: honest ones, mutated by a seeded generator."""
 
 import random
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _NUMBERS = (0, 1, 2, 127, 128, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**53 - 1, 2*
 
 
 class Spoiler:
-    """Spoils an update to a document that holds ``have``, with parts of ``others`` at hand."""
+    """Mutates an update to a document that holds ``have``, with parts of ``others`` at hand."""
 
     def __init__(
         self, update: bytes, have: dict[int, int], others: Sequence[bytes], chance: random.Random
@@ -33,7 +33,7 @@ class Spoiler:
         self._chance = chance
 
     def spoiled(self) -> bytes:
-        """Answer the update with changes to what it says, to its bytes, or to both."""
+        """Return the update with changes to its meaning, to its bytes, or to both."""
         chance, update = self._chance, self._update
         kind = chance.random()
         if kind < 0.7:

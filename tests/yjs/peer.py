@@ -15,12 +15,12 @@ SECONDS = 60.0
 
 
 class PeerFailed(Exception):
-    """The library refused what it was given, or its process ended or gave no answer in time."""
+    """The library refused its input, or its process ended or did not reply in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What stands in a document of Yjs; ``error`` is what it raised, and then nothing stands."""
+    """The content of a Yjs document; ``error`` is what it raised, and then there is no content."""
 
     text: str = ""
     state_vector: dict[int, int] | None = None
@@ -30,7 +30,7 @@ class Outcome:
 
 
 def missing() -> str | None:
-    """What has to be installed before a peer starts, for a person; None when nothing has."""
+    """What has to be installed before a peer starts, for a person; None if nothing."""
     if shutil.which("node") is None:
         return (
             "THE REFERENCE IMPLEMENTATION OF YJS IS NOT TESTED AGAINST: there is no Node.js. "
@@ -81,7 +81,7 @@ class Peer:
         return _bytes(self._call("stateVector", doc=doc))
 
     def diff(self, doc: str, state_vector: bytes) -> bytes:
-        """What the document holds that ``state_vector`` lacks."""
+        """What the document holds beyond ``state_vector``."""
         return _bytes(self._call("diff", doc=doc, stateVector=_base64(state_vector)))
 
     def merge(self, updates: Sequence[bytes]) -> bytes:
@@ -89,11 +89,11 @@ class Peer:
         return _bytes(self._call("merge", updates=[_base64(update) for update in updates]))
 
     def pending(self, doc: str) -> bool:
-        """Whether something was put aside because what it depends on is not there."""
+        """Whether something is pending because what it depends on is missing."""
         return self._call("pending", doc=doc) is True
 
     def outcomes(self, cases: Sequence[Sequence[bytes]]) -> list[Outcome]:
-        """What stands in a fresh document after the updates of each case, one after the other."""
+        """The content of a fresh document after the updates of each case, one after the other."""
         encoded = [[_base64(update) for update in case] for case in cases]
         replies = self._call("outcomes", cases=encoded)
         assert isinstance(replies, list)

@@ -1,4 +1,4 @@
-"""Devices on the reference implementation: what they send passes, what differs does not."""
+"""Devices on the reference implementation: their updates pass, and differences are refused."""
 
 import random
 
@@ -54,7 +54,7 @@ def test_device_that_merged_updates_around_one_the_server_has_is_accepted(peer: 
         decided(merged, {5: 2}, first)
 
 
-# What the rule refuses because the two libraries would go apart. The texts are pycrdt's and Yjs's.
+# What the rule refuses because the two libraries would diverge. The texts are pycrdt's and Yjs's.
 # Once they agree, a refusal may go.
 @pytest.mark.parametrize(
     ("state", "update", "texts"),
@@ -104,7 +104,7 @@ def test_update_that_pycrdt_and_yjs_take_apart_is_refused(
 
 def test_update_for_a_forged_place_reads_the_same_in_both_once_it_is_stored(peer: Peer) -> None:
     state = Update([Section(5, 0, [text("ab")]), Section(3, 0, [text("xy", (5, 0))])]).encoded()
-    # In front of "y" and first of all: whoever knows "y" knows "x", and that it stands between.
+    # In front of "y" and first of all: whoever knows "y" knows "x", and that it comes between.
     update = written(20, 0, text("!", None, (3, 1))).encoded()
     decided(update, {5: 2, 3: 2}, state)
     stored = PycrdtDevice(9, state, update).diff(b"\0")

@@ -1,7 +1,7 @@
-"""Spoiled updates: what is accepted makes one document, in pycrdt and in Yjs.
+"""Mutated updates: what is accepted makes one document, in pycrdt and in Yjs.
 
 The number of updates comes from ``OCTAVO_FUZZ_UPDATES``. They come in histories of thousands, each
-a function of its number: a failing one is found again by it.
+a function of its number, by which a failing one can be repeated.
 """
 
 import os
@@ -54,7 +54,7 @@ class Made:
 
 
 def accepted_ones(peer: Peer, number: int) -> Iterator[Made]:
-    """Spoil a history; some of what is accepted stands in the document of the next ones."""
+    """Mutate a history; some accepted updates become part of the document of the next ones."""
     chance = random.Random(number)
     found = saves(peer, chance)
     others = [saved.update for saved in found]
@@ -77,7 +77,7 @@ def accepted_ones(peer: Peer, number: int) -> Iterator[Made]:
 
 
 def saves(peer: Peer, chance: random.Random) -> list[Saved]:
-    """What three devices send, of which some are pycrdt's and some Yjs's."""
+    """The updates of three devices, some on pycrdt and some on Yjs."""
     clients = chance.sample((3, 4, 130, 20_000, 2**32 - 1, 2**53 - 2), 3)
     devices: list[Device] = [
         YjsDevice(peer, client) if chance.random() < 0.3 else PycrdtDevice(client)

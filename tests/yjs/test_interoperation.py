@@ -1,4 +1,4 @@
-"""Three devices on Yjs, and the service: they edit one note offline, sync, and are all equal."""
+"""Three devices on Yjs, and the service: they edit one note offline, sync, and converge."""
 
 import random
 from base64 import b64encode
@@ -29,14 +29,14 @@ STEPS = 60
 
 
 class Offline:
-    """A device that edits its copy of the note, and syncs when it is told to."""
+    """A device that edits its copy of the note, and syncs on request."""
 
     def __init__(self, rig: Rig, peer: Peer, client: int, chance: random.Random) -> None:
         self.rig = rig
         self.copy = YjsDevice(peer, client)
         self.chance = chance
         self.epoch = Epoch("")
-        # What the service has, as far as the device knows.
+        # The state of the service, as far as the device knows.
         self.known = b"\0"
 
     async def read(self) -> None:
@@ -53,7 +53,7 @@ class Offline:
         update = await run(self.copy.diff, self.known)
         mutation = f"{self.chance.getrandbits(48)}"
         for _ in range(self.chance.choice((1, 1, 2))):
-            # Now and then the answer was lost, and the save is sent again.
+            # Sometimes the response was lost, and the save is sent again.
             await self.rig.push(SaveNote(FILE, self.epoch, update), mutation=mutation)
         vector = await run(self.copy.state_vector)
         lacking = await self.rig.directory.ask(VAULT, MissingUpdate(FILE, self.epoch, vector))
@@ -64,7 +64,7 @@ class Offline:
 
 
 async def run(call: Callable[..., R], *arguments: object) -> R:
-    """Call the peer, which takes its time."""
+    """Call the peer, which takes time."""
     return await trio.to_thread.run_sync(partial(call, *arguments))
 
 
@@ -75,7 +75,7 @@ async def head_of(rig: Rig) -> WholeFile:
 
 
 async def write_as_text(rig: Rig, chance: random.Random, first: str) -> None:
-    """A writer without a document: it replaces the text, or goes back to the first one."""
+    """A writer without a document: it replaces the text, or restores the first one."""
     head = await rig.head(FILE)
     assert head is not None
     if chance.random() < 0.2:

@@ -1,6 +1,6 @@
-"""The lock file of the npm package: every package by version and hash, from nowhere in particular.
+"""The lock file of the npm package: every package by version and hash, independent of an index.
 
-`tests/project/test_lock.py` says the same of Python's.
+`tests/project/test_lock.py` does the same for Python's.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Updates of Yjs (version 1) as values that a test puts together, takes apart and spoils."""
+"""Updates of Yjs (version 1) as values that a test builds, decodes and mutates."""
 
 from dataclasses import dataclass, field
 
@@ -89,7 +89,7 @@ def written(client: int, clock: int, *structs: Struct) -> Update:
 
 
 def parsed(data: bytes) -> Update:
-    """Take an accepted update apart."""
+    """Decode an accepted update."""
     update = Update()
     sections, at = read_varint(data, 0)
     for _ in range(sections):

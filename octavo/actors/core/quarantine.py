@@ -20,7 +20,7 @@ class QuarantineRule:
         period: in seconds.
         first: seconds of the first quarantine; each one that follows a failed probe is twice as
             long.
-        most: the longest quarantine, in seconds.
+        maximum: the longest quarantine, in seconds.
 
     Raises:
         ValueError: an argument is out of its range.
@@ -29,17 +29,18 @@ class QuarantineRule:
     crashes: int = 3
     period: float = 60.0
     first: float = 5.0
-    most: float = 300.0
+    maximum: float = 300.0
 
     def __post_init__(self) -> None:
         """Validate the ranges."""
         require_positive_count("QuarantineRule.crashes", self.crashes)
         require_seconds("QuarantineRule.period", self.period)
         require_seconds("QuarantineRule.first", self.first)
-        require_seconds("QuarantineRule.most", self.most)
-        if self.most < self.first:
+        require_seconds("QuarantineRule.maximum", self.maximum)
+        if self.maximum < self.first:
             raise ValueError(
-                f"QuarantineRule.most ({self.most:g}) must not be less than first ({self.first:g})"
+                f"QuarantineRule.maximum ({self.maximum:g}) must not be less than "
+                f"first ({self.first:g})"
             )
 
 
@@ -75,7 +76,7 @@ class CrashRecord:
             self._times.popleft()
         if not self.on_probation and len(self._times) < rule.crashes:
             return None
-        seconds: float = min(rule.first * 2.0 ** min(self._failed_probes, 60), rule.most)
+        seconds: float = min(rule.first * 2.0 ** min(self._failed_probes, 60), rule.maximum)
         self._failed_probes += 1
         self.until = now + seconds
         return seconds
@@ -89,4 +90,4 @@ class CrashRecord:
     def expires(self, rule: QuarantineRule) -> float:
         """Return when the record can be dropped if nothing else happens."""
         last = self._times[-1] if self._times else float("-inf")
-        return max(last + rule.period, (self.until or float("-inf")) + rule.most)
+        return max(last + rule.period, (self.until or float("-inf")) + rule.maximum)

@@ -29,13 +29,13 @@ class Access:
         store: the store of memberships.
         fresh: seconds that a membership is cached. Code that changes memberships calls `forget`;
             where other processes can change them it must be 0, and each request reads the store.
-        most: maximum number of workspaces in the cache.
+        maximum: the maximum number of workspaces in the cache.
     """
 
-    def __init__(self, store: Store, *, fresh: float = 0.0, most: int = 10_000) -> None:
+    def __init__(self, store: Store, *, fresh: float = 0.0, maximum: int = 10_000) -> None:
         self._store = store
         self._fresh = fresh
-        self._most = most
+        self._maximum = maximum
         self._members: dict[WorkspaceId, dict[AccountId, tuple[Role, float]]] = {}
         # Incremented by `forget`: results of reads that began before are not cached.
         self._generation = 0
@@ -62,7 +62,7 @@ class Access:
         self._members.pop(workspace_id, None)
 
     def _remember(self, workspace_id: WorkspaceId, account_id: AccountId, role: Role) -> None:
-        if workspace_id not in self._members and len(self._members) >= self._most:
+        if workspace_id not in self._members and len(self._members) >= self._maximum:
             del self._members[next(iter(self._members))]
         until = trio.current_time() + self._fresh
         self._members.setdefault(workspace_id, {})[account_id] = (role, until)

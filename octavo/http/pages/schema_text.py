@@ -128,8 +128,8 @@ def _plain(schema: Schema) -> str:
     return f"{name} ({', '.join(notes)})" if notes else name
 
 
-def _bound(schema: Schema, least: str, most: str, unit: str) -> str:
-    low, high = schema.get(least), schema.get(most)
+def _bound(schema: Schema, minimum: str, maximum: str, unit: str) -> str:
+    low, high = schema.get(minimum), schema.get(maximum)
     match low, high:
         case None, None:
             return ""

@@ -56,29 +56,30 @@ def steps_bound(structs: int, ranges: int, size: int) -> int:
     return steps + (size // _UNITS_A_STEP if ranges else 0) + 2 * ranges * size // _COPIED_A_STEP
 
 
-def integration_steps(state: bytes, update: bytes, most: int = MAX_STEPS) -> int:
+def integration_steps(state: bytes, update: bytes, maximum: int = MAX_STEPS) -> int:
     """Return the steps of applying ``update`` to the document whose state is ``state``.
 
-    Both must have been accepted. Counting stops when it exceeds ``most``, also for ``state`` alone.
+    Both must have been accepted. Counting stops when it exceeds ``maximum``, also for ``state``
+    alone.
     Takes time for each struct of both and for each step.
     """
     before, new = update_contents((state, update))
-    integration = _Integration([*before.structs, *new.structs], new.ranges, most)
+    integration = _Integration([*before.structs, *new.structs], new.ranges, maximum)
     integration.put(before.structs)
-    if integration.steps <= most:
+    if integration.steps <= maximum:
         integration.steps = 0
         integration.put(new.structs)
         integration.delete(new.ranges)
     return integration.steps
 
 
-def loading(*updates: bytes, most: int = MAX_STEPS) -> Loading:
+def loading(*updates: bytes, maximum: int = MAX_STEPS) -> Loading:
     """Return the cost of loading the document that ``updates`` make; see `integration_steps`."""
     brought = update_contents(updates)
     structs = [*chain.from_iterable(each.structs for each in brought)]
     structs.sort(key=lambda struct: (-struct.client, struct.clock))
     ranges = [*chain.from_iterable(each.ranges for each in brought)]
-    integration = _Integration(structs, ranges, most)
+    integration = _Integration(structs, ranges, maximum)
     integration.put(structs)
     integration.mark(ranges)
     return Loading(integration.steps + integration.joining(), integration.pieces)
@@ -87,7 +88,7 @@ def loading(*updates: bytes, most: int = MAX_STEPS) -> Loading:
 class _Integration:
     """A document as a list of pieces: structs, split at every position that is referred to."""
 
-    def __init__(self, structs: Sequence[Struct], ranges: Sequence[Range], most: int) -> None:
+    def __init__(self, structs: Sequence[Struct], ranges: Sequence[Range], maximum: int) -> None:
         cuts: defaultdict[int, set[int]] = defaultdict(set)
         # The starts of the texts as they are split at present, and the deleted pieces.
         self._cut: defaultdict[int, list[int]] = defaultdict(list)
@@ -104,7 +105,7 @@ class _Integration:
         for client, start, end in ranges:
             cuts[client].update((start, end))
         self.steps = 0
-        self._most = most
+        self._maximum = maximum
         self._work = 0
         self._cuts = {client: sorted(places) for client, places in cuts.items()}
         self._held: defaultdict[int, int] = defaultdict(int)
@@ -144,7 +145,7 @@ class _Integration:
                 for piece in self._pieces_of(struct):
                     self._integrate(piece)
                 self._held[struct.client] = struct.end
-                if self.steps > self._most:
+                if self.steps > self._maximum:
                     return
 
     def delete(self, ranges: Sequence[Range]) -> None:
@@ -152,7 +153,7 @@ class _Integration:
         for client, start, end in ranges:
             self._cut_at(client, start)
             self._cut_at(client, end)
-            if self.steps > self._most:
+            if self.steps > self._maximum:
                 return
         self.mark(ranges)
 
@@ -247,14 +248,14 @@ class _Integration:
 
     def _place(self, client: int, origin: int, right: int, at: int) -> int:
         """Return the left neighbour of a piece: one from ``at`` to ``right``, or its origin."""
-        left, most = origin, self._most
+        left, maximum = origin, self._maximum
         clients, origins, following = self._clients, self._origins, self._following
         seen: set[int] = set()
         # Seen pieces that the piece may still precede.
         conflicting: set[int] = set()
         while at not in (_NONE, right):
             self.steps += 1
-            if self.steps > most:
+            if self.steps > maximum:
                 break
             seen.add(at)
             conflicting.add(at)

@@ -13,8 +13,8 @@ from octavo.model.identity import FileId, Position
 T = TypeVar("T")
 
 
-def portions(items: Sequence[T], size_of: Callable[[T], int], most: int) -> Iterator[list[T]]:
-    """Split ``items`` into portions of total size ``most``, or of a single larger item.
+def portions(items: Sequence[T], size_of: Callable[[T], int], maximum: int) -> Iterator[list[T]]:
+    """Split ``items`` into portions of total size ``maximum``, or of a single larger item.
 
     Portions are in order and not empty. They bound how long later items wait for one portion.
     """
@@ -22,7 +22,7 @@ def portions(items: Sequence[T], size_of: Callable[[T], int], most: int) -> Iter
     total = 0
     for item in items:
         size = size_of(item)
-        if portion and total + size > most:
+        if portion and total + size > maximum:
             yield portion
             portion, total = [], 0
         portion.append(item)

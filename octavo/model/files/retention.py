@@ -52,7 +52,7 @@ def prunable(
 
     In this order, no revision uses the content of one removed before it.
     """
-    most = len(oldest) + newer - max(retention.least, 1)
+    removable = len(oldest) + newer - max(retention.least, 1)
     found: list[RevisionId] = []
     needed = {oldest[-1].content_id} if oldest else set()
     # From the newest, to know which contents the later ones use.
@@ -61,7 +61,7 @@ def prunable(
         bucket = _bucket(each.created_at, now, retention)
         if (
             each.held
-            or index >= most
+            or index >= removable
             or ContentId(each.revision_id) in needed
             or bucket is None
             or bucket != _bucket(following.created_at, now, retention)

@@ -53,8 +53,8 @@ def pieces_of(tokens: Sequence[str]) -> Iterator[Sequence[str]]:
     at = 0
     while True:
         piece = tokens[at : at + PIECE]
-        most = max(Counter(piece).values(), default=0)
-        if most > MAX_POSITIONS:
+        highest = max(Counter(piece).values(), default=0)
+        if highest > MAX_POSITIONS:
             piece = piece[:MAX_POSITIONS]
         yield piece
         if at + len(piece) >= len(tokens):

@@ -118,13 +118,13 @@ async def remove_notes(
 
 
 async def remove_some_notes(
-    transaction: Transaction, workspace_id: WorkspaceId, workspace: int, most: int
+    transaction: Transaction, workspace_id: WorkspaceId, workspace: int, maximum: int
 ) -> bool:
     """Remove some notes of a workspace from the index; return whether there were any.
 
     ``workspace`` is the number of the workspace.
     """
-    rows = await transaction.fetch_all(_SOME_INDEXED, workspace, most)
+    rows = await transaction.fetch_all(_SOME_INDEXED, workspace, maximum)
     await _remove(transaction, workspace_id, [IndexedNote(*row) for row in rows])
     return bool(rows)
 

@@ -250,12 +250,12 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-async def remove_some_links(transaction: Transaction, workspace: int, most: int) -> bool:
+async def remove_some_links(transaction: Transaction, workspace: int, maximum: int) -> bool:
     """Remove some files of a workspace from the index; return whether there were any.
 
     ``workspace`` is the number of the workspace.
     """
-    rows = await transaction.fetch_all(_SOME_INDEXED, workspace, most)
+    rows = await transaction.fetch_all(_SOME_INDEXED, workspace, maximum)
     await _remove(transaction, [IndexedFile(*row) for row in rows])
     return bool(rows)
 

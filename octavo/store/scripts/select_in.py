@@ -18,9 +18,9 @@ async def select_in(
     """
     rows: list[Row] = []
     distinct = list(dict.fromkeys(names))
-    most = _SIZES[-1]
-    for at in range(0, len(distinct), most):
-        chunk = distinct[at : at + most]
+    maximum = _SIZES[-1]
+    for at in range(0, len(distinct), maximum):
+        chunk = distinct[at : at + maximum]
         size = next(each for each in _SIZES if each >= len(chunk))
         # A name that is repeated is found once.
         chunk += chunk[-1:] * (size - len(chunk))

@@ -71,7 +71,7 @@ CounterMessage = Add | Note | Words | Nap | Refuse | Crash | Relay
 
 
 class TooBad(Refusal):
-    """The refusal of the tests."""
+    """The refusal used by the tests."""
 
 
 class Counter(Actor[CounterMessage]):

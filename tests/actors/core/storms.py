@@ -1,6 +1,6 @@
 """Scenarios with many races, for `explore`: each asserts guarantees of the core.
 
-They take nothing and make everything anew; all chance comes from the schedule.
+They take no arguments and create everything themselves; the schedule is the only randomness.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ AT_ONCE = Backoff(first=0, jitter=0)
 
 @dataclass(frozen=True, slots=True)
 class Do(Message["Doer", int]):
-    """Take effect, once, after a while; or crash then."""
+    """Take effect once, after a while; or crash first."""
 
     number: int
     seconds: float = 0.0
@@ -436,7 +436,7 @@ async def quarantine_storm() -> None:
             "keys",
             lambda key: Moody(done[key], name=key),
             backoff=Backoff(first=0.5, jitter=0),
-            quarantine=QuarantineRule(crashes=2, period=math.inf, first=3, most=3),
+            quarantine=QuarantineRule(crashes=2, period=math.inf, first=3, maximum=3),
         )
     )
 

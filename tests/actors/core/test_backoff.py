@@ -11,17 +11,17 @@ from octavo.actors.core.backoff import Backoff
 @given(
     first=st.floats(0.001, 10),
     factor=st.floats(1, 10),
-    most=st.floats(0.001, 100),
+    maximum=st.floats(0.001, 100),
     jitter=st.floats(0, 1),
     restarts=st.integers(0, 5000),
     random=st.floats(0, 1, exclude_max=True),
 )
 def test_a_backoff_stays_within_its_bounds(
-    first: float, factor: float, most: float, jitter: float, restarts: int, random: float
+    first: float, factor: float, maximum: float, jitter: float, restarts: int, random: float
 ) -> None:
-    backoff = Backoff(first=first, factor=factor, most=most, jitter=jitter)
+    backoff = Backoff(first=first, factor=factor, maximum=maximum, jitter=jitter)
     delay = backoff.delay(restarts, lambda: random)
-    assert 0 <= delay <= most * (1 + jitter) * (1 + 1e-9)
+    assert 0 <= delay <= maximum * (1 + jitter) * (1 + 1e-9)
     assert backoff.delay(restarts, lambda: 0.5) <= backoff.delay(restarts + 1, lambda: 0.5)
-    at_once = Backoff(first=0, factor=factor, most=most, jitter=jitter)
+    at_once = Backoff(first=0, factor=factor, maximum=maximum, jitter=jitter)
     assert at_once.delay(restarts, lambda: random) == 0

@@ -49,7 +49,7 @@ class Tree:
                 max_awake=max_awake,
                 mailbox_capacity=capacity,
                 backoff=Backoff(first=1, factor=2, jitter=0),
-                quarantine=QuarantineRule(crashes=crashes, period=60, first=20, most=100),
+                quarantine=QuarantineRule(crashes=crashes, period=60, first=20, maximum=100),
             )
         )
         self.made: Tally[str] = Tally()
@@ -376,7 +376,7 @@ async def test_invalid_limits_are_refused_clearly(options: dict[str, int], text:
         DirectorySpec[str, Counter]("keys", lambda key: Counter(), **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("options", [{"crashes": 0}, {"first": 5, "most": 1}, {"period": 0}])
+@pytest.mark.parametrize("options", [{"crashes": 0}, {"first": 5, "maximum": 1}, {"period": 0}])
 async def test_an_invalid_quarantine_rule_is_refused_clearly(options: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="QuarantineRule"):
         QuarantineRule(**options)
@@ -418,7 +418,7 @@ async def test_a_key_that_rested_when_a_sibling_took_the_directory_along_still_a
     other = root.add(ActorSpec("other", Counter, backoff=Backoff(first=1, jitter=0)))
     keys = root.add(
         DirectorySpec[str, Counter](
-            "keys", lambda key: Counter(), backoff=Backoff(first=50, most=50, jitter=0)
+            "keys", lambda key: Counter(), backoff=Backoff(first=50, maximum=50, jitter=0)
         )
     )
     async with root.running(), trio.open_nursery() as nursery:

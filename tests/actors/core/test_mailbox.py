@@ -146,7 +146,7 @@ async def test_a_capacity_that_is_no_positive_number_is_refused(capacity: int) -
 
 
 class PutsToSleep:
-    """Interrupts the receiver, as a directory does that passivates an idle actor."""
+    """Interrupts the receiver, as a directory does when it passivates an idle actor."""
 
     mailbox: Mailbox
 
@@ -178,7 +178,7 @@ async def test_receiver_hears_that_the_last_message_was_withdrawn_behind_an_inte
     mailbox.put_nowait(withdrawn)
     mailbox.interrupt()
     assert await mailbox.receive(1) == [kept]
-    # A receiver that is to end with an empty mailbox checks now: it is not empty.
+    # A receiver that stops only with an empty mailbox checks now: it is not empty.
     assert mailbox.depth == 1
     returned: list[int] = []
 
@@ -186,7 +186,7 @@ async def test_receiver_hears_that_the_last_message_was_withdrawn_behind_an_inte
         withdrawn.abandon()
 
     async def receive() -> None:
-        # It runs during the receiver's checkpoint, or after that.
+        # It runs during the receiver's checkpoint, or after it.
         nursery.start_soon(withdraw)
         returned.append(len(await mailbox.receive(1)))
 

@@ -35,7 +35,7 @@ SOON = Backoff(first=1, jitter=0)
 
 @dataclass(frozen=True)
 class Run(Message["Owner", trio.CancelScope]):
-    """Start a task; replies with its scope."""
+    """Start a task; reply with its scope."""
 
     function: Callable[..., Any]
     arguments: tuple[object, ...] = ()
@@ -43,7 +43,7 @@ class Run(Message["Owner", trio.CancelScope]):
 
 @dataclass(frozen=True)
 class Tick(Message["Owner", int]):
-    """Count; replies with the count."""
+    """Count; reply with the count."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ seconds = st.floats(min_value=0, max_value=1000)
 def test_a_key_is_quarantined_exactly_when_its_crashes_are_too_dense(
     gaps: list[float], crashes: int
 ) -> None:
-    rule = QuarantineRule(crashes=crashes, period=60, first=5, most=50)
+    rule = QuarantineRule(crashes=crashes, period=60, first=5, maximum=50)
     record = CrashRecord()
     now, times, expected = 0.0, [], 5.0
     for gap in gaps:
@@ -28,7 +28,7 @@ def test_a_key_is_quarantined_exactly_when_its_crashes_are_too_dense(
         assert quarantine == expected
         assert record.quarantined(now)
         assert record.quarantined(now + quarantine) is False
-        expected = min(expected * 2, rule.most)
+        expected = min(expected * 2, rule.maximum)
 
 
 def test_a_recovered_key_starts_afresh() -> None:

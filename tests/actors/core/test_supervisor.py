@@ -35,7 +35,7 @@ from tests.actors.core.actors import Add, Counter, Crash, Nap, Note, Recorder, R
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
-QUICK = Backoff(first=1, factor=2, most=60, jitter=0)
+QUICK = Backoff(first=1, factor=2, maximum=60, jitter=0)
 
 
 def spec(
@@ -543,7 +543,7 @@ async def test_a_stop_during_the_start_ends_it() -> None:
         (lambda: Backoff(factor=0.5), ValueError, r"Backoff\.factor"),
         (lambda: Backoff(jitter=2), ValueError, r"Backoff\.jitter"),
         (lambda: Backoff(factor=math.inf), ValueError, r"Backoff\.factor"),
-        (lambda: Backoff(first=math.inf, most=math.inf), ValueError, "finite"),
+        (lambda: Backoff(first=math.inf, maximum=math.inf), ValueError, "finite"),
         (lambda: ActorSpec("a", Counter, backoff=3), TypeError, "must be a Backoff"),  # type: ignore[arg-type]
         (lambda: SupervisorSpec("s", intensity=3), TypeError, "must be a Intensity"),  # type: ignore[arg-type]
         (lambda: WorkerSpec("w", None), TypeError, "run must be callable"),  # type: ignore[arg-type]
@@ -658,7 +658,7 @@ async def test_a_start_that_asks_a_later_sibling_fails_immediately_on_a_restart_
 async def test_an_ask_to_one_in_backoff_ends_when_the_shutdown_begins() -> None:
     root = supervisor()
     a = root.add(
-        ActorSpec("a", Counter, backoff=Backoff(first=1000, most=1000), drain_timeout=math.inf)
+        ActorSpec("a", Counter, backoff=Backoff(first=1000, maximum=1000), drain_timeout=math.inf)
     )
     b = root.add(spec("b", drain=math.inf))
     async with trio.open_nursery() as nursery:

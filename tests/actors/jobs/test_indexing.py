@@ -1,4 +1,4 @@
-"""The indexer: words are taken in soon behind a change, some at a time, also after a failure."""
+"""The indexer: words are indexed soon after a change, in portions, also after a failure."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def engine() -> Iterator[InlineStore]:
 
 
 async def left(store: InlineStore) -> list[WorkspaceId]:
-    """The workspaces with words that wait."""
+    """The workspaces with words to index."""
     return await store.read(workspaces_to_index([VAULT]))
 
 

@@ -1,4 +1,4 @@
-"""The sweeper: at the start, when woken, from time to time, and after a failure of the store."""
+"""The sweeper: at the start, when woken, periodically, and after a failure of the store."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ def engine() -> Iterator[InlineStore]:
 
 
 async def left(store: Store) -> int:
-    """How many deleted workspaces are not swept."""
+    """The number of deleted workspaces that are not swept yet."""
 
     async def script(transaction: Transaction) -> int:
         row = await transaction.fetch_one("SELECT COUNT(*) FROM deleted_workspaces")
@@ -85,7 +85,7 @@ async def test_failures_in_a_row_put_it_off_for_longer_each_time(
     store = FaultyStore(engine)
     store.failures = 12
     nursery.start_soon(SweepingJob(store).run)
-    # 1, 2, 4, ... 512 seconds, then as long as the longest.
+    # 1, 2, 4, ... 512 seconds, then the maximum.
     await trio.sleep(1023 + 2 * POLL_SECONDS - 1)
     assert await left(engine) == 1
     await trio.sleep(2)

@@ -71,12 +71,12 @@ def test_priorities_let_one_task_step_until_it_blocks_or_a_change_comes() -> Non
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_priorities_change_as_often_as_the_depth_says(depth: int) -> None:
-    most = 0
+    maximum = 0
     for seed in range(200):
         strategy = PriorityChanges(Random(seed), depth=depth, estimated_steps=40)
         steps = [strategy.choose([0, 1, 2, 3])[0] for _ in range(40)]
-        most = max(most, sum(a != b for a, b in pairwise(steps)))
-    assert most == depth - 1
+        maximum = max(maximum, sum(a != b for a, b in pairwise(steps)))
+    assert maximum == depth - 1
 
 
 def test_a_task_that_waits_behind_a_spinning_one_gets_its_turn() -> None:

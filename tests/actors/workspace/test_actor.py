@@ -1,4 +1,4 @@
-"""What the actor of a workspace promises to those who push, store and process failing or not."""
+"""The guarantees of a workspace's actor to its callers, with a working or failing store."""
 
 import pytest
 import trio
@@ -140,7 +140,7 @@ async def test_other_writer_behind_the_actor_makes_it_plan_anew() -> None:
         receipt = await here.push(note("c", "c.md"))
         assert receipt.position == 3
         assert isinstance(await here.refusal(note("d", "b.md")), PathConflict)
-        # Its copy is old, and the fence tells.
+        # Its cache is outdated, and the fence detects that.
         assert isinstance(await there.refusal(note("e", "c.md")), PathConflict)
     engine.close()
 
@@ -172,7 +172,7 @@ async def test_failing_store_is_read_again_before_anything_else_is_said(kept: bo
         head = await rig.head("a")
         assert head is not None
         assert head.position == (2 if kept else 1)
-        # Sending it again has the one effect, whichever it was.
+        # Sending it again has one effect, whatever the first outcome was.
         receipt = await rig.push(edit("r0", text="new"), mutation="doubtful")
         assert receipt.position == 2
         assert await text_of(rig, "a") == "new"

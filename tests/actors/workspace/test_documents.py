@@ -1,4 +1,4 @@
-"""The actor of a workspace and the documents of its notes: failures, other processes, memory."""
+"""The workspace actor and its documents: failures, other processes, memory."""
 
 from base64 import b64encode
 
@@ -76,7 +76,7 @@ async def test_save_whose_outcome_nobody_knows_is_there_once_or_not_at_all(kept:
         with pytest.raises(CommitFailed):
             await rig.push(save, mutation="doubtful")
         assert await text_of(rig, "a") == ("saved start" if kept else "start")
-        # What was never kept must be in no document that is kept later.
+        # What was never committed must not appear in a document that is committed later.
         other = await device_of(rig, 8)
         other.insert(len(other.text), " other")
         await rig.push(save_of(other))
@@ -290,7 +290,7 @@ async def test_note_with_a_treacherous_document_takes_honest_edits_and_texts(
         await rig.push(note("a", "a.md", "ABCD"))
         device = await device_of(rig)
         [mouse] = read_state_vector(device.doc.get_state())
-        # Each reads the same once it is stored; what is written next need not.
+        # Each reads the same once it is stored, but a later write may not.
         first = Bytes(
             [Section(2, 0, [text("ed", None, (mouse, 1))]), Section(7, 0, [text("f", (2, 0))])]
         )

@@ -1,4 +1,4 @@
-"""Updates of documents that no honest device sends, and honest ones; what is asked by a query."""
+"""Document updates that no honest device sends, and honest ones; query strings."""
 
 import random
 from base64 import b64encode
@@ -61,7 +61,7 @@ _UPDATES: tuple[Callable[[int], bytes], ...] = (
 
 
 def save(epoch: str, chance: random.Random) -> Json:
-    """What a save takes; its bytes are honest, of something else, or cut and flipped."""
+    """The body of a save; its bytes are honest, of something else, or truncated and flipped."""
     update = bytearray(chance.choice(_UPDATES)(chance.randrange(1, 1 << 32)))
     if update and chance.random() < 0.5:
         for _ in range(chance.choice((1, 1, 3))):
@@ -85,7 +85,7 @@ def save(epoch: str, chance: random.Random) -> Json:
 
 
 def queries(operation: str, ids: list[str], chance: random.Random) -> list[tuple[str, str]]:
-    """What an operation is asked by its query."""
+    """The query string of an operation."""
     _, _, revision_id, *_ = ids
     query = chance.choice((*_QUERIES, *JUNK))
     match operation:

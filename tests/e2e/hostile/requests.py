@@ -1,4 +1,4 @@
-"""Well formed requests to every operation, and mutations that keep them requests."""
+"""Well-formed requests to every operation, and mutations that keep them requests."""
 
 import json
 import random
@@ -11,20 +11,20 @@ from tests.e2e.hostile.values import JUNK, TAGS, VALUES, cursor, document
 from tests.e2e.octavo_process import PUBLIC
 
 Json = dict[str, Any]
-# These would end the session or the workspace that the other cases need: they name others' alone.
+# These would end the session or the workspace that other cases need, so they only use foreign ids.
 ENDING = frozenset({"deleteWorkspace", "revokeApiKey", "revokeSession"})
-# Without a session of one's own there is none to end.
+# Without a session of one's own, there is none to end.
 UNSIGNED = frozenset({"revokeOtherSessions", "signOut"})
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What there is to name.
+    """The ids that requests can use.
 
     Attributes:
-        signed: ways to show who asks, each as headers.
+        signed: ways to authenticate, each as headers.
         own: ids of the attacker: workspace, file, revision, mutation.
-        foreign: the same of somebody else, and ids of the account, its session and its key.
+        foreign: the same of another account, and ids of that account, its session and its key.
     """
 
     signed: list[dict[str, str]]
@@ -62,7 +62,7 @@ class Request:
 
 
 def request_to(told: Json, around: Surroundings, chance: random.Random) -> Request:
-    """A request to an operation as the document tells it, with ids of anybody's."""
+    """A documented request to an operation, with ids of any account."""
     name = told["operationId"]
     ids = around.foreign if name in ENDING else around.own
     if chance.random() < 0.3:
@@ -91,12 +91,12 @@ def request_to(told: Json, around: Surroundings, chance: random.Random) -> Reque
 
 
 def body_of(name: str, ids: list[str], chance: random.Random) -> Json:
-    """What an operation takes."""
+    """The body of an operation."""
     workspace, file_id, revision_id, mutation_id, *_ = ids
     fresh = f"30000000-0000-7000-8000-{chance.randrange(16**12):012x}"
     create: Json = {"op": "create", "fileId": fresh, "path": f"{fresh}.md", "text": "a"}
     guarded: Json = {"op": "update", "fileId": file_id, "ifMatch": revision_id, "text": "b"}
-    # The document of a note whose text was never replaced is of its first revision.
+    # The document of a note whose text was never replaced belongs to its first revision.
     saved = save(revision_id, chance)
     bodies: dict[str, Json] = {
         "registerAccount": {
@@ -137,7 +137,7 @@ def body_of(name: str, ids: list[str], chance: random.Random) -> Json:
 
 
 def mutated(request: Request, around: Surroundings, chance: random.Random) -> Request:
-    """The request with one to four parts that are not what belongs there."""
+    """The request with one to four misplaced parts."""
     for _ in range(chance.choice((0, 1, 1, 2, 4))):
         match chance.randrange(6):
             case 0:
@@ -164,7 +164,7 @@ def _other_segment(request: Request, around: Surroundings, chance: random.Random
         (junk, upper, chance.choice(around.ids()), chance.choice(around.foreign))
     )
     if request.method == "DELETE":
-        # Nothing of one's own is to go.
+        # The attacker's own objects must stay.
         own = set(around.own)
         segments = [each for each in segments if each.lower() not in own] or ["a"]
     return replace(request, segments=tuple(segments))
@@ -209,7 +209,7 @@ def _other_header(request: Request, around: Surroundings, chance: random.Random)
 
 
 def _other_value(value: object, around: Surroundings, chance: random.Random) -> object:
-    """``value`` with a part that was left out, replaced or added."""
+    """``value`` with a part removed, replaced or added."""
     if isinstance(value, dict) and value and chance.random() < 0.9:
         name = chance.choice(sorted(value))
         match chance.randrange(4):

@@ -1,4 +1,4 @@
-"""What goes where something else belongs."""
+"""Values for places where another kind of value belongs."""
 
 import base64
 import json
@@ -67,7 +67,7 @@ VALUES: tuple[object, ...] = (
 
 
 def cursor(chance: random.Random, ids: list[str]) -> str:
-    """What looks like a place in a list."""
+    """Strings that look like a cursor of a list."""
     parts = chance.choice(
         ([], [""], ["\0"], [_LONE], [1], [chance.choice(ids)], ["", ""], ["a", chance.choice(ids)])
     )
@@ -75,7 +75,7 @@ def cursor(chance: random.Random, ids: list[str]) -> str:
 
 
 def document(chance: random.Random) -> bytes:
-    """What is no document of JSON, or none that anybody would send."""
+    """Invalid JSON, or JSON that nobody would send."""
     return chance.choice(
         (
             b"",

@@ -11,7 +11,7 @@ from tests.fakes.websocket_peer import BINARY, CLOSE, CONTINUATION, PING, PONG, 
 
 
 def session(around: Surroundings, chance: random.Random) -> bytes:
-    """A handshake with frames behind it."""
+    """A handshake followed by frames."""
     headers = {**HANDSHAKE, **chance.choice(around.signed)}
     if chance.random() < 0.1:
         headers[chance.choice(sorted(headers))] = chance.choice(("", "a", "13, 14", "octavo"))

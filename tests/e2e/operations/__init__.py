@@ -1,5 +1,5 @@
-"""Every operation of the contract, by a client over real sockets: its success and its refusals.
+"""Every operation of the contract, called over real sockets: its success and its refusals.
 
-A case brings about one answer of one operation; a refusal is named by its code, a success by its
-status. The modules of cases are named for what they are about.
+A case produces one response of one operation; a refusal is named by its code, a success by its
+status. The modules of cases are named by topic.
 """

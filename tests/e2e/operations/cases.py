@@ -1,4 +1,4 @@
-"""The table of cases, which their modules fill in."""
+"""The table of cases, filled in by their modules."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,7 +11,7 @@ Way = Callable[[World], httpx.Response]
 
 
 class Case(NamedTuple):
-    """A way to one answer of one operation."""
+    """How to produce one response of one operation."""
 
     operation: str
     outcome: str
@@ -25,7 +25,7 @@ CASES: list[Case] = []
 
 
 def leads(operation: str, *outcomes: str) -> Callable[[Way], Way]:
-    """Enter the function below: it asks ``operation`` so that it answers with each outcome."""
+    """Register the decorated function: it makes ``operation`` respond with each outcome."""
 
     def enter(way: Way) -> Way:
         CASES.extend(Case(operation, outcome, way) for outcome in outcomes)

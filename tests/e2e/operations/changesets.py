@@ -1,4 +1,4 @@
-"""Cases of changesets, of what came of them, and of the stream that tells of them."""
+"""Cases of changesets, of their receipts, and of the notice stream."""
 
 from collections.abc import Callable
 

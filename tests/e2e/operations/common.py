@@ -1,4 +1,4 @@
-"""Cases of the refusals that many operations have alike, made from the document itself."""
+"""Cases of the refusals that many operations share, derived from the document itself."""
 
 import json
 import re
@@ -18,7 +18,7 @@ Told = dict[str, Any]
 
 
 def operations(document: dict[str, Any]) -> list[Told]:
-    """Every operation of a document."""
+    """The operations of a document."""
     return [
         {**told, "method": method.upper(), "path": path}
         for path, methods in document["paths"].items()
@@ -27,12 +27,12 @@ def operations(document: dict[str, Any]) -> list[Told]:
 
 
 def target(told: Told, workspace: str) -> str:
-    """An address of the operation, in ``workspace`` and with unknown ids else."""
+    """A URL of the operation, in ``workspace`` and with unknown ids otherwise."""
     return re.sub(r"\{\w+\}", UNKNOWN, told["path"].replace("{workspaceId}", workspace))
 
 
 def ask(world: World, told: Told, headers: dict[str, str], content: bytes = b"") -> httpx.Response:
-    """Ask with a body that passes for JSON, if the operation takes one."""
+    """Send a request, with an arbitrary JSON body if the operation takes one."""
     if "requestBody" in told:
         headers = {"content-type": "application/json", **headers}
         content = content or b"{}"
@@ -79,8 +79,8 @@ def with_text(world: World, told: Told) -> httpx.Response:
 def with_too_much(world: World, told: Told) -> httpx.Response:
     found = re.search("[0-9]+", told["requestBody"]["description"])
     assert found is not None
-    most = int(found[0])
-    return ask(world, told, world.owner.by_key, b" " * (most + 1))
+    maximum = int(found[0])
+    return ask(world, told, world.owner.by_key, b" " * (maximum + 1))
 
 
 def with_a_body_that_stops(world: World, told: Told) -> httpx.Response:
@@ -118,7 +118,7 @@ ALIKE: dict[str, Callable[[World, Told], httpx.Response]] = {
 
 
 def valid(operation_id: str) -> bytes:
-    """A body that the operation takes, where it asks who may before it looks at what."""
+    """A body that the operation accepts, where it checks the caller before the body."""
     body: dict[str, object] = {}
     if operation_id in ("createWorkspace", "updateWorkspace"):
         body = {"name": "Name"}
@@ -135,5 +135,5 @@ def valid(operation_id: str) -> bytes:
 
 
 def common_case(told: Told, code: str) -> Case:
-    """The case of a refusal that is brought about in the same way everywhere."""
+    """The case of a refusal that every operation produces in the same way."""
     return Case(told["operationId"], code, lambda world: ALIKE[code](world, told))

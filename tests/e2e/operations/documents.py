@@ -1,4 +1,4 @@
-"""Cases of notes as documents: saves, earlier texts, what changed, and texts past a limit."""
+"""Cases of notes as documents: saves, earlier texts, diffs, and texts past a limit."""
 
 from base64 import b64encode
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def note_saved_with_a_mutation_that_was_used(world: World) -> httpx.Response:
 
 
 def encoded(written: Callable[[Text], None], root: str = "text", *, late: bool = False) -> str:
-    """An update of a device that nobody knows; of its second half alone when it is ``late``."""
+    """An update of an unknown device; only its second half if ``late``."""
     doc: Doc[Text] = Doc(client_id=9)
     text = doc.get(root, type=Text)
     between = doc.get_state()
@@ -99,7 +99,7 @@ def changeset_refused(make: Callable[[], str]) -> Callable[[World], httpx.Respon
 
 
 def saving(note: Json, **given: object) -> Json:
-    # The document of a note that is new is of the revision that made it.
+    # The document of a new note belongs to the revision that created it.
     epoch = note["revision"]["id"]
     return {"op": "save", "fileId": note["fileId"], "epoch": epoch, "update": "AAA=", **given}
 

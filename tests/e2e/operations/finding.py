@@ -1,4 +1,4 @@
-"""Cases of links between notes, and of searching them."""
+"""Cases of links between notes, and of search."""
 
 import httpx
 
@@ -7,12 +7,12 @@ from tests.e2e.operations.changesets import create, guarded
 from tests.e2e.operations.files import update
 from tests.e2e.operations.world import SYNC, Json, World, fresh_id
 
-# What one changeset rewrites at most beside its own files, and what one may have.
+# The maximum of notes that one changeset rewrites besides its own files, and of its operations.
 MAX_NOTES, MAX_OPERATIONS = 1000, 500
 
 
 def linked(world: World) -> tuple[Json, Json]:
-    """A new note, and one that links to it and to nothing."""
+    """A new note, and one with a link to it and a broken link."""
     target = world.note("# Target\n")
     return target, world.note(f"[it]({target['path']}) and [[no such {fresh_id()}]]")
 

@@ -1,4 +1,4 @@
-"""Cases of signing in, of accounts, sessions and keys, and of what needs nobody."""
+"""Cases of signing in, accounts, sessions and keys, and of operations without authentication."""
 
 from itertools import count
 

@@ -1,4 +1,4 @@
-"""What the cases find: a server, people, a workspace, and how to ask."""
+"""The environment of the cases: a server, people, a workspace, and a client."""
 
 import itertools
 from collections.abc import Callable
@@ -18,20 +18,20 @@ _numbers = itertools.count(1)
 
 
 def fresh_id() -> str:
-    """An identifier that nothing has yet."""
+    """A new, unused identifier."""
     return f"10000000-0000-7000-8000-{next(_numbers):012x}"
 
 
 @dataclass(frozen=True)
 class World:
-    """A server with people in it.
+    """A server with accounts on it.
 
     Attributes:
-        http: a client that shows nothing by itself.
+        http: a client without credentials.
         owner: owns the workspace.
-        reader: reads in it, and no more.
-        stranger: does not belong to it.
-        locked: an account that is locked, and belongs to it.
+        reader: has read access to it.
+        stranger: is not a member.
+        locked: a locked account that is a member.
         workspace: its id.
         invitation: makes the token of a new invitation.
     """
@@ -50,18 +50,18 @@ class World:
         return f"/api/workspaces/{self.workspace}"
 
     def ask(self, method: str, path: str, **given: Any) -> httpx.Response:  # noqa: ANN401
-        """Ask as the owner, unless ``headers`` show somebody else."""
+        """Send a request as the owner, unless ``headers`` authenticate another account."""
         headers = given.pop("headers", {})
         if not {"authorization", "cookie"} & headers.keys():
             headers = {**self.owner.by_key, **headers}
         return self.http.request(method, path, headers=headers, **given)
 
     def anybody(self, method: str, path: str, **given: Any) -> httpx.Response:  # noqa: ANN401
-        """Ask as nobody in particular."""
+        """Send a request without credentials."""
         return self.http.request(method, path, **given)
 
     def note(self, text: str = "text") -> Json:
-        """A new note: what came of making it."""
+        """Create a note; return the outcome."""
         given = {"path": f"{fresh_id()}.md", "text": text, "mutationId": fresh_id()}
         made = self.ask("POST", f"{self.base}/files", json=given)
         assert made.status_code == 201, made.text
@@ -69,7 +69,7 @@ class World:
         return found
 
     def deleted(self) -> Json:
-        """A note that was made and deleted: what came of deleting it."""
+        """Create and delete a note; return the outcome of the deletion."""
         note = self.note()
         gone = self.ask("DELETE", self.file(note), headers=if_match(note))
         assert gone.status_code == 200, gone.text
@@ -77,7 +77,7 @@ class World:
         return found
 
     def purged(self) -> Json:
-        """A note that was made, deleted and purged."""
+        """Create, delete and purge a note."""
         gone = self.deleted()
         purged = self.ask("POST", f"{self.file(gone)}/purge", json={})
         assert purged.status_code == 200, purged.text
@@ -85,7 +85,7 @@ class World:
         return found
 
     def file(self, change: Json) -> str:
-        """The address of the file that a change is of."""
+        """The URL of the file that was changed."""
         return f"{self.base}/files/{change['fileId']}"
 
     def push(self, *operations: Json, **given: Any) -> httpx.Response:  # noqa: ANN401
@@ -96,5 +96,5 @@ class World:
 
 
 def if_match(change: Json) -> dict[str, str]:
-    """The header that names the head that a change left."""
+    """The ``if-match`` header for the head that a change produced."""
     return {"if-match": f'"{change["revision"]["id"]}"'}

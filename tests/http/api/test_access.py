@@ -1,4 +1,4 @@
-"""Who may call which operation on a workspace: every operation of the contract is in the table."""
+"""Who may call which workspace operation: every operation of the contract is in the table."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from tests.fakes.notes_api import NOBODYS, ROLES, Client, Json, Note, NotesApi, 
 
 
 class Sample(NamedTuple):
-    """A request that is accepted from whoever has the right."""
+    """A request that is accepted from an authorized caller."""
 
     right: Right
     document: Json | None = None

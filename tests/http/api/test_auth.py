@@ -1,4 +1,4 @@
-"""Signing in, asking for the session, signing out."""
+"""Signing in, reading the session, signing out."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Asking for the session, and signing out."""
+"""Reading the session, and signing out."""
 
 import pytest
 

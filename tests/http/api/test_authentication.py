@@ -1,4 +1,4 @@
-"""Who calls: keys, cookies, and where a request comes from."""
+"""Authentication: keys, cookies, and the origin of a request."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Many changes at once, all of them or none, and what came of them."""
+"""Atomic changesets, and their receipts."""
 
 import pytest
 import trio

@@ -1,4 +1,4 @@
-"""Changing one file: what each state of it takes, and what it refuses."""
+"""Changing one file: what each state of it allows and refuses."""
 
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
@@ -366,12 +366,12 @@ async def test_largest_text_fits_and_one_byte_more_does_not(api: NotesApi) -> No
     text = lines * (LIMITS["length"] // len(lines))
     response = await api.owner.post(api.files, {"path": "a.md", "text": text + "x"})
     assert refusal(response) == (422, "unrenderable_note")
-    most = LIMITS["length"]
-    refused = {"limit": "length", "maximum": most, "found": most + 1}
+    maximum = LIMITS["length"]
+    refused = {"limit": "length", "maximum": maximum, "found": maximum + 1}
     assert response.json()["noteRefusal"] == refused
     assert (await api.owner.post(api.files, {"path": "a.md", "text": text})).status == 201
     [listed] = await api.owner.pages(api.files, 5)
-    assert listed["head"]["size"] == most
+    assert listed["head"]["size"] == maximum
 
 
 async def test_body_of_more_than_eight_mebibytes_is_not_read(api: NotesApi) -> None:
@@ -382,7 +382,7 @@ async def test_body_of_more_than_eight_mebibytes_is_not_read(api: NotesApi) -> N
         assert refusal(await api.owner.post(api.files, body)) == refused
 
 
-# The same change sent again
+# Repeating the same change
 
 
 async def test_change_sent_again_has_one_effect_and_one_answer(

@@ -1,4 +1,4 @@
-"""What changed between two revisions: by lines, by words, and who made it."""
+"""Differences between two revisions: by lines, by words, and their author."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What the contract says of the operations of identity."""
+"""The contract of the identity operations."""
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator

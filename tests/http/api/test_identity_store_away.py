@@ -1,4 +1,4 @@
-"""What identity answers while the database is away."""
+"""Responses of the identity operations while the database is unavailable."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Making, listing and revoking API keys."""
+"""Creating, listing and revoking API keys."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Links that follow the files they lead to, in the changeset that moves these."""
+"""Links that follow the files they lead to, in the changeset that moves the files."""
 
 import pytest
 

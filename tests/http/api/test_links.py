@@ -1,4 +1,4 @@
-"""Links over HTTP: those of a file, those to it, and those that lead nowhere."""
+"""Links over HTTP: those of a file, those to it, and broken ones."""
 
 import pytest
 

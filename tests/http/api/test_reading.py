@@ -1,4 +1,4 @@
-"""Reading files: heads, lists, revisions, many at once."""
+"""Reading files: heads, lists, revisions, batches."""
 
 import pytest
 
@@ -248,7 +248,7 @@ async def test_place_in_the_revisions_that_is_none_is_refused(api: NotesApi, cur
     assert response.json()["errors"][0]["pointer"] == "/query/after"
 
 
-# Many at once
+# Batches
 
 
 async def read(api: NotesApi, **document: list[str]) -> Json:

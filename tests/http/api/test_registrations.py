@@ -1,4 +1,4 @@
-"""Making an account from an invitation."""
+"""Registering an account with an invitation."""
 
 import pytest
 import trio

@@ -1,4 +1,4 @@
-"""What this server serves, as a whole."""
+"""The operations that this server serves, as a whole."""
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator

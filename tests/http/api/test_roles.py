@@ -1,4 +1,4 @@
-"""Who may do what: roles are remembered for a moment, and never beyond their end."""
+"""Authorization: roles are cached for a moment, and never beyond their end."""
 
 from collections.abc import Iterator
 
@@ -108,7 +108,7 @@ async def test_without_remembering_each_request_looks(store: FaultyStore) -> Non
 
 
 async def test_so_many_workspaces_are_remembered(store: FaultyStore) -> None:
-    access = Access(store, fresh=5, most=1)
+    access = Access(store, fresh=5, maximum=1)
     for each in (VAULT, OTHER, OTHER, VAULT):
         assert await access.role(each, ANN) == "owner"
     assert store.reads == 3

@@ -94,7 +94,7 @@ async def test_devices_that_edited_at_once_converge(api: NotesApi) -> None:
     second.insert(len(second.text), "from the second 🦉\n")
     assert (await save(note, first)).json()["outcome"] == "merged"
     assert (await save(note, second)).json()["outcome"] == "merged"
-    # The first learns of the second by a save of nothing.
+    # The first device learns of the second by an empty save.
     response = await save(note, first)
     assert response.json()["outcome"] == "unchanged"
     told = "from the first\ntwo\nthree\nfrom the second 🦉\n"

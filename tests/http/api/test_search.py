@@ -1,4 +1,4 @@
-"""Search over HTTP: what is found, what is shown of it, and whose it is."""
+"""Search over HTTP: matches, snippets, and visibility."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is answered while the store fails, or a workspace is too busy, and what came of it."""
+"""Responses while the store fails, or a workspace is overloaded, and the effects."""
 
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Keeping devices in step: the feed, and snapshots that are exact while others write."""
+"""Synchronizing devices: the feed, and snapshots that are exact while others write."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ async def feed(api: NotesApi, query: str = "") -> Json:
 
 
 async def pull(api: NotesApi, after: int, limit: int) -> tuple[list[Json], int]:
-    """Every entry behind a position, page by page, and the position that they lead to."""
+    """Return every entry after a position, page by page, and the final position."""
     entries: list[Json] = []
     while True:
         page = await feed(api, f"?after={after}&limit={limit}&include=text")
@@ -46,7 +46,7 @@ def lines(response: Response) -> tuple[list[Json], Json]:
 
 
 def applied(live: Live, entries: list[Json]) -> Live:
-    """What a device holds that had ``live`` and takes the entries in."""
+    """The state of a device that had ``live`` and applies the entries."""
     live = dict(live)
     for entry in entries:
         live.pop(entry["fileId"], None)
@@ -221,7 +221,7 @@ async def test_snapshot_of_an_empty_workspace_is_its_end(api: NotesApi) -> None:
 
 
 async def snapshot(api: NotesApi, meanwhile: list[Callable[[], Awaitable[object]]]) -> Response:
-    """Read a snapshot, two files a step, with one of ``meanwhile`` before each step."""
+    """Read a snapshot, two files per step, with one of ``meanwhile`` before each step."""
 
     async def act() -> None:
         if meanwhile:
@@ -290,9 +290,9 @@ async def test_snapshot_step_is_bounded_by_what_the_files_were(
     before = api.store.reads
     files, _ = lines(await snapshot(api, [shorten]))
     assert [len(each["text"]) for each in files] == [90] * 4
-    # Each reads the document of its note, and is kept.
+    # Each reads the document of its note, and is committed.
     of_updates = 2 * len(notes)
-    # The role, the position, and for each file a step and the role again.
+    # The role, the position, and for each file one step and the role again.
     assert api.store.reads - before - of_updates == 2 + 2 * len(notes)
 
 
@@ -350,7 +350,7 @@ CHANGES = st.lists(
 
 
 class Writer:
-    """Changes files as it is told; what is refused is no change."""
+    """Changes files as instructed; a refused change has no effect."""
 
     def __init__(self, api: NotesApi) -> None:
         self.api = api

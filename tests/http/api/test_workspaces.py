@@ -1,4 +1,4 @@
-"""Making, listing, renaming and deleting workspaces."""
+"""Creating, listing, renaming and deleting workspaces."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the contract says of the operations on workspaces and files."""
+"""The contract of the operations on workspaces and files."""
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator

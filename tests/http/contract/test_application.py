@@ -1,4 +1,4 @@
-"""The way of a request through the application, from its id to its record in the log."""
+"""The path of a request through the application, from its id to its log record."""
 
 import pytest
 import trio
@@ -79,7 +79,7 @@ async def test_head_is_the_head_of_the_get(target: str) -> None:
     assert (head.body, head.ended) == (b"", True)
 
 
-# Who calls.
+# Authentication.
 
 
 async def test_operation_with_security_without_a_caller_is_refused_before_it_is_checked() -> None:
@@ -106,7 +106,7 @@ async def test_rate_class_exceeded_is_refused_with_the_time_to_come_back() -> No
     assert response.header("retry-after") == "7"
 
 
-# The answer.
+# The response.
 
 
 async def test_answer_is_the_model_by_the_names_of_the_wire() -> None:
@@ -191,7 +191,7 @@ async def test_stream_that_breaks_comes_out_so_that_the_connection_is_cut() -> N
     assert (records[0].status, records[0].failure) == (200, "internal_error")
 
 
-# The wire.
+# The server.
 
 
 async def test_times_declared_are_asked_of_the_wire_in_order() -> None:

@@ -1,4 +1,4 @@
-"""What a declaration may not say, of itself, of its handler, of another."""
+"""Contradictions in a declaration: with itself, its handler, or another one."""
 
 from collections.abc import Callable
 from typing import NewType

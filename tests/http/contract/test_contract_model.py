@@ -1,4 +1,4 @@
-"""Times on the wire."""
+"""Times in JSON."""
 
 from datetime import UTC, datetime
 

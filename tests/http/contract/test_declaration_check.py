@@ -1,4 +1,4 @@
-"""Which types a parameter may have: those that text has a form for."""
+"""Which types a parameter may have: those with a text form."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""How problems, failures and what nobody declared are answered, and how they are logged."""
+"""Responses to problems, failures and undeclared results, and how they are logged."""
 
 import logging
 from collections.abc import Callable
@@ -83,8 +83,8 @@ UNDECLARED = [
     (lambda _: Reply(a_shelf(_), status=203), "the status 203", 203),
     (lambda _: Reply(a_shelf(_), ((b"x-other", b"1"),)), "the header x-other", 200),
 ]
-# What can't go out as it is declared: no model at all, one of another kind, one that was never
-# checked; headers that are no bytes.
+# What can't be sent as declared: no model at all, one of another kind, one that was never
+# validated; headers that are not bytes.
 WRONG = [
     (lambda _: NoteMade(text="x", by="y"), "declares Shelf, and returned a NoteMade"),
     (lambda _: None, "declares Shelf, and returned a NoneType"),
@@ -164,7 +164,7 @@ async def test_answer_that_is_not_as_declared_is_a_failure_in_production_logged_
 
 
 class Loose:
-    """Operations whose answers are no plain models, and whose handlers answer ``result``."""
+    """Operations that don't return plain models, and whose handlers return ``result``."""
 
     def __init__(self, result: object) -> None:
         self.result = result

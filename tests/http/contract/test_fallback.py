@@ -1,4 +1,4 @@
-"""Who serves beside the contract: pages, WebSockets, the lifespan; and who has to be there."""
+"""Applications next to the contract: pages, WebSockets, the lifespan; and what is required."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The memory that requests and answers take, on their way through the application."""
+"""The memory that requests and responses use in the application."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class Text(ContractModel):
 
 @dataclass
 class Texts:
-    """Operations that take and give texts; ``budget`` is what the application counts in."""
+    """Operations that receive and return texts; ``budget`` is where the application counts."""
 
     budget: MemoryBudget = field(default_factory=lambda: MemoryBudget(2 * STEP, STEP))
     held: list[int] = field(default_factory=list)
@@ -259,7 +259,7 @@ async def test_stream_makes_its_next_piece_once_there_is_room() -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(texts.application(), scope_of("GET", "/api/stream"), never, send)
         await first.wait()
-        # Less is held while a piece is sent than there has to be room for before the next.
+        # A piece that is being sent holds less memory than must be free before the next one.
         with texts.budget.hold(CLIENT, 1):
             go_on.set()
             await trio.testing.wait_all_tasks_blocked()

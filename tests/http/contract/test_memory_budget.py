@@ -1,4 +1,4 @@
-"""Memory that is counted: never more than there is, and always given back."""
+"""The memory budget: never exceeded, and always released."""
 
 from contextlib import ExitStack, suppress
 
@@ -19,7 +19,7 @@ SAME = {"2001:db8::2": "2001:db8::1"}
 
 
 class Holding(RuleBasedStateMachine):
-    """Whatever is held and given back, in any order."""
+    """Holds and releases in any order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ async def test_waiter_that_is_cancelled_as_room_is_made_holds_nothing() -> None:
             for _ in range(3):
                 nursery.start_soon(wait)
             await trio.testing.wait_all_tasks_blocked()
-            # In one turn of the loop, before the waiters learn of it.
+            # In one turn of the loop, before the waiters are notified.
             nursery.cancel_scope.cancel()
             for each in held:
                 each.release()

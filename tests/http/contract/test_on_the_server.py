@@ -1,4 +1,4 @@
-"""The application behind the wire, over real sockets: where the two have to agree."""
+"""The application on the server, over real sockets: where the two have to agree."""
 
 import json
 from dataclasses import dataclass, field

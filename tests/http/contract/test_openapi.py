@@ -1,4 +1,4 @@
-"""The document of the contract: valid, whole, and the same every time."""
+"""The API document: valid, complete, and deterministic."""
 
 import json
 from collections.abc import Iterator

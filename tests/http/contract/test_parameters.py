@@ -1,4 +1,4 @@
-"""What a request says outside its body, held to the models of its operation."""
+"""Parameters of a request, validated against the models of its operation."""
 
 import re
 from urllib.parse import quote, urlencode

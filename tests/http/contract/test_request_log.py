@@ -1,4 +1,4 @@
-"""The line of a request: what it tells, and what it never does."""
+"""The log line of a request: what it contains, and what it never does."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The router against a reference that tries every template, one after the other."""
+"""The router against a reference that tries every template in turn."""
 
 from urllib.parse import quote, unquote
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from octavo.http.contract.operation import ContractError
 from octavo.http.contract.router import Router
 
-# Few names, so that templates and paths meet.
+# Few names, so that templates and paths coincide.
 SEGMENTS = st.sampled_from(["a", "b", "api", "x-1"])
 TEMPLATES = st.lists(
     st.lists(SEGMENTS | st.sampled_from(["{p}", "{qId}"]), min_size=1, max_size=4).map(
@@ -27,7 +27,7 @@ PATHS = st.lists(
 
 
 def reference(templates: list[str], path: str) -> tuple[str | None, list[str]]:
-    """The template that is static furthest to the left among those that match."""
+    """The matching template that is static furthest to the left."""
     segments = [unquote(segment) for segment in path.split("/")]
     matching = []
     for template in templates:

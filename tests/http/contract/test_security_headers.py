@@ -1,4 +1,4 @@
-"""What every answer tells a browser to keep away from."""
+"""The restrictions that every response imposes on a browser."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The pages: HTML without script, refusals in the form that the client wants, failures logged."""
+"""The pages: HTML without scripts, refusals in the requested format, failures logged."""
 
 import json
 import logging
@@ -34,13 +34,13 @@ ADDRESSES = ["/", "/api/docs", "/problems", "/problems/not_found", "/problems/un
 
 
 class Unexplained(Problem):
-    """A problem that nobody has a remedy for."""
+    """A problem without a remedy."""
 
     status, code, summary = 409, "unexplained", "It is so."
 
 
 class Resources(HTMLParser):
-    """What a page runs or loads."""
+    """The scripts and resources that a page loads."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Resources(HTMLParser):
 
 
 class Anchors(HTMLParser):
-    """Where the links of a page lead, and where they can lead to."""
+    """The targets of a page's links, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Anchors(HTMLParser):
 
 
 def make() -> QuartTrio:
-    """The pages, and below /test what can go wrong with one."""
+    """The pages, and below /test whatever can fail on one."""
     app = pages(
         api_document="/api/openapi.json",
         contract=document([ServiceOperations, ShelfOperations], title="Octavo", version="1"),
@@ -362,7 +362,7 @@ async def test_problem_alone_in_a_group_is_answered_as_itself(
 
 
 async def test_answers_take_as_long_as_they_take() -> None:
-    # Quart would end one at its time-out as if it were whole.
+    # Quart would end one at its timeout as if it were complete.
     assert make().config["RESPONSE_TIMEOUT"] is None
 
 

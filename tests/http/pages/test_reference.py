@@ -1,4 +1,4 @@
-"""The page of the contract, as it is made from the document."""
+"""The page of the contract, generated from the document."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page of an invitation, as a browser without script uses it."""
+"""The page of an invitation, as a browser without scripts uses it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ GIVEN = {
 
 
 class Accounts:
-    """Makes accounts, or refuses to."""
+    """Creates accounts, or refuses to."""
 
     def __init__(self, problem: Exception | None = None) -> None:
         self.problem = problem

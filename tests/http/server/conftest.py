@@ -1,4 +1,4 @@
-"""A certificate authority for the tests that speak TLS."""
+"""A certificate authority for the tests under TLS."""
 
 import ssl
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from octavo.http.server.certificate import Certificate
 
 @dataclass(frozen=True)
 class Authority:
-    """A certificate for localhost, and what clients trust it by."""
+    """A certificate for localhost, and the trust of its clients."""
 
     certificate: Certificate
     file: Path

@@ -1,4 +1,4 @@
-"""Those who come while the service is busy are let in all the same, and soon."""
+"""Clients that connect while the service is busy are still accepted, and soon."""
 
 import socket
 import struct
@@ -17,7 +17,7 @@ REQUEST = b"GET /well HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
 
 
 def connect_many(port: int, stack: ExitStack) -> list[socket.socket]:
-    # No await between them: they all wait at the socket when the service looks.
+    # No await between them: they all wait at the socket when the service accepts.
     return [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(MANY)]
 
 
@@ -36,7 +36,7 @@ async def test_those_who_wait_are_let_in_many_a_round() -> None:
                 with trio.fail_after(20):
                     await trio.lowlevel.wait_readable(client)
                 assert client.recv(12) == b"HTTP/1.1 200"
-            # As many rounds as clients, if each round let in one.
+            # As many rounds as clients, if each round accepted one.
             assert rounds.count < MANY // 10
 
 
@@ -61,6 +61,6 @@ async def test_the_queue_of_those_who_wait_stays_as_long_as_it_was_made() -> Non
     listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
     async with serving(listener=listener):
         information = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)
-        # Of a socket that listens, tcpi_sacked is the bound of its queue (tcp_get_info in Linux).
+        # For a listening socket, tcpi_sacked is the limit of its queue (tcp_get_info in Linux).
         [bound] = struct.unpack_from("I", information, 28)
         assert bound == BACKLOG

@@ -1,4 +1,4 @@
-"""Connections are counted in all and for each client, and nothing is kept of those who left."""
+"""Connections are counted in total and per client, and nothing is kept of closed ones."""
 
 from collections import Counter
 
@@ -81,7 +81,7 @@ CLIENTS: dict[str | None, str | None] = {
 
 
 class Counts(RuleBasedStateMachine):
-    """The counts are those of a model that keeps every open connection."""
+    """The counts equal those of a model that keeps every open connection."""
 
     def __init__(self) -> None:
         super().__init__()

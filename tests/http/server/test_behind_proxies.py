@@ -1,4 +1,4 @@
-"""Behind proxies, over real sockets: who the client is, for the application and for the bounds."""
+"""Behind proxies, over real sockets: the client's identity for the application and the limits."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -19,7 +19,7 @@ WELL = b"GET /well HTTP/1.1\r\nhost: a\r\n\r\n"
 
 
 async def who(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer what the scope says of the client, and whether its port is the peer's own."""
+    """Return the client and scheme of the scope, and whether the port is the peer's own."""
     address, port = scope["client"]
     await respond(send, f"{scope['scheme']} {address} {'unknown' if port == 0 else 'own'}".encode())
 
@@ -64,7 +64,7 @@ async def test_trusted_proxy_names_client_and_scheme(
     ):
         found = await client.ask(f"GET /who HTTP/1.1\r\nhost: a\r\n{headers}\r\n".encode())
         assert found.body.decode() == told
-        # What was told of one request holds for that one alone: a proxy carries many clients.
+        # What one request reports applies to it alone: a proxy carries many clients.
         found = await client.ask(b"GET /who HTTP/1.1\r\nhost: a\r\n\r\n")
         assert found.body.decode() == KEPT
 

@@ -1,4 +1,4 @@
-"""The same wire under TLS."""
+"""The same server under TLS."""
 
 from dataclasses import replace
 
@@ -84,7 +84,7 @@ async def test_client_that_speaks_no_tls_is_let_go(authority: Authority, data: b
         with trio.fail_after(5):
             async with await trio.open_tcp_stream("127.0.0.1", server.port) as stream:
                 await stream.send_all(data)
-                # No more than an alert of TLS comes before the end.
+                # Nothing but a TLS alert precedes the end.
                 assert len(await Client(stream).rest()) < 100
         assert await server.is_well()
 

@@ -1,4 +1,4 @@
-"""Clients that others wrote, httpx and curl, agree with the wire on what was said."""
+"""Third-party clients, httpx and curl, agree with the server on what was sent."""
 
 import hashlib
 
@@ -58,7 +58,7 @@ async def test_client_and_wire_agree_on_version_and_scheme(way: Way, authority: 
     async with way.serving(authority, ROUTES) as server:
         [reply] = await way.ask(server, authority, Request("/spoken"))
     assert reply.body == f"{'https' if way.tls else 'http'} {way.version}".encode()
-    # An answer to HTTP/1.0 is one of HTTP/1.1 (RFC 9110 section 6.2).
+    # A response to HTTP/1.0 is one of HTTP/1.1 (RFC 9110 section 6.2).
     assert reply.version == ("2" if way.version == "2" else "1.1")
 
 
@@ -107,7 +107,7 @@ async def test_large_answer_comes_whole(way: Way, authority: Authority) -> None:
 
 @pytest.mark.parametrize(
     ("way", "chunked"),
-    # HTTP/1.0 knows no chunks.
+    # HTTP/1.0 has no chunks.
     [
         (way, chunked)
         for way in WAYS
@@ -131,7 +131,7 @@ async def test_head_is_answered_as_a_get_without_its_body(
     async with way.serving(authority, ROUTES) as server:
         head, get = await way.ask(server, authority, Request(path, "HEAD"), Request(path))
     assert (head.status, head.body) == (200, b"")
-    # What frames a body of unknown length may be left out of the answer to HEAD.
+    # The framing of a body of unknown length may be left out of the response to HEAD.
     ignored = {"transfer-encoding", "connection"}
     assert {k: v for k, v in head.headers.items() if k not in ignored} == {
         k: v for k, v in get.headers.items() if k not in ignored
@@ -185,7 +185,7 @@ async def test_http_1_0_that_asks_to_be_kept_alive_is_closed(authority: Authorit
     assert first.body != second.body
 
 
-# So long that a 100 that doesn't come fails the test.
+# So long that a missing 100 fails the test.
 WAITING = ("--expect100-timeout", "60")
 EXPECTING = (("expect", "100-continue"),)
 
@@ -215,7 +215,7 @@ async def test_client_that_expects_100_and_is_refused_sends_no_body(
     assert next_one.status == 200
 
 
-# httpx reads no answer before it has sent the whole body.
+# httpx reads no response before it has sent the whole body.
 @pytest.mark.parametrize("way", [way for way in WAYS if way.client == "curl"], ids=str)
 async def test_refusal_in_the_middle_of_an_upload_arrives(way: Way, authority: Authority) -> None:
     # Without that header curl would wait for a 100.
@@ -230,7 +230,7 @@ async def test_refusal_in_the_middle_of_an_upload_arrives(way: Way, authority: A
 async def test_upgrade_to_http2_in_plain_text_is_answered_over_http_1_1(
     body: bytes | None, authority: Authority
 ) -> None:
-    # curl offers h2c of its own accord when it is to speak HTTP/2 without TLS.
+    # curl offers h2c by itself when it is to use HTTP/2 without TLS.
     way = Way("curl", "1.1", tls=False)
     asked = Request("/", "GET" if body is None else "POST", body)
     async with way.serving(authority, ROUTES) as server:
@@ -265,7 +265,7 @@ TOLD = [
 
 
 def encode(connection: h11.Connection, request: Request) -> bytes:
-    """Answer the bytes of ``request``, and have ``connection`` await its answer."""
+    """Return the bytes of ``request``, and let ``connection`` await its response."""
     headers = [("host", "a"), *request.headers]
     if request.body is not None:
         length = ("content-length", str(len(request.body)))
@@ -278,7 +278,7 @@ def encode(connection: h11.Connection, request: Request) -> bytes:
 
 
 async def read(connection: h11.Connection, client: Client) -> tuple[int, bytes]:
-    """Read one answer as h11 understands it."""
+    """Read one response as h11 parses it."""
     status, body = 0, b""
     while True:
         event = connection.next_event()
@@ -299,7 +299,7 @@ async def test_pipelined_requests_are_answered_as_h11_expects(
 ) -> None:
     way = Way("h11", "1.1", tls)
     async with way.serving(authority, ROUTES) as server, server.client() as client:
-        # h11 itself asks nothing before it was answered: each is written by one of its own.
+        # h11 itself sends nothing before its response: each request is written by its own instance.
         await client.send(b"".join([encode(h11.Connection(h11.CLIENT), r) for r in PIPELINED]))
         connection = h11.Connection(h11.CLIENT)
         for request, told in zip(PIPELINED, TOLD, strict=True):

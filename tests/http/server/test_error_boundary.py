@@ -1,4 +1,4 @@
-"""Each known way to end the bare stack leaves the server alive and answering."""
+"""The server survives, and keeps serving, each known way to end the bare stack."""
 
 import logging
 import struct
@@ -36,7 +36,7 @@ async def boom(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class Panic(BaseException):
-    """What extensions in Rust raise when they panic."""
+    """The error that Rust extensions raise when they panic."""
 
 
 async def panic(scope: Scope, receive: Receive, send: Send) -> None:
@@ -168,7 +168,7 @@ async def test_http2_data_for_a_stream_already_answered_keeps_the_connection() -
 
 
 async def test_reader_that_stops_holds_up_nobody_and_no_shutdown() -> None:
-    # A bare server sends under a shield that has no deadline: it never ends.
+    # A bare server sends under a shield without a deadline: it never ends.
     async with serving(APPLICATION, grace=0.5) as server, server.client() as client:
         await client.send(b"GET /endless HTTP/1.1\r\nhost: a\r\n\r\n")
         await client.stream.receive_some(1)

@@ -1,7 +1,7 @@
-"""Mutated bytes on the wire get whole valid answers or a close, and hurt nobody.
+"""Mutated input gets complete, valid responses or a close, and affects no other client.
 
-The number of cases comes from ``OCTAVO_FUZZ_CASES``. Each case is a function of its number: a
-failing one is found again by it.
+The number of cases comes from ``OCTAVO_FUZZ_CASES``. Each case is a function of its number, by
+which a failing one can be repeated.
 """
 
 import logging
@@ -31,7 +31,7 @@ from tests.http.server.test_error_boundary import UPGRADE
 
 CASES = int(os.environ.get("OCTAVO_FUZZ_CASES", "50000"))
 AT_ONCE = 50
-# Nobody here is slow on purpose: each says at once that no more comes.
+# No client here is slow on purpose: each ends its sending side immediately.
 LIMITS = replace(
     QUICK,
     head_time=10,
@@ -45,7 +45,7 @@ LIMITS = replace(
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer in each of the ways there are, chosen by the path."""
+    """Respond in each of the possible ways, chosen by the path."""
     if scope["type"] == "lifespan":
         await lifespan(receive, send)
     elif scope["type"] == "websocket":
@@ -136,7 +136,7 @@ def judge(received: bytes, sent: bytes = b"") -> None:
         _, behind = read_responses(received, heads=b"HEAD " in sent)
         check_websocket_frames(behind)
     else:
-        # The server greets by itself whoever begins like a client of HTTP/2.
+        # The server responds first to a client whose bytes start like HTTP/2.
         check_http2_frames(received)
 
 
@@ -146,7 +146,7 @@ async def talk(client: Client, data: bytes) -> None:
         assert isinstance(client.stream, trio.SocketStream)
         await client.stream.send_eof()
     except trio.BrokenResourceError:
-        # It was refused before it was sent as a whole.
+        # It was refused before it was completely sent.
         pass
     received = await client.rest()
     try:

@@ -1,4 +1,4 @@
-"""The hook into hypercorn: needed still, and unseen by those who don't ask for it."""
+"""The hook into hypercorn: still needed, and inactive unless requested."""
 
 import inspect
 
@@ -13,7 +13,7 @@ from tests.fakes.http_server import Client, echo
 
 
 def test_hypercorn_offers_no_way_to_bring_a_connection_handler_of_ones_own() -> None:
-    # When one of these fails, look whether hypercorn has a seam now, and drop the hook.
+    # When one of these fails, check whether hypercorn has an extension point, and drop the hook.
     assert list(inspect.signature(serve).parameters) == [
         "app",
         "config",

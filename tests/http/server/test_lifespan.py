@@ -11,7 +11,7 @@ from tests.fakes.http_server import echo, serving
 
 
 def living(live: Application) -> Application:
-    """Answer an application that lives as ``live`` does, and echoes requests."""
+    """Return an application with the lifespan ``live`` that echoes requests."""
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await (live if scope["type"] == "lifespan" else echo)(scope, receive, send)

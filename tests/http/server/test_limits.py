@@ -1,4 +1,4 @@
-"""Every deadline and bound, over a real socket; slow clients that stop nobody else."""
+"""Every deadline and limit, over a real socket; slow clients that block no other."""
 
 import gc
 import time
@@ -152,7 +152,7 @@ async def test_request_that_takes_too_long_gets_503_and_says_it_may_be_done() ->
 async def test_request_that_takes_too_long_with_a_body_that_nobody_reads_may_be_done(
     method: str,
 ) -> None:
-    # A 408 would be repeated by clients and proxies of themselves.
+    # Clients and proxies would repeat a 408 by themselves.
     data = f"{method} /sleepy HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc"
     status, body = await problem_of(data.encode())
     assert status == 503
@@ -181,7 +181,7 @@ async def test_reader_that_stops_is_cut_off() -> None:
         begun = trio.current_time()
         await trio.sleep(SMALL.write_time + 4 * SMALL.tick)
         received = await client.rest()
-        # What was on its way arrives; the answer is cut off, not ended.
+        # What was already sent arrives; the response is cut off, not ended.
         assert not received.endswith(b"0\r\n\r\n")
         assert trio.current_time() - begun < 5
 
@@ -287,14 +287,14 @@ async def test_a_thousand_slow_clients_stop_nobody_and_grow_no_memory(opening: b
         for _ in range(20):
             assert await server.is_well()
         assert time.perf_counter() - begun < 10
-        # Of a whole round in which each of them went on a little: less than 1 KiB for each.
+        # Per round in which each of them made a little progress: less than 1 KiB for each.
         assert grown < 1000 * 1024
         for stream in streams:
             await trio.aclose_forcefully(stream)
 
 
 async def keep_slow(streams: list[trio.SocketStream], opening: bytes, server: Server) -> None:
-    """Let each slow client go on by a byte, three times."""
+    """Let each slow client advance by a byte, three times."""
     for _ in range(3):
         for stream in streams:
             if b"/endless" in opening:

@@ -1,4 +1,4 @@
-"""The listening socket, and the words for why there is none."""
+"""The listening socket, and the messages when it can't be opened."""
 
 import errno
 import socket
@@ -23,7 +23,7 @@ async def test_open_listener_port_in_use_is_named_with_the_way_out() -> None:
 
 
 async def test_open_listener_foreign_address_is_refused() -> None:
-    # RFC 5737 keeps 192.0.2.0/24 for documentation: no machine has an address of it.
+    # RFC 5737 reserves 192.0.2.0/24 for documentation: no machine has such an address.
     with pytest.raises(ListenError, match=r"does not have the address 192\.0\.2\.1"):
         await open_listener("192.0.2.1", 0)
 

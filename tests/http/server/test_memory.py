@@ -1,4 +1,4 @@
-"""Clients that ask for much and read nothing, over real sockets."""
+"""Clients that request a lot and read nothing, over real sockets."""
 
 import gc
 import json
@@ -108,7 +108,7 @@ async def test_streams_that_nobody_reads_grow_no_memory_and_another_client_is_an
         finally:
             tracemalloc.stop()
         assert 0 < budget.held <= 64 * MIB
-        # What is held, and what is on its way of each stream.
+        # What is held, and what is being sent on each stream.
         assert grown < 80 * MIB
         other = await other_client(server)
         response = await other.ask(LARGE)

@@ -1,4 +1,4 @@
-"""The client's address and scheme come from trusted proxies, and from nobody else."""
+"""The client's address and scheme come from trusted proxies only."""
 
 from ipaddress import ip_address, ip_network
 

@@ -1,4 +1,4 @@
-"""Which id a request is known by."""
+"""The id of a request."""
 
 import pytest
 from hypothesis import given

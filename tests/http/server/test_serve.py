@@ -1,4 +1,4 @@
-"""HTTP/1.1 as clients use it: in order, streamed, kept alive, and left in the middle."""
+"""HTTP/1.1 as clients use it: in order, streamed, kept alive, and abandoned."""
 
 import hashlib
 from dataclasses import replace
@@ -49,7 +49,7 @@ async def closing(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def digest(scope: Scope, receive: Receive, send: Send) -> None:
-    """Read a body as it comes, and answer what it was."""
+    """Read a body as it arrives, and respond with it."""
     found, parts, more = hashlib.sha256(), 0, True
     while more:
         event = await receive()
@@ -134,7 +134,7 @@ async def test_head_gets_the_headers_of_get_and_no_body(path: str, length: str |
         found = await client.ask(get(path, "HEAD"), head_only=True)
         assert found.status == 200
         assert found.get("content-length") == length
-        # Whatever had been sent for a body would stand before this answer.
+        # Whatever had been sent for a body would precede this response.
         assert (await client.ask(GET)).body == b"GET / "
 
 
@@ -210,7 +210,7 @@ async def test_body_that_nobody_reads_stays_with_its_client() -> None:
         await client.send(get("/waiting", "POST", more="content-length: 50000000\r\n"))
         await started.wait()
         sent = 0
-        # The socket's buffers fill, and nothing takes from them.
+        # The socket's buffers fill, and nothing reads from them.
         with trio.move_on_after(0.5):
             while True:
                 await client.send(bytes(65536))
@@ -243,7 +243,7 @@ async def test_100_is_not_sent_for_nothing() -> None:
 
 
 async def left_by(sending: str) -> list[str]:
-    """Serve one request whose client leaves, and answer what its handler saw."""
+    """Serve one request whose client disconnects, and return what its handler saw."""
     seen: list[str] = []
     started, ended = trio.Event(), trio.Event()
 

@@ -1,4 +1,4 @@
-"""A stop: what is in flight finishes, what is idle ends, and nothing outlasts the grace."""
+"""A stop: requests in flight finish, idle connections end, and nothing outlasts the grace."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ async def early(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class Held:
-    """A handler that answers when it is told to."""
+    """A handler that responds when it is released."""
 
     def __init__(self) -> None:
         self.started, self.go_on = trio.Event(), trio.Event()

@@ -1,4 +1,4 @@
-"""How often something may be tried, and who counts as one."""
+"""Rate limits of attempts, and which clients are counted together."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ pauses = st.lists(st.floats(0, 1_000), min_size=1, max_size=80)
 
 
 def passed(rate: Rate, times: list[float]) -> list[float]:
-    """Those of the ``times`` at which a try passes."""
+    """The ``times`` at which an attempt is accepted."""
     paid_at: float | None = None
     found = []
     for time in times:

@@ -1,4 +1,4 @@
-"""Which passwords are taken."""
+"""Which passwords are accepted."""
 
 import unicodedata
 

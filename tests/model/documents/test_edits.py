@@ -1,4 +1,4 @@
-"""Edits: they make the new text of the old one, are small, and leave alone what both hold."""
+"""Edits: they turn the old text into the new one, are small, and don't touch common text."""
 
 import random
 import unicodedata
@@ -12,8 +12,8 @@ from pycrdt import Doc, Text
 from octavo.model import difference
 from octavo.model.documents.edits import MAX_EDITS, MIN_COMMON, Edit, edits_between
 
-# Few letters make many chance matches; the others take one to four bytes of UTF-8, and two are
-# marks that belong to the letter before them.
+# Few letters produce many chance matches; the others take one to four bytes of UTF-8, and two
+# are combining marks.
 LETTERS = "ab \n\r.é日語🙂\u0301\u200d"
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 TEXTS = st.text(st.sampled_from(LETTERS) | CHARACTERS, max_size=80)
@@ -22,7 +22,7 @@ PLAIN = st.text(st.sampled_from("ab \n"), max_size=80)
 
 @st.composite
 def pairs(draw: st.DrawFn, texts: st.SearchStrategy[str] = TEXTS) -> tuple[str, str]:
-    """A text, and what a few random edits make of it."""
+    """A text, and the result of a few random edits."""
     old = new = draw(texts)
     for _ in range(draw(st.integers(0, 4))):
         at = draw(st.integers(0, len(new)))
@@ -177,7 +177,7 @@ def test_concurrent_edits_of_another_device_survive(
     theirs = twin(mine, 2)
     marks = []
     for number, (where, deleted) in enumerate(others):
-        # Theirs is inserted between characters, at a byte offset, behind what they delete.
+        # Theirs is inserted between characters, at a byte offset, after what they delete.
         now = str(theirs["content"])
         at = int(where * len(now))
         gone = now[at : at + deleted]

@@ -1,4 +1,4 @@
-"""When it is counted how dear a document is to load, and what comes of it."""
+"""When the cost of loading a document is estimated, and the consequences."""
 
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.integration import MAX_STEPS
@@ -8,10 +8,10 @@ from octavo.model.identity import ContentId
 
 def test_few_updates_are_not_counted_and_many_are() -> None:
     assert not Growth(0, 0).grown(100).doubtful
-    most = int((3 * MAX_STEPS) ** 0.5)
-    assert not Growth(0, most).doubtful
-    assert Growth(0, most).grown(1).doubtful
-    assert Growth(most * most, 0).grown(4).doubtful
+    maximum = int((3 * MAX_STEPS) ** 0.5)
+    assert not Growth(0, maximum).doubtful
+    assert Growth(0, maximum).grown(1).doubtful
+    assert Growth(maximum * maximum, 0).grown(4).doubtful
 
 
 def test_document_from_the_store_is_doubtful_by_its_history_alone() -> None:

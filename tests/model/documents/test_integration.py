@@ -1,4 +1,4 @@
-"""What takes pycrdt too long is refused; what an editor writes beside it is taken."""
+"""Updates that take pycrdt too long are refused; those of editors are accepted."""
 
 import pytest
 from pycrdt import Doc, Text
@@ -18,12 +18,12 @@ LONG = written(MOUSE, 0, text("a" * LENGTH)).encoded()
 
 
 def here(count: int) -> list[Struct]:
-    """Insertions that all name the start of the text and nothing after it."""
+    """Insertions that all refer to the start of the text, and to nothing after it."""
     return [text("x")] * count
 
 
 def prepended(client: int, count: int, before: Id | None = None) -> list[Struct]:
-    """What a device writes at the start again and again."""
+    """The update of a device that keeps writing at the start."""
     return [text("x", None, (client, clock - 1) if clock else before) for clock in range(count)]
 
 
@@ -39,7 +39,7 @@ def amid(count: int, start: int = 0) -> list[Struct]:
 
 
 def after(count: int) -> list[Struct]:
-    """The same, but they name nothing that follows."""
+    """The same, but without a reference to what follows."""
     return [text("b", (MOUSE, 4 * at)) for at in range(count)]
 
 
@@ -123,8 +123,8 @@ def deletions(count: int) -> bytes:
 
 def test_update_of_more_structs_than_the_most_is_refused_and_of_the_most_is_not() -> None:
     have = {CAT: MAX_STRUCTS + 1}
-    most = written(CAT, 0, *prepended(CAT, MAX_STRUCTS))
-    assert not decided(most.encoded(), have, EMPTY).changes
+    maximum = written(CAT, 0, *prepended(CAT, MAX_STRUCTS))
+    assert not decided(maximum.encoded(), have, EMPTY).changes
     with pytest.raises(DocumentTooLarge, match="50001 structs"):
         decided(written(CAT, 0, *prepended(CAT, MAX_STRUCTS + 1)).encoded(), have, EMPTY)
 
@@ -160,15 +160,15 @@ def test_what_was_deleted_is_no_text_to_cut() -> None:
 
 def test_steps_are_those_of_one_client_after_the_other() -> None:
     state = written(MOUSE, 0, *here(30)).encoded()
-    # Each steps over all of the other client, and before its own.
+    # Each steps over all of the other client's, and before its own.
     assert integration_steps(state, written(CAT, 0, *here(20)).encoded()) == 20 * 30 + 19
-    # The higher client goes in first when the document is loaded.
+    # The higher client is integrated first when the document is loaded.
     assert loading(state, written(CAT, 0, *here(20)).encoded()).steps == 19 + 30 - 1 + 1
 
 
 def test_steps_end_soon_after_the_most() -> None:
     state = written(MOUSE, 0, *here(300)).encoded()
-    assert 100 < integration_steps(state, written(CAT, 0, *here(300)).encoded(), most=100) <= 101
+    assert 100 < integration_steps(state, written(CAT, 0, *here(300)).encoded(), maximum=100) <= 101
 
 
 def test_document_that_pycrdt_makes_of_many_edits_loads_in_few_steps() -> None:

@@ -1,4 +1,4 @@
-"""When a document sheds its history."""
+"""When a document discards its history."""
 
 import pytest
 

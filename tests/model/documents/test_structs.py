@@ -23,7 +23,7 @@ waits = st.dictionaries(
 
 
 def completes(waits: dict[int, list[Wait]], end: dict[int, int]) -> bool:
-    """Whether all is put in when each client goes on as far as it can, again and again."""
+    """Whether everything is integrated when each client proceeds as far as it can, repeatedly."""
     done = dict.fromkeys(end, 0)
     while True:
         ready = [

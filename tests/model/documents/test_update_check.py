@@ -17,7 +17,7 @@ from tests.yjs.wire import Section, Update, deleted, parsed, skip, text, written
 EMPTY = b"\0\0"
 FACE = "\N{GRINNING FACE}"
 MOUSE, CAT = 5, 6
-# What the document holds in the tables below: eight clocks of one client.
+# The content of the document in the tables below: eight clocks of one client.
 STATE = written(MOUSE, 0, text("typed by")).encoded()
 HAVE = {MOUSE: 8}
 
@@ -107,7 +107,7 @@ def test_update_is_refused_as_soon_as_one_thing_it_names_is_missing(saves: list[
 
 
 def needs(update: Update) -> dict[int, int]:
-    """What a document must hold of each client before the update, by what it names."""
+    """What a document must hold of each client before the update, by reference."""
     named: dict[int, int] = {}
     starts: dict[int, int] = {}
     for section in update.sections:
@@ -119,7 +119,7 @@ def needs(update: Update) -> dict[int, int]:
     for client, ranges in update.deleted:
         for clock, length in ranges:
             named[client] = max(named.get(client, 0), clock + length)
-    # A section brings all that stands after its start.
+    # A section includes everything after its start.
     return {client: clock for client, clock in (named | starts).items() if clock}
 
 
@@ -138,7 +138,7 @@ def needs(update: Update) -> dict[int, int]:
         (Update(deleted=[(MOUSE, [(0, 2), (2, 1), (5, 3)])]), 0, {}, True),
         (Update(deleted=[(MOUSE, [])]), 0, {}, False),
         (Update([Section(CAT, 0, [text("x")])], [(CAT, [(0, 1)])]), 1, {CAT: 1}, True),
-        # The client that is named first waits for the other, which waits for nothing.
+        # The first client waits for the other, which waits for nothing.
         (
             Update([Section(7, 0, [text("x", (CAT, 1))]), Section(CAT, 0, [text("ab")])]),
             2,

@@ -14,7 +14,7 @@ from tests.yjs.wire import SKIP, STRING, Section, Struct, Update, deleted, gc, s
 EMPTY = b"\0\0"
 FACE = "\N{GRINNING FACE}"
 MOUSE, CAT = 5, 6
-# What the document holds in the tables below: eight clocks of one client.
+# The content of the document in the tables below: eight clocks of one client.
 STATE = written(MOUSE, 0, text("typed by")).encoded()
 FACES = written(MOUSE, 0, text(f"a{FACE}b{FACE}"), deleted(2, (MOUSE, 5))).encoded()
 HAVE = {MOUSE: 8}
@@ -128,7 +128,7 @@ def value_of_an_array(value: object) -> bytes:
         value_of_an_array(Text("x")),
         value_of_an_array(Doc()),
     ],
-    # The library draws clients by chance; names of tests have to stay.
+    # The library chooses client ids at random; test names have to be stable.
     ids=["embed", "format", "root", "entry", "text entry", "number", "bytes", "text", "document"],
 )
 def test_document_with_more_than_text_is_refused(update: bytes) -> None:
@@ -191,9 +191,9 @@ def test_update_that_cuts_a_character_is_refused(update: Update) -> None:
         written(CAT, 0, text(FACE), text("x", (CAT, 1))),
         Update(deleted=[(MOUSE, [(1, 2)])]),
         Update(deleted=[(MOUSE, [(4, 4)])]),
-        # Its text is deleted: there is no character left to cut.
+        # Its text is deleted: no character is left to split.
         written(CAT, 0, text("x", (MOUSE, 6), (MOUSE, 7))),
-        # What the document holds is not written again, whatever it says.
+        # The document's own content is not written again, whatever the update says.
         Update([Section(MOUSE, 0, [text(FACE + FACE)])], [(MOUSE, [(0, 1)])]),
     ],
 )

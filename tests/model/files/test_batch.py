@@ -1,4 +1,4 @@
-"""Batches of changesets over one tree: each sees those before, and all can be taken back."""
+"""Batches of changesets on one tree: each sees the previous ones, and all can be undone."""
 
 from contextlib import suppress
 from itertools import count, pairwise
@@ -64,7 +64,7 @@ def operation(vault: Vault, step: tuple[str, str, str]) -> ChangeOperation:
 
 
 def places(tree: Tree) -> dict[str, str]:
-    """What the tree refuses to let a new file stand at, by probing it."""
+    """Where the tree refuses a new file, found by probing."""
     taken = {}
     for path in PATHS:
         probe = Vault()
@@ -158,11 +158,11 @@ def test_second_operation_on_a_file_is_found() -> None:
 
 @given(st.lists(st.integers(1, 9)), st.integers(1, 12))
 def test_portions_are_all_in_order_and_none_is_larger_than_it_must_be(
-    sizes: list[int], most: int
+    sizes: list[int], maximum: int
 ) -> None:
-    found = list(portions(sizes, lambda size: size, most))
+    found = list(portions(sizes, lambda size: size, maximum))
     assert [each for portion in found for each in portion] == sizes
-    assert all(sum(portion) <= most or len(portion) == 1 for portion in found)
-    # Nothing would have fitted into the portion before.
+    assert all(sum(portion) <= maximum or len(portion) == 1 for portion in found)
+    # Nothing would have fitted into the previous portion.
     for portion, following in pairwise(found):
-        assert sum(portion) + following[0] > most
+        assert sum(portion) + following[0] > maximum

@@ -1,4 +1,4 @@
-"""Paths that every system can hold, and when two of them are one place."""
+"""Portable paths, and when two of them are the same place."""
 
 import unicodedata
 

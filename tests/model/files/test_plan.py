@@ -1,4 +1,4 @@
-"""What becomes of files, state by state, and which changesets are refused."""
+"""The transitions of files, state by state, and which changesets are refused."""
 
 import pytest
 from hypothesis import given
@@ -212,7 +212,7 @@ def step(vault: Vault, name: str, file: str, path: str) -> ChangeOperation:
 
 
 def is_sound(paths: list[str]) -> bool:
-    """Whether the paths make one tree, by trying each against each."""
+    """Whether the paths make one tree, by comparing each with each."""
     keys = [path_key(path) for path in paths]
     return len(set(keys)) == len(keys) and not any(
         folder in keys for key in keys for folder in folders_of(key)
@@ -242,6 +242,6 @@ def test_accepted_trees_are_sound_and_refused_ones_were_not(
         else:
             assert vault.live() == after
             assert is_sound(list(after.values()))
-        # What is kept beside the heads is what would be made of them anew.
+        # The derived state is what would be computed from the heads.
         anew = Tree(vault.tree.heads.values())
         assert (anew._by_path, anew._below) == (vault.tree._by_path, vault.tree._below)

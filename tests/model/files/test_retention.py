@@ -1,4 +1,4 @@
-"""Which revisions of a file are kept as it grows old."""
+"""Which revisions of a file are kept as it ages."""
 
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ RULE = Retention(all_of=2 * DAY, hourly=10 * DAY, least=1)
 
 
 def revisions(*ages: int, moves: frozenset[int] = frozenset()) -> list[Aged]:
-    """Revisions of these ages, the oldest first; those in ``moves`` keep the text before."""
+    """Revisions of these ages, the oldest first; those in ``moves`` keep the previous text."""
     made: list[Aged] = []
     for index, age in enumerate(ages):
         name = RevisionId(f"r{index}")
@@ -33,12 +33,12 @@ def kept(made: list[Aged], rule: Retention = RULE, now: int = NOW) -> list[str]:
     [
         ([], []),
         ([100 * DAY], ["r0"]),
-        # All that is young.
+        # All recent ones.
         ([2, 1, 0], ["r0", "r1", "r2"]),
         ([2 * DAY - 1, 2 * DAY - 2, 0], ["r0", "r1", "r2"]),
-        # The last one of each hour.
+        # The last of each hour.
         ([5 * DAY + HOUR // 2, 5 * DAY + HOUR // 3, 5 * DAY, 0], ["r1", "r2", "r3"]),
-        # The last one of each day.
+        # The last of each day.
         ([20 * DAY + 5 * HOUR, 20 * DAY + 2 * HOUR, 20 * DAY, 0], ["r1", "r2", "r3"]),
         ([20 * DAY + 5 * HOUR, 20 * DAY + 2 * HOUR], ["r1"]),
     ],
@@ -51,7 +51,7 @@ def test_so_many_newest_stay_whatever_their_age() -> None:
     made = revisions(*(50 * DAY + HOUR - each for each in range(10)))
     assert kept(made) == ["r9"]
     assert kept(made, Retention(0, 0, 4)) == ["r6", "r7", "r8", "r9"]
-    # Some of them stand behind those that are looked at.
+    # Some of them come after those that are examined.
     assert prunable(made, 3, NOW, Retention(0, 0, 4)) == [f"r{n}" for n in range(8, -1, -1)]
 
 

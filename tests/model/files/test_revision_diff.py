@@ -1,4 +1,4 @@
-"""What changed between revisions: unified diffs that apply, and words that lose nothing."""
+"""Differences between revisions: unified diffs that apply, and words that lose nothing."""
 
 import shutil
 import subprocess
@@ -28,7 +28,7 @@ TEXTS = st.builds(lambda lines, last: "\n".join(lines) + last, LINES, st.sampled
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[str, str]:
-    """Two texts with diff_ranges in common."""
+    """Two texts with lines in common."""
     parts = draw(st.lists(st.tuples(TEXTS, TEXTS, st.booleans()), max_size=4))
     return (
         "".join(first for first, _, _ in parts),

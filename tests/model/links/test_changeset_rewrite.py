@@ -1,4 +1,4 @@
-"""Links of a changeset that moves files: each leads to the file that it led to."""
+"""Links of a changeset that moves files: each leads to the same file as before."""
 
 import pytest
 from hypothesis import given, settings
@@ -105,7 +105,7 @@ LEAVING = {"move", "delete", "restore elsewhere", "stay deleted"}
 
 @st.composite
 def workspaces(draw: st.DrawFn) -> tuple[Notes, list[ChangeOperation]]:
-    """Notes, live and deleted, and what one changeset asks for that moves some of them."""
+    """Notes, live and deleted, and a changeset that moves some of them."""
     notes = Notes()
     for file in draw(st.sampled_from([["old"], ["old", "older"], []])):
         notes.push(notes.create(file, draw(st.sampled_from(PATHS)), draw(TEXTS)))

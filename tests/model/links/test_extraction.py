@@ -1,4 +1,4 @@
-"""Links are found where CommonMark has them, and nowhere else."""
+"""Links are found where CommonMark defines them, and nowhere else."""
 
 import time
 from itertools import pairwise
@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 def told(text: str) -> list[str]:
-    """Each link in one line: target, heading behind #, ``!`` before an embed, [] round a wiki."""
+    """Each link in one line: target, heading after #, ``!`` before an embed, [] for a wiki link."""
     lines = []
     for link in links_of(text):
         line = f"{'!' * link.embed}{link.target}{'#' * bool(link.heading)}{link.heading}"

@@ -48,7 +48,7 @@ def test_spaces_in_a_heading_are_looked_at_once() -> None:
 
 
 class Counted:
-    """Anchors that can be asked for, and not gone through."""
+    """Anchors that can be looked up, but not iterated over."""
 
     def __init__(self, *anchors: str) -> None:
         self._anchors = anchors

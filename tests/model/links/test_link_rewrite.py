@@ -1,4 +1,4 @@
-"""When files move, links lead to what they led to before, and nothing else changes."""
+"""When files move, links lead to the same files as before, and nothing else changes."""
 
 import pytest
 from hypothesis import given

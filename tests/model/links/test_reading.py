@@ -1,4 +1,4 @@
-"""Links are read as a whole parser of CommonMark reads them."""
+"""Links are found as a complete CommonMark parser finds them."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ def test_links_of_any_text_are_those_of_the_parser(seed: int) -> None:
     for _ in range(2000):
         pieces = chance.choices(PIECES, k=chance.randint(2, 14))
         text = "".join(piece.format(chance.randint(0, 9)) for piece in pieces)
-        # Wiki links are none of CommonMark, and a definition there is a link where it is used.
+        # CommonMark has no wiki links, and there a definition is a link where it is used.
         if "[[" not in text and "]:" not in text:
             found = sorted(link.target for link in links_of(text) if link.target)
             assert found == sorted(led(parser.parse(text))), text

@@ -1,4 +1,4 @@
-"""Which files answer a query best, and what is shown of them."""
+"""Ranking of the files that match a query, and their snippets."""
 
 import time
 
@@ -89,7 +89,7 @@ def test_title_is_the_first_heading(text: str, title: str | None) -> None:
 
 
 def shown(text: str, query: str) -> list[str]:
-    """The snippets, with [] round what is marked."""
+    """The snippets, with [] round the marked words."""
     lines = []
     for snippet in snippets_of(text, parse_query(query)):
         line, at = "", 0

@@ -1,4 +1,4 @@
-"""What a query asks for."""
+"""Parsing of queries."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from octavo.model.search import InvalidQuery, parse_query
 
 
 def told(query: str) -> list[str]:
-    """Each clause: its tokens, and * when the last may go on."""
+    """Each clause: its tokens, and * if the last one is a prefix."""
     return [" ".join(clause.tokens) + "*" * clause.prefix for clause in parse_query(query).clauses]
 
 

@@ -30,7 +30,7 @@ from tests.store.conformance import (
 )
 
 opened = partial(open_postgres, random=random.Random(7).random)
-# At the commit of a new workspace, the server takes its time.
+# At the commit of a new workspace, the server delays.
 SLOW_COMMIT = """
 CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM pg_notify(''committing'', ''''), pg_sleep(60); RETURN NULL; END';
@@ -75,7 +75,7 @@ def test_changed_rows_stand_in_the_tag(tag: str, rows: int) -> None:
     assert changed_rows(tag) == rows
 
 
-# Several at once
+# Concurrency
 
 
 async def test_starts_at_once_make_the_schema_once(postgres_url: str) -> None:

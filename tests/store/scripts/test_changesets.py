@@ -1,4 +1,4 @@
-"""The scripts of files on both engines: what they find, and with how many statements."""
+"""The scripts of files on both engines: their results, and their number of statements."""
 
 import random
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -47,7 +47,7 @@ ROOMY = 1 << 30
 
 
 class Counting:
-    """Counts statements; each is a round trip to a database elsewhere."""
+    """Counts statements; each is a round trip to a remote database."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -150,7 +150,7 @@ def delete(head: Revision) -> DeleteFile:
 
 
 async def rows_of(store: Store, table: str, name: str = "workspace") -> set[Value]:
-    """What stands in a column of a table."""
+    """The values in a column of a table."""
 
     async def script(transaction: Transaction) -> set[Value]:
         return {row[0] for row in await transaction.fetch_all(f"SELECT {name} FROM {table}")}
@@ -175,7 +175,7 @@ def planned(tree: Tree, position: int, name: str, *operations: ChangeOperation) 
 
 
 class Scripts:
-    """What holds on every engine; derived classes give the fixture ``opened``."""
+    """The guarantees on every engine; derived classes provide the fixture ``opened``."""
 
     @pytest.fixture
     async def store(self, opened: Opened) -> AsyncIterator[Counting]:

@@ -1,4 +1,4 @@
-"""What grows old is removed some at a time: revisions, receipts, sessions."""
+"""Old rows are removed in portions: revisions, receipts, sessions."""
 
 import random
 from collections.abc import AsyncIterator
@@ -46,7 +46,7 @@ _numbers = count()
 
 
 class History:
-    """A workspace whose notes were changed at one time or the other."""
+    """A workspace whose notes were changed at different times."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -70,7 +70,7 @@ class History:
         return change.head
 
     async def note(self, file: str, *ages: int, receipt: bool = False) -> list[RevisionId]:
-        """A note with revisions of these ages; answers their ids."""
+        """Create a note with revisions of these ages; return their ids."""
         head = await self.change(
             CreateFile(FileId(file), f"{file}.md", note_text("")), ages[0], receipt=receipt
         )
@@ -83,7 +83,7 @@ class History:
         return found
 
     async def left(self, file: str) -> list[RevisionId]:
-        """The revisions that a note has, the oldest first, each with its text."""
+        """The revisions of a note, the oldest first, each with its text."""
         script = revisions_of(VAULT, FileId(file), Position(1 << 62), 1000)
         found = [each.revision_id for each in await self.store.read(script)][::-1]
         for each in found:
@@ -102,7 +102,7 @@ class History:
         return await self.store.read(script)
 
     async def catch_up(self) -> None:
-        """Have all words taken in."""
+        """Index all words."""
         left = [VAULT]
         while left:
             left = await self.store.write(index_backlog(left))
@@ -118,7 +118,7 @@ class History:
 
 
 class Housekeeping:
-    """What holds on every engine; derived classes give the fixture ``opened``."""
+    """The guarantees on every engine; derived classes provide the fixture ``opened``."""
 
     @pytest.fixture
     async def history(self, opened: Opened) -> AsyncIterator[History]:
@@ -161,7 +161,7 @@ class Housekeeping:
 
     async def test_receipt_that_names_a_pruned_revision_has_expired(self, history: History) -> None:
         made = await history.note("a", 30 * DAY + 5, 30 * DAY + 4)
-        # A change without effect: its receipt names the head of another change.
+        # A change without effect: its receipt refers to the head of another change.
         text = note_text(f"{30 * DAY + 4} old")
         update = UpdateFile(FileId("a"), frozenset({made[-1]}), text)
         name = MutationId(f"m{next(_numbers)}")

@@ -1,4 +1,4 @@
-"""Words are taken in behind the commits: step by step, each note once, and out when purged."""
+"""Words are indexed after the commits: step by step, each note once, and removed on a purge."""
 
 import random
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ OTHER = WorkspaceId("other")
 
 
 async def link_all(notebook: Notebook) -> int:
-    """Have the links taken in of files that lack them; answer with how many steps."""
+    """Index the links of files without indexed links; return the number of steps."""
     behind = await notebook.store.read(first_unlinked(notebook.workspace_id))
     steps = 0
     while behind is not None:
@@ -37,7 +37,7 @@ async def link_all(notebook: Notebook) -> int:
 
 
 class CatchingUp:
-    """What holds on every engine; derived classes give the fixture ``opened``."""
+    """The guarantees on every engine; derived classes provide the fixture ``opened``."""
 
     @pytest.fixture
     async def vault(self, opened: Opened) -> AsyncIterator[Notebook]:

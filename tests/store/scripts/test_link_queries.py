@@ -1,4 +1,4 @@
-"""The link index on both engines: it says what resolving each link anew would say."""
+"""The link index on both engines: it agrees with resolving each link again."""
 
 import random
 from collections.abc import AsyncIterator, Callable
@@ -46,7 +46,7 @@ async def incoming(notebook: Notebook, file: str, limit: int = 100) -> list[tupl
 
 
 async def unresolved(notebook: Notebook, limit: int = 100) -> list[tuple[str, str]]:
-    """Note and target of each link that leads nowhere, page by page."""
+    """Note and target of each broken link, page by page."""
     links: list[tuple[str, str]] = []
     after = ("", -1)
     while page := await notebook.store.read_much(
@@ -71,7 +71,7 @@ async def concerned(notebook: Notebook, *files: str, to: str = "") -> list[str]:
 
 
 class Links:
-    """What holds on every engine; derived classes give the fixture ``opened``."""
+    """The guarantees on every engine; derived classes provide the fixture ``opened``."""
 
     @pytest.fixture
     async def vault(self, opened: Opened) -> AsyncIterator[Notebook]:
@@ -329,7 +329,7 @@ TEXTS = st.lists(st.sampled_from(TARGETS), max_size=4).map(" ".join)
 
 
 async def _act(vault: Notebook, data: st.DataObject) -> None:
-    """Some commits; the rules of paths are kept by giving each file its own name."""
+    """Some commits; paths follow the rules because each file has its own name."""
     for number in range(data.draw(st.integers(1, 8))):
         file = data.draw(st.sampled_from(["f", "g", "h", "i"]))
         head = vault.heads.get(file)

@@ -1,4 +1,4 @@
-"""Full text search on both engines: what is found, and whose."""
+"""Full-text search on both engines: matches, and their visibility."""
 
 import random
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ OTHER = WorkspaceId("other")
 
 
 class Searches:
-    """What holds on every engine; derived classes give the fixture ``opened``."""
+    """The guarantees on every engine; derived classes provide the fixture ``opened``."""
 
     @pytest.fixture
     async def vault(self, opened: Opened) -> AsyncIterator[Notebook]:
@@ -269,7 +269,7 @@ class TestSearchingOnSqlite(Searches):
 
 
 def _steps(folder: Path) -> int:
-    """How many hundred steps of SQLite's machine some searches take."""
+    """How many hundred steps of SQLite's virtual machine some searches take."""
     steps = 0
 
     def count() -> int:

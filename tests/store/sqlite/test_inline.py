@@ -34,7 +34,7 @@ class TestInline(StoreConformance):
 
 
 class Steps(trio.abc.Instrument):
-    """Counts how often the current task gives way."""
+    """Counts how often the current task yields."""
 
     def __init__(self) -> None:
         self.count = 0

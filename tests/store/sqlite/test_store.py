@@ -1,4 +1,4 @@
-"""The SQLite store of a server: on a file, with its threads, and group commit before it."""
+"""The SQLite store of a server: on a file, with its threads, and group commit in front of it."""
 
 import signal
 import sqlite3
@@ -32,7 +32,7 @@ from octavo.store.sqlite.connection import connect, require_sqlite
 from octavo.store.sqlite.writer import Writer
 from tests.store.conformance import Reopen, StoreConformance, adding, fetching, identities
 
-# A process that writes without end, and says what was acknowledged.
+# A process that writes without end, and prints what was acknowledged.
 WRITE = """
 import os, pathlib, sys, trio, uuid
 from octavo.store.sqlite import open_sqlite
@@ -74,7 +74,7 @@ class TestGroupCommit(StoreConformance):
         return reopen
 
 
-# What is on the disk
+# Data on the disk
 
 
 async def test_folder_and_files_are_the_users_alone(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ async def test_full_disk_fails_the_batch_with_nothing_kept_and_room_mends_it(
 async def test_failed_commit_says_whether_the_outcome_is_known_and_the_next_one_is_kept(
     tmp_path: Path, code: int, kind: type[StoreError], unknown: bool
 ) -> None:
-    """The commit is kept from happening; what SQLite would say is put in its place."""
+    """The commit fails with an injected error in place of SQLite's."""
     failures = [code]
 
     class Failing(sqlite3.Connection):

@@ -74,14 +74,14 @@ def form_body(
     return FormBody(model, limit, fields, time)
 
 
-def parse_form(body: bytes, most: int) -> list[tuple[str, str]]:
+def parse_form(body: bytes, maximum: int) -> list[tuple[str, str]]:
     """Return the names and values of the fields of ``body``, in order.
 
-    Raises `InvalidRequest` for more than ``most`` fields and for invalid UTF-8. The URL standard
+    Raises `InvalidRequest` for more than ``maximum`` fields and for invalid UTF-8. The URL standard
     would replace invalid bytes, which could silently change a password.
     """
-    if body.count(b"&") >= most:
-        raise InvalidRequest(f"The form may have at most {most} fields.")
+    if body.count(b"&") >= maximum:
+        raise InvalidRequest(f"The form may have at most {maximum} fields.")
     try:
         return [
             (_text(name), _text(value))

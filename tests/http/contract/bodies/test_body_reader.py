@@ -1,4 +1,4 @@
-"""What is decided before a byte of a body is read, and how its bytes are counted."""
+"""What is decided before a body is read, and how its bytes are counted."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""How parts of a form are named."""
+"""The names of form parts."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 def spelled(text: str) -> bytes:
-    """As browsers spell it (HTML, section 4.10.21.8)."""
+    """Encode a name as browsers do (HTML, section 4.10.21.8)."""
     safe = text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
     return b'"' + safe.encode() + b'"'
 

@@ -1,4 +1,4 @@
-"""Pointers, and the way to a fault through what pydantic calls its place."""
+"""JSON pointers, and their derivation from pydantic's error locations."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ DOCUMENTS = st.recursive(
 
 
 def resolve(document: object, told: str) -> object:
-    """What RFC 6901 section 4 finds."""
+    """Evaluate a pointer (RFC 6901 section 4)."""
     value = document
     for token in told.split("/")[1:]:
         name = token.replace("~1", "/").replace("~0", "~")
@@ -28,7 +28,7 @@ def resolve(document: object, told: str) -> object:
 
 
 def ways(document: object) -> list[tuple[Step, ...]]:
-    """The steps to every value in ``document``."""
+    """The paths to every value in ``document``."""
     found: list[tuple[Step, ...]] = [()]
     inside: list[tuple[Step, object]] = []
     if isinstance(document, dict):

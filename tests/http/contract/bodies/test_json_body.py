@@ -1,4 +1,4 @@
-"""JSON documents: which are read, and what is said about those that are not."""
+"""JSON bodies: which are accepted, and the errors of those that are not."""
 
 import json
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ FLAT = json_body(Flat, limit=1_000_000)
 
 
 def faults(body: bytes, kind: object = CHANGESET) -> dict[str, str]:
-    """Pointers and messages of the refusal of ``body``."""
+    """The pointers and messages of the refusal of ``body``."""
     parse = kind.parse  # type: ignore[attr-defined]
     with pytest.raises(InvalidRequest) as refusal:
         parse(body)

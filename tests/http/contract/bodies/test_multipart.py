@@ -1,4 +1,4 @@
-"""Forms with files: part by part, in any pieces, within every bound."""
+"""Forms with files: part by part, in any chunks, within every limit."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class Sent(NamedTuple):
     data: bytes
 
 
-# What looks most like a boundary and is none.
+# Similar to a boundary, but not one.
 NEAR = [b"\r", b"\n", b"\r\n", b"-", b"--", b"\r\n--", b"\r\n----", b"\r\n----y", b"\r\n---x", b"x"]
 DATA = st.lists(st.sampled_from(NEAR) | st.binary(max_size=5), max_size=12).map(b"".join)
 NAMES = st.text("abcäö ;=", max_size=6)
@@ -53,7 +53,7 @@ def form(*parts: bytes) -> bytes:
 
 
 async def received(arriving: Receive, kind: MultipartBody = LARGE) -> list[Sent]:
-    """Every part as it came."""
+    """Every part as received."""
     return [
         Sent(one.name, one.filename, await one.read(100_000))
         async for one in await kind.read(FORM, arriving)
@@ -174,7 +174,7 @@ async def test_part_is_read_to_a_limit_and_no_further() -> None:
             BodyTooLarge,
         ),
         (
-            # The first header has 38 bytes, the second one's name 1.
+            # The first header has 38 bytes, the name of the second 1.
             form(part(Sent("a", None, b""), b"X:" + b"x" * 161)),
             form(part(Sent("a", None, b""), b"X:" + b"x" * 162)),
             InvalidRequest,

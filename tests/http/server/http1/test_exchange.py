@@ -1,4 +1,4 @@
-"""Answers that the application hands to the wire as a whole, past the events of ASGI."""
+"""Complete responses that the application passes to the server directly, without ASGI events."""
 
 import pytest
 import trio
@@ -68,7 +68,7 @@ async def test_whole_answer_carries_its_own_and_the_fixed_headers(method: str) -
         assert (found["x-kind"], found["x-request-id"]) == ("fixed", "one")
         assert found["content-length"] == "5"
         assert found.body == (b"whole" if method == "GET" else b"")
-        # Nothing of it is left over.
+        # Nothing of it remains.
         assert (await client.ask(b"GET /nothing HTTP/1.1\r\nhost: a\r\n\r\n")).status == 204
 
 

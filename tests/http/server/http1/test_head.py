@@ -1,4 +1,4 @@
-"""Which byte may stand where in a head, every one of them; the parser keeps nothing."""
+"""Which byte is allowed where in a head, for every byte; the parser keeps no state."""
 
 import re
 import string
@@ -13,7 +13,7 @@ from tests.fakes.http_server import QUICK
 
 TOKEN = set((string.ascii_letters + string.digits + "!#$%&'*+-.^_`|~").encode())
 VALUE = {0x09, *range(0x20, 0x7F), *range(0x80, 0x100)}
-# A '?' ends the path and a '%' wants digits behind it: both may stand there.
+# A '?' ends the path and a '%' needs digits after it: both may occur there.
 TARGET = set(range(0x21, 0x7F)) - set(b"#%")
 
 

@@ -1,4 +1,4 @@
-"""What can be read in two ways is refused and the connection closed (RFC 9112 section 11)."""
+"""Ambiguous requests are refused and the connection closed (RFC 9112 section 11)."""
 
 import pytest
 
@@ -150,7 +150,7 @@ async def test_ambiguous_request_is_refused_and_the_connection_closed(
     data: bytes, status: int
 ) -> None:
     async with serving() as server, server.client() as client:
-        # Whatever hides behind the refused request is never looked at.
+        # Whatever follows the refused request is never parsed.
         smuggled = b"GET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n"
         problem = await client.ask(data + smuggled)
         assert problem.status == status, problem

@@ -1,4 +1,4 @@
-"""A client that sends or reads without pause takes its share of the loop, and no more."""
+"""A client that sends or reads without pause gets its share of the loop, and no more."""
 
 import socket
 import struct
@@ -59,7 +59,7 @@ FLOODS = {
 
 @contextmanager
 def flooding(port: int, begin: bytes, again: bytes) -> Iterator[None]:
-    """Send, or read, as fast as a thread can, until the block ends or the server has enough."""
+    """Send, or read, as fast as a thread can, until the block ends or the server disconnects."""
     over = threading.Event()
 
     def flood() -> None:

@@ -1,4 +1,4 @@
-"""WebSockets from the socket to the handler: the wire hands over, `octavo.ws` serves."""
+"""WebSockets from the socket to the handler: the server hands over, `octavo.ws` serves."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -32,7 +32,7 @@ from tests.http.server.conftest import Authority
 from tests.http.server.test_error_boundary import refuse_socket
 
 MAX = 1 << 20
-# Ticks so far apart that all tasks can be seen to wait.
+# Ticks so far apart that all tasks can be observed waiting.
 PATIENT = replace(QUICK, write_time=60, tick=0.5)
 
 
@@ -66,7 +66,7 @@ class Place:
         close_time: float = 5.0,
         grace: float = 5.0,
     ) -> AsyncIterator[Server]:
-        """Serve ``handler`` at /notices; unless it was stopped, the server is well afterwards."""
+        """Serve ``handler`` at /notices; the server still works afterwards, unless stopped."""
         trust = self._authority
         routes = {"/notices": websocket(handler, close_time), "/refused": refuse_socket}
         async with serving(
@@ -93,7 +93,7 @@ async def connect(
 
 @asynccontextmanager
 async def foreign(server: Server) -> AsyncIterator[trio_websocket.WebSocketConnection]:
-    """Open a WebSocket with the client of trio-websocket, and let it go without a close."""
+    """Open a WebSocket with the client of trio-websocket, and drop it without a close."""
     async with server.client() as client, trio.open_nursery() as nursery:
         yield await connect(nursery, client)
         nursery.cancel_scope.cancel()
@@ -239,7 +239,7 @@ async def test_client_that_vanishes_ends_the_handler_and_is_not_logged(
 
 
 class Flood:
-    """A handler that sends without an end, and what became of it."""
+    """A handler that sends without end, and its outcome."""
 
     def __init__(self) -> None:
         self.began = self.ended = 0

@@ -1,4 +1,4 @@
-"""How much a client may send over HTTP/2 of which nothing comes."""
+"""How much a client may send over HTTP/2 without making progress."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from octavo.http.server.http2.frame_budget import Flooding, FrameBudget
 
 
 def lasts(budget: FrameBudget, size: int, *, content: int = 0, pause: float = 0.0) -> int:
-    """How many frames of ``size`` bytes, each with so much content, are taken; 100,000 for all."""
+    """The number of frames of ``size`` bytes, each with this content, accepted; 100,000 for all."""
     now = 0.0
     for count in range(100_000):
         now += pause

@@ -1,4 +1,4 @@
-"""HTTP/2 that is off, as it is by default: HTTP/1.1 alone is agreed on, and the preface refused."""
+"""HTTP/2 switched off, the default: only HTTP/1.1 is negotiated, and the preface is refused."""
 
 import json
 

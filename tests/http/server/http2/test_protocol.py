@@ -1,4 +1,4 @@
-"""HTTP/2 where one request could harm another on its connection."""
+"""HTTP/2 where one request could affect another on its connection."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +25,7 @@ async def large(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def named(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with a header that nobody else has: compressed, it moves the table of all."""
+    """Respond with a unique header: compressed, it changes the table of the whole connection."""
     headers = [(b"x-path", scope["raw_path"])]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"named"})
@@ -40,7 +40,7 @@ async def test_request_called_back_while_it_sends_leaves_the_others_readable() -
         big = request(connection, "/large")
         connection.increment_flow_control_window(2**31 - 1 - 65_535, big)
         await client.send(connection.data_to_send())
-        # Nothing is read: the large answer fills the socket, and the others wait behind it.
+        # Nothing is read: the large response fills the socket, and the others wait for it.
         await trio.testing.wait_all_tasks_blocked(0.1)
         called_back = [request(connection, path) for path in paths[:3]]
         await client.send(connection.data_to_send())
@@ -200,7 +200,7 @@ async def test_client_that_never_ends_its_head_is_let_go() -> None:
         request(connection, "/well")
         head = bytearray(connection.data_to_send())
         assert head[3] == 1  # HEADERS
-        head[4] &= ~0x04  # whose END_HEADERS never comes
+        head[4] &= ~0x04  # without END_HEADERS
         await client.send(bytes(head))
         with trio.fail_after(5):
             await client.rest()
@@ -245,7 +245,7 @@ async def test_client_that_says_goodbye_gets_the_answers_in_flight() -> None:
         number = request(connection, "/held")
         await client.send(connection.data_to_send())
         await started.wait()
-        # h2 would take nothing more behind a goodbye of its own: this one is written by hand.
+        # h2 would accept nothing after its own GOAWAY: this one is written by hand.
         await client.send(b"\0\0\x08\x07\0\0\0\0\0" + bytes(8))
         await trio.testing.wait_all_tasks_blocked()
         go_on.set()
@@ -257,7 +257,7 @@ async def test_client_that_says_goodbye_gets_the_answers_in_flight() -> None:
 async def test_streams_beyond_the_bound_are_refused_alone() -> None:
     async with serving() as server, server.client() as client:
         connection = await http2_client(server, client)
-        # It does not know the bound yet, and opens them all at once.
+        # It does not know the limit yet, and opens all of them immediately.
         numbers = [request(connection, "/well") for _ in range(300)]
         await client.send(connection.data_to_send())
         answered: set[int] = set()
