@@ -56,7 +56,7 @@ def test_time_is_rfc_3339_in_utc_with_milliseconds(seconds: float, spelled: str)
 
 
 @given(st.lists(st.integers(0, 4_000_000_000_000), min_size=1))
-def test_time_of_a_clock_that_goes_as_it_likes_is_its_own(milliseconds: list[int]) -> None:
+def test_time_is_correct_for_an_erratic_clock(milliseconds: list[int]) -> None:
     times = iter(milliseconds)
     timestamps = Timestamps(lambda: (next(times) + 0.5) / 1000)
     for expected in milliseconds:
@@ -66,7 +66,7 @@ def test_time_of_a_clock_that_goes_as_it_likes_is_its_own(milliseconds: list[int
 
 
 @given(event=TEXTS, members=st.dictionaries(TEXTS, TEXTS | st.integers() | st.none()))
-def test_json_line_holds_the_event_and_nothing_active(
+def test_json_line_has_the_event_and_no_control_characters(
     event: str, members: dict[str, object]
 ) -> None:
     line = json_line(TIME, "info", {**members, "event": event})
@@ -81,7 +81,7 @@ def test_json_line_begins_with_time_level_and_event() -> None:
     assert list(json.loads(line)) == ["time", "level", "event", "path"]
 
 
-def test_json_line_of_a_value_without_a_form_shows_it() -> None:
+def test_json_line_of_a_value_without_json_form_has_its_repr() -> None:
     told = json.loads(json_line(TIME, "info", {"event": "e", "o": 1j, "n": float("nan")}))
     assert (told["o"], told["n"]) == ("1j", "NaN")
 
@@ -145,7 +145,7 @@ def test_event_with_a_failure_has_its_traceback_in_the_line(source: str) -> None
 
 
 @pytest.mark.usefixtures("process_log")
-def test_event_with_a_failure_where_there_is_none_is_a_plain_line() -> None:
+def test_event_with_a_failure_outside_of_one_is_a_plain_line() -> None:
     stream = io.BytesIO()
     configure("json", stream, clock)
     logging.getLogger("trio").error("failed", exc_info=True)
@@ -154,7 +154,7 @@ def test_event_with_a_failure_where_there_is_none_is_a_plain_line() -> None:
 
 
 @pytest.mark.usefixtures("process_log")
-def test_event_whose_arguments_do_not_fit_is_still_told() -> None:
+def test_event_with_mismatching_arguments_is_still_logged() -> None:
     stream = io.BytesIO()
     configure("json", stream, clock)
     logging.getLogger("library").warning("%d requests", "many")
@@ -162,7 +162,7 @@ def test_event_whose_arguments_do_not_fit_is_still_told() -> None:
 
 
 @pytest.mark.usefixtures("process_log")
-def test_debug_and_what_only_clients_cause_is_left_out() -> None:
+def test_debug_and_events_caused_only_by_clients_are_omitted() -> None:
     stream = io.BytesIO()
     configure("json", stream, clock)
     structlog.get_logger().debug("detail")
@@ -172,7 +172,7 @@ def test_debug_and_what_only_clients_cause_is_left_out() -> None:
 
 
 @pytest.mark.usefixtures("process_log")
-def test_warning_of_python_is_an_event() -> None:
+def test_python_warning_is_an_event() -> None:
     stream = io.BytesIO()
     configure("json", stream, clock)
     with warnings.catch_warnings():
@@ -207,7 +207,7 @@ class Failing(io.RawIOBase):
 
 
 @pytest.mark.parametrize("take", [OSError(28, "No space left on device"), None, 0])
-def test_sink_that_takes_nothing_loses_the_line_and_counts_it(take: int | OSError | None) -> None:
+def test_sink_that_accepts_nothing_loses_the_line_and_counts_it(take: int | OSError | None) -> None:
     stream = Failing(take)
     sink = Sink(stream)  # type: ignore[arg-type]  # all of BinaryIO that a sink needs
     sink.write(b"lost\n")
@@ -215,7 +215,7 @@ def test_sink_that_takes_nothing_loses_the_line_and_counts_it(take: int | OSErro
     assert (sink.dropped, stream.data) == (1, b"kept\n")
 
 
-def test_sink_that_takes_parts_gets_the_whole_line() -> None:
+def test_sink_that_accepts_parts_gets_the_whole_line() -> None:
     stream = Failing(1, 2)
     sink = Sink(stream)  # type: ignore[arg-type]  # all of BinaryIO that a sink needs
     sink.write(b"kept\n")
@@ -230,7 +230,7 @@ def test_sink_that_fails_within_a_line_keeps_the_next_one_whole() -> None:
     assert (sink.dropped, stream.data) == (2, b"to\nkept\nmore\n")
 
 
-def test_sink_that_is_closed_loses_the_line_and_counts_it() -> None:
+def test_closed_sink_loses_the_line_and_counts_it() -> None:
     stream = io.BytesIO()
     log = Log("json", Sink(stream), clock)
     stream.close()
@@ -238,7 +238,7 @@ def test_sink_that_is_closed_loses_the_line_and_counts_it() -> None:
     assert log.sink.dropped == 1
 
 
-def test_sink_writes_past_the_buffer_of_its_stream() -> None:
+def test_sink_bypasses_the_buffer_of_its_stream() -> None:
     raw = Failing()
     Sink(io.BufferedWriter(raw)).write(b"line\n")
     assert raw.data == b"line\n"

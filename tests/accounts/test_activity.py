@@ -55,13 +55,13 @@ async def test_activity_written_late_moves_no_time_back(home: IdentityFixture) -
     assert await active_at(home) == LATER
 
 
-async def test_activity_of_nobody_writes_nothing(home: IdentityFixture) -> None:
+async def test_anonymous_activity_writes_nothing(home: IdentityFixture) -> None:
     writes = home.store.writes
     await home.activity.flush()
     assert home.store.writes == writes
 
 
-async def test_activity_that_cannot_be_kept_is_a_line_in_the_log(
+async def test_activity_that_cannot_be_stored_is_logged(
     home: IdentityFixture, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     home.store.away = True

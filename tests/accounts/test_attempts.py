@@ -29,7 +29,7 @@ def tries(attempts: Attempts, *clients: str) -> list[str]:
     return found
 
 
-async def test_client_is_refused_beyond_its_rate_and_told_when_to_come_back() -> None:
+async def test_client_over_its_rate_is_refused_with_a_retry_time() -> None:
     attempts = Attempts(RATES)
     assert tries(attempts, "192.0.2.1", "192.0.2.1", "192.0.2.2") == [
         "192.0.2.1",
@@ -41,7 +41,7 @@ async def test_client_is_refused_beyond_its_rate_and_told_when_to_come_back() ->
     assert refused.value.retry_after == 30
 
 
-async def test_client_that_waited_as_it_was_told_passes(autojump_clock: MockClock) -> None:
+async def test_client_that_waited_as_told_is_accepted(autojump_clock: MockClock) -> None:
     attempts = Attempts(RATES)
     tries(attempts, "192.0.2.1", "192.0.2.1")
     with pytest.raises(TooManyAttempts) as refused:
@@ -59,7 +59,7 @@ async def test_routes_are_counted_each_for_itself() -> None:
         attempts.admit_account("b", ANN)
 
 
-async def test_account_is_counted_whoever_tries() -> None:
+async def test_account_attempts_count_regardless_of_the_client() -> None:
     attempts = Attempts(RATES)
     attempts.admit_account("a", ANN)
     with pytest.raises(TooManyAttempts):
@@ -67,13 +67,13 @@ async def test_account_is_counted_whoever_tries() -> None:
     attempts.admit_account("a", Address("bob@example.org"))
 
 
-async def test_clients_of_one_network_of_ipv6_are_counted_as_one() -> None:
+async def test_clients_of_one_ipv6_network_count_as_one() -> None:
     attempts = Attempts(RATES)
     clients = [f"2001:db8::{number:x}" for number in range(1, 9)]
     assert tries(attempts, *clients) == clients[:2]
 
 
-async def test_clients_in_mind_are_bounded_and_those_that_tried_last_stay() -> None:
+async def test_tracked_clients_are_bounded_and_recent_ones_stay() -> None:
     attempts = Attempts(RATES, maximum=3)
     tries(attempts, "1.1.1.1", "1.1.1.1", "2.2.2.2", "3.3.3.3", "1.1.1.1", "4.4.4.4")
     assert len(attempts._clients) == 3

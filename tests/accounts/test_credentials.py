@@ -46,7 +46,7 @@ async def test_caller_seen_a_moment_ago_asks_no_store(home: IdentityFixture) -> 
     assert home.store.reads == before + 2
 
 
-async def test_caller_is_looked_up_again_after_some_seconds(
+async def test_caller_is_looked_up_again_after_the_cache_time(
     home: IdentityFixture, autojump_clock: MockClock
 ) -> None:
     made = await home.account()
@@ -63,7 +63,7 @@ async def test_caller_is_looked_up_again_after_some_seconds(
     assert await home.credentials.of_key(secret) is None
 
 
-async def test_caller_forgotten_is_looked_up_at_once(home: IdentityFixture) -> None:
+async def test_invalidated_caller_is_looked_up_immediately(home: IdentityFixture) -> None:
     made = await home.account()
     secret = await secret_of(home, made.account.account_id)
     assert await home.credentials.of_session(made.token.encode())
@@ -74,7 +74,7 @@ async def test_caller_forgotten_is_looked_up_at_once(home: IdentityFixture) -> N
     assert await home.credentials.of_key(secret) is None
 
 
-async def test_caller_read_before_it_was_forgotten_is_not_remembered(home: IdentityFixture) -> None:
+async def test_caller_read_before_its_invalidation_is_not_cached(home: IdentityFixture) -> None:
     made = await home.account()
     secret = await secret_of(home, made.account.account_id)
     slow = FaultyStore(home.store)
@@ -126,7 +126,7 @@ def entry(account_id: AccountId) -> CachedCaller:
     return CachedCaller(Caller(account_id, "member", locked=False), 0.0, 0.0, 0.0)
 
 
-def test_remembered_are_bounded_and_the_oldest_make_room() -> None:
+def test_cache_is_bounded_and_evicts_the_oldest() -> None:
     remembered = CredentialCache(2)
     for digest in (b"1", b"2", b"3"):
         remembered.keep(digest, entry(ANN), 0)
@@ -135,7 +135,7 @@ def test_remembered_are_bounded_and_the_oldest_make_room() -> None:
     assert remembered.find(b"3") is not None
 
 
-def test_remembered_of_one_account_are_forgotten_and_no_others() -> None:
+def test_callers_of_one_account_are_invalidated_and_no_others() -> None:
     remembered = CredentialCache(10)
     for digest, account_id in ((b"1", ANN), (b"2", BOB), (b"3", ANN)):
         remembered.keep(digest, entry(account_id), 0)
@@ -145,7 +145,7 @@ def test_remembered_of_one_account_are_forgotten_and_no_others() -> None:
     assert remembered.find(b"3") is None
 
 
-def test_remembered_again_is_remembered_once() -> None:
+def test_caller_cached_again_is_cached_once() -> None:
     remembered = CredentialCache(10)
     remembered.keep(b"1", entry(ANN), 0)
     remembered.keep(b"1", entry(BOB), 0)
@@ -155,7 +155,7 @@ def test_remembered_again_is_remembered_once() -> None:
     assert len(remembered) == 0
 
 
-def test_remembered_leaves_nothing_behind_of_those_that_made_room() -> None:
+def test_eviction_leaves_nothing_behind() -> None:
     remembered = CredentialCache(3)
     for number in range(100):
         remembered.keep(b"%d" % number, entry(AccountId(str(number))), 0)

@@ -8,7 +8,7 @@ from octavo.model.accounts.refusal import InvitationUnusable
 from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
 
 
-async def test_installation_without_accounts_has_none_until_one_is_made(
+async def test_installation_without_accounts_has_none_until_one_is_created(
     home: IdentityFixture,
 ) -> None:
     assert not await has_accounts(home.store)
@@ -16,7 +16,9 @@ async def test_installation_without_accounts_has_none_until_one_is_made(
     assert await has_accounts(home.store)
 
 
-async def test_invitation_of_the_first_start_makes_an_administrator(home: IdentityFixture) -> None:
+async def test_invitation_of_the_first_start_creates_an_administrator(
+    home: IdentityFixture,
+) -> None:
     chance = home.chance
     token = await invite(
         home.store,
@@ -43,6 +45,6 @@ async def test_invitation_of_the_first_start_lasts_an_hour(home: IdentityFixture
         )
 
 
-async def test_invitation_is_kept_without_its_token(home: IdentityFixture) -> None:
+async def test_invitation_is_stored_without_its_token(home: IdentityFixture) -> None:
     token = await home.invite()
     assert token not in repr(await home.rows("SELECT * FROM invitations"))

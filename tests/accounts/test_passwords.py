@@ -19,7 +19,7 @@ def passwords(cost: Argon2 = CHEAP, at_once: int = 2, waiting: int = 32) -> Pass
     return Passwords(new_entropy=Chance().new_entropy, cost=cost, at_once=at_once, waiting=waiting)
 
 
-async def test_password_hashed_is_verified_and_no_other_is() -> None:
+async def test_hashed_password_is_verified_and_no_other() -> None:
     kept = passwords()
     encoded = await kept.hash(PASSWORD)
     assert await kept.verify(PASSWORD, encoded)
@@ -27,22 +27,22 @@ async def test_password_hashed_is_verified_and_no_other_is() -> None:
     assert not await kept.verify("", encoded)
 
 
-async def test_password_is_verified_however_its_characters_are_composed() -> None:
+async def test_password_is_verified_in_any_unicode_composition() -> None:
     kept = passwords()
     assert await kept.verify("a\u0308 tulip moon", await kept.hash("\u00e4 tulip moon"))
 
 
-async def test_password_is_hashed_with_a_salt_of_its_own() -> None:
+async def test_password_is_hashed_with_its_own_salt() -> None:
     kept = passwords()
     assert await kept.hash(PASSWORD) != await kept.hash(PASSWORD)
 
 
-async def test_password_hashed_as_other_programs_do_is_verified() -> None:
+async def test_password_hashed_by_other_programs_is_verified() -> None:
     encoded = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1).hash(PASSWORD)
     assert await passwords().verify(PASSWORD, encoded)
 
 
-def test_cost_by_default_is_the_second_recommended_profile() -> None:
+def test_default_cost_is_the_second_recommended_profile() -> None:
     cost, profile = Argon2(), RFC_9106_LOW_MEMORY
     assert (cost.passes, cost.memory, cost.lanes) == (
         profile.time_cost,
@@ -69,7 +69,7 @@ async def test_hash_of_another_cost_is_outdated(cost: Argon2, outdated: bool) ->
 
 
 @pytest.mark.parametrize("cost", [CHEAP, Argon2(2, 24, 3)])
-async def test_nobodys_password_is_verified_at_the_cost_of_anybodys(cost: Argon2) -> None:
+async def test_missing_account_costs_as_much_as_a_real_one(cost: Argon2) -> None:
     kept = passwords(cost)
     assert not await kept.verify(PASSWORD, None)
     # An encoding that argon2 can't read would fail early, which reveals that no account exists.
@@ -78,11 +78,11 @@ async def test_nobodys_password_is_verified_at_the_cost_of_anybodys(cost: Argon2
 
 
 @pytest.mark.parametrize("encoded", ["", "!", "$2b$12$abc"])
-async def test_password_is_never_verified_by_what_is_no_hash(encoded: str) -> None:
+async def test_malformed_hash_verifies_no_password(encoded: str) -> None:
     assert not await passwords().verify(PASSWORD, encoded)
 
 
-async def test_password_too_long_is_refused_without_a_hash() -> None:
+async def test_overlong_password_is_refused_without_hashing() -> None:
     kept = passwords(at_once=1, waiting=0)
     with occupied(kept):
         assert not await kept.verify("x" * 10_000_000, None)
@@ -102,7 +102,7 @@ def occupied(kept: Passwords) -> Iterator[None]:
             limiter.release_on_behalf_of(owner)
 
 
-async def test_hashes_beyond_those_that_may_wait_are_told_to_come_back() -> None:
+async def test_hashes_over_the_queue_limit_are_refused_with_a_retry_time() -> None:
     kept = passwords(at_once=1, waiting=2)
     async with trio.open_nursery() as nursery:
         with occupied(kept):
@@ -115,7 +115,7 @@ async def test_hashes_beyond_those_that_may_wait_are_told_to_come_back() -> None
     assert not await kept.verify(PASSWORD, None)
 
 
-async def test_hash_cancelled_while_it_waits_gives_its_place_back() -> None:
+async def test_hash_cancelled_while_waiting_frees_its_slot() -> None:
     kept = passwords(at_once=1, waiting=0)
     for _ in range(3):
         with occupied(kept), trio.move_on_after(0) as scope:
@@ -124,7 +124,7 @@ async def test_hash_cancelled_while_it_waits_gives_its_place_back() -> None:
     assert await kept.hash(PASSWORD)
 
 
-async def test_hashes_run_in_threads_and_no_more_at_once_than_allowed(
+async def test_hashes_run_in_threads_up_to_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     running, maximum, lock = 0, 0, threading.Lock()
@@ -150,7 +150,7 @@ async def test_hashes_run_in_threads_and_no_more_at_once_than_allowed(
     assert maximum == 2
 
 
-async def test_sign_in_after_a_change_of_the_cost_hashes_anew(home: IdentityFixture) -> None:
+async def test_sign_in_after_a_cost_change_rehashes(home: IdentityFixture) -> None:
     made = await home.account()
     [[before]] = await home.rows("SELECT password FROM accounts")
     home.signing_in._passwords = passwords(Argon2(2, 16, 1))

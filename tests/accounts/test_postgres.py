@@ -47,7 +47,7 @@ async def refusals(*tasks: Callable[[], Awaitable[object]]) -> list[type[DomainE
     return found
 
 
-async def test_account_lives_from_its_invitation_to_its_last_session(home: IdentityFixture) -> None:
+async def test_account_works_from_its_invitation_to_its_last_session(home: IdentityFixture) -> None:
     made = await home.account()
     account_id = made.account.account_id
     assert await home.own_account.read(account_id) == made.account
@@ -70,7 +70,7 @@ async def test_account_lives_from_its_invitation_to_its_last_session(home: Ident
     assert await home.credentials.of_session(later.token.encode()) is None
 
 
-async def test_registrations_at_once_with_one_invitation_make_one_account(
+async def test_concurrent_registrations_with_one_invitation_create_one_account(
     home: IdentityFixture,
 ) -> None:
     invitation = await home.invite()
@@ -83,7 +83,7 @@ async def test_registrations_at_once_with_one_invitation_make_one_account(
     assert await home.rows("SELECT COUNT(*) FROM accounts") == [(1,)]
 
 
-async def test_keys_made_at_once_are_twenty_five_at_most(home: IdentityFixture) -> None:
+async def test_concurrent_key_creation_stops_at_twenty_five(home: IdentityFixture) -> None:
     account_id = (await home.account()).account.account_id
     for _ in range(23):
         await home.own_keys.create(account_id, "a", None)

@@ -36,7 +36,7 @@ async def test_sign_in_while_the_account_changes_is_refused(
     assert await home.rows("SELECT 1 FROM sessions") == []
 
 
-async def test_sign_in_counts_tries_for_an_address_that_nobody_has(home: IdentityFixture) -> None:
+async def test_sign_in_counts_attempts_for_an_unknown_address(home: IdentityFixture) -> None:
     for _ in range(10):
         with pytest.raises(InvalidCredentials):
             await home.signing_in.sign_in(ANN, PASSWORD, "", None)
@@ -44,7 +44,7 @@ async def test_sign_in_counts_tries_for_an_address_that_nobody_has(home: Identit
         await home.signing_in.sign_in(ANN, PASSWORD, "", None)
 
 
-async def test_sign_in_to_an_address_that_nobody_has_verifies_a_password_all_the_same(
+async def test_sign_in_to_an_unknown_address_still_verifies_a_password(
     home: IdentityFixture,
 ) -> None:
     asked: list[str | None] = []
@@ -77,7 +77,7 @@ async def test_sign_in_cancelled_before_its_commit_began_no_session() -> None:
         assert len(await home.rows("SELECT 1 FROM sessions")) == 1
 
 
-async def test_session_ended_whose_answer_was_lost_is_looked_up_anew() -> None:
+async def test_ended_session_whose_response_was_lost_is_looked_up_again() -> None:
     async def wait(point: str) -> None:
         if point == "store.after_commit" and ending.is_set():
             reached.set()

@@ -63,7 +63,7 @@ async def running(faults: FaultPlan | None = None) -> AsyncIterator[Running]:
     engine.close()
 
 
-async def test_writes_that_wait_are_one_batch() -> None:
+async def test_waiting_writes_form_one_batch() -> None:
     async with running() as (store, engine, _), trio.open_nursery() as nursery:
         engine.hold()
         nursery.start_soon(store.write, adding("first"))
@@ -84,7 +84,7 @@ class No(Refusal):
     [No("no"), ValueError("no"), StoreFull("no"), ExceptionGroup("no", [ValueError(), KeyError()])],
     ids=repr,
 )
-async def test_exception_of_a_script_reaches_its_own_caller_and_the_actor_lives_on(
+async def test_exception_of_a_script_reaches_its_caller_and_the_actor_continues(
     error: Exception,
 ) -> None:
     async def raising(_transaction: Transaction) -> None:
@@ -108,7 +108,7 @@ async def test_exception_of_a_script_reaches_its_own_caller_and_the_actor_lives_
 
 
 @pytest.mark.parametrize("taken", [False, True])
-async def test_caller_that_leaves_does_nothing_before_its_script_is_taken_and_all_after(
+async def test_cancelled_caller_has_no_effect_before_its_script_starts_and_full_effect_after(
     taken: bool,
 ) -> None:
     async with running() as (store, engine, _):
@@ -163,7 +163,7 @@ async def test_crash_at_a_point_leaves_the_outcome_unknown_and_the_actor_recover
         assert await identities(store) == [*kept, "b"]
 
 
-async def test_stopped_actor_says_that_nothing_was_written() -> None:
+async def test_stopped_actor_reports_that_nothing_was_written() -> None:
     async with running() as (store, _, _):
         pass
     with pytest.raises(StoreUnavailable, match="nothing was written") as caught:
@@ -172,7 +172,7 @@ async def test_stopped_actor_says_that_nothing_was_written() -> None:
 
 
 @pytest.mark.explore(schedules=200)
-async def test_counter_under_any_schedule_and_crashes_counts_what_was_acknowledged() -> None:
+async def test_counter_under_any_schedule_and_crashes_counts_acknowledged_writes() -> None:
     plan = FaultPlan(
         3,
         [

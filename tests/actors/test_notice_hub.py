@@ -67,7 +67,7 @@ async def running() -> AsyncIterator[Hub]:
         nursery.cancel_scope.cancel()
 
 
-async def test_listeners_are_told_of_their_workspaces_alone() -> None:
+async def test_listeners_are_notified_of_their_workspaces_only() -> None:
     async with running() as hub:
         one, two, both = hub.ear(VAULT), hub.ear(OTHER), hub.ear(VAULT, OTHER)
         hub.tell(VAULT, 1)
@@ -77,7 +77,7 @@ async def test_listeners_are_told_of_their_workspaces_alone() -> None:
         assert both.told == ["vault 1", "other 7"]
 
 
-async def test_position_is_encoded_once_for_all_and_not_at_all_for_nobody() -> None:
+async def test_position_is_encoded_once_for_all_listeners_and_never_for_none() -> None:
     async with running() as hub:
         ears = [hub.ear(VAULT) for _ in range(3 * NOTIFIED_PER_TURN)]
         hub.tell(VAULT, 1)
@@ -87,7 +87,7 @@ async def test_position_is_encoded_once_for_all_and_not_at_all_for_nobody() -> N
         assert all(ear.told == ["vault 1"] for ear in ears)
 
 
-async def test_positions_announced_before_anybody_was_told_are_told_as_the_newest() -> None:
+async def test_positions_announced_before_the_first_delivery_are_delivered_as_the_newest() -> None:
     async with running() as hub:
         ear = hub.ear(VAULT)
         hub.tell(VAULT, 3, 5, 4)
@@ -98,7 +98,7 @@ async def test_positions_announced_before_anybody_was_told_are_told_as_the_newes
         assert ear.told == ["vault 5", "vault 6"]
 
 
-async def test_positions_announced_while_others_are_told_are_told_behind_them() -> None:
+async def test_positions_announced_during_a_delivery_are_delivered_after_it() -> None:
     async with running() as hub:
         ears = [hub.ear(VAULT) for _ in range(2 * NOTIFIED_PER_TURN)]
         other = hub.ear(OTHER)
@@ -113,7 +113,7 @@ async def test_positions_announced_while_others_are_told_are_told_behind_them() 
         assert order == ["vault", "other", "vault"]
 
 
-async def test_others_have_their_turn_while_many_are_told() -> None:
+async def test_other_tasks_run_during_a_long_delivery() -> None:
     async with running() as hub:
         ears = [hub.ear(VAULT) for _ in range(10 * NOTIFIED_PER_TURN)]
         hub.tell(VAULT, 1)
@@ -126,7 +126,7 @@ async def test_others_have_their_turn_while_many_are_told() -> None:
 
 
 @pytest.mark.parametrize("goes", ["unsubscribes", "leaves"])
-async def test_listener_that_goes_while_others_are_told_is_told_nothing_more(goes: str) -> None:
+async def test_listener_removed_during_a_delivery_receives_nothing_more(goes: str) -> None:
     async with running() as hub:
         first, *between, last = [hub.ear(VAULT) for _ in range(NOTIFIED_PER_TURN + 2)]
 
@@ -142,7 +142,7 @@ async def test_listener_that_goes_while_others_are_told_is_told_nothing_more(goe
         assert all(ear.told == ["vault 1"] for ear in between)
 
 
-async def test_listener_that_comes_while_others_are_told_is_told_of_the_next() -> None:
+async def test_listener_added_during_a_delivery_receives_the_next_notice() -> None:
     async with running() as hub:
         first = hub.ear(VAULT)
         came: list[Ear] = []
@@ -155,7 +155,7 @@ async def test_listener_that_comes_while_others_are_told_is_told_of_the_next() -
         assert [ear.told for ear in came] == [["vault 2"]]
 
 
-async def test_workspace_that_is_gone_is_told_once_and_nothing_of_it_behind() -> None:
+async def test_deleted_workspace_is_announced_once_and_never_again() -> None:
     async with running() as hub:
         ear = hub.ear(VAULT, OTHER)
         hub.tell(VAULT, 1)
@@ -168,7 +168,7 @@ async def test_workspace_that_is_gone_is_told_once_and_nothing_of_it_behind() ->
         assert hub.listened_to() == [OTHER]
 
 
-def test_account_is_told_to_look_again_on_each_of_its_devices() -> None:
+def test_account_notification_reaches_each_of_its_devices() -> None:
     hub = Hub()
     one, two, other = hub.ear(VAULT), hub.ear(), hub.ear(account_id=BOB)
     hub.recheck_access(ANN)
@@ -181,7 +181,7 @@ def test_account_is_told_to_look_again_on_each_of_its_devices() -> None:
     assert len(two.told) == 2
 
 
-def test_workspaces_that_somebody_listens_to_are_known() -> None:
+def test_workspaces_with_listeners_are_known() -> None:
     hub = Hub()
     one, two = hub.ear(VAULT), hub.ear(VAULT, OTHER)
     assert hub.listened_to() == [VAULT, OTHER]
@@ -193,7 +193,7 @@ def test_workspaces_that_somebody_listens_to_are_known() -> None:
     assert hub.listened_to() == []
 
 
-async def test_hub_that_runs_again_tells_what_was_announced_meanwhile() -> None:
+async def test_restarted_hub_delivers_what_was_announced_meanwhile() -> None:
     hub = Hub()
     ear = hub.ear(VAULT)
     hub.tell(VAULT, 1)

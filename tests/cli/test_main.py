@@ -62,7 +62,7 @@ def test_command_help_has_an_example_and_fits_the_terminal(
         (["restore", "--data-dir"], "octavo restore"),
     ],
 )
-def test_main_wrong_usage_ends_with_2_and_one_line(
+def test_main_wrong_usage_exits_with_2_and_one_line(
     argv: list[str], command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(argv, {}) == 2
@@ -73,7 +73,7 @@ def test_main_wrong_usage_ends_with_2_and_one_line(
     assert told.out == ""
 
 
-def test_serve_help_tells_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_help_lists_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--help"], {}) == 0
     told = "".join(capsys.readouterr().out.split())
     for each in describe():
@@ -105,7 +105,7 @@ def test_command_with_a_missing_file_of_settings_ends_with_2(
     assert capsys.readouterr().err.startswith("octavo: --config='no.toml' can't be read: ")
 
 
-def test_serve_unknown_host_ends_with_1_and_one_line(
+def test_serve_unknown_host_exits_with_1_and_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     folder = str(tmp_path / "data")
@@ -115,7 +115,7 @@ def test_serve_unknown_host_ends_with_1_and_one_line(
     )
 
 
-def test_serve_unusable_data_folder_ends_with_1_and_one_line(
+def test_serve_unusable_data_folder_exits_with_1_and_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
@@ -127,7 +127,7 @@ def test_serve_unusable_data_folder_ends_with_1_and_one_line(
     )
 
 
-def test_settings_tells_each_with_its_value_its_origin_and_its_meaning(
+def test_settings_lists_each_with_its_value_its_origin_and_its_meaning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("octavo.toml").write_text("drain = 1")
@@ -183,7 +183,7 @@ def test_openapi_prints_the_document(capsys: pytest.CaptureFixture[str]) -> None
         (["--address", "ada@example.org"], (False, "ada@example.org")),
     ],
 )
-def test_invite_prints_the_link_alone(
+def test_invite_prints_only_the_link(
     argv: list[str],
     expected: tuple[bool, str | None],
     capsys: pytest.CaptureFixture[str],
@@ -204,7 +204,7 @@ def test_invite_prints_the_link_alone(
     assert told.err == ""
 
 
-def test_invite_takes_the_address_of_the_server_that_runs(
+def test_invite_uses_the_address_of_the_running_server(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
@@ -219,7 +219,7 @@ def test_invite_takes_the_address_of_the_server_that_runs(
     assert told.out == "https://elsewhere.example.org/register?invitation=token\n"
 
 
-def test_invite_that_is_refused_ends_with_1_and_one_line(
+def test_refused_invite_exits_with_1_and_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
@@ -230,7 +230,7 @@ def test_invite_that_is_refused_ends_with_1_and_one_line(
     assert capsys.readouterr() == ("", "octavo: the reason\n")
 
 
-def test_actors_prints_what_the_server_answers(
+def test_actors_prints_the_response_of_the_server(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     with answering(tmp_path / "data", b'{"result": "octavo (supervisor)"}\n') as asked:
@@ -239,7 +239,7 @@ def test_actors_prints_what_the_server_answers(
     assert capsys.readouterr() == ("octavo (supervisor)\n", "")
 
 
-def test_actors_without_a_server_ends_with_1_and_says_where_it_looked(
+def test_actors_without_a_server_exits_with_1_and_names_the_folder(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["actors"], {}) == 1

@@ -42,14 +42,14 @@ def run(
     ],
 )
 @pytest.mark.parametrize("argv", COMMANDS, ids=" ".join)
-def test_output_that_cannot_be_written_ends_with_1_and_one_line(
+def test_unwritable_output_exits_with_1_and_one_line(
     argv: list[str], redirection: str, reason: bytes, tmp_path: Path
 ) -> None:
     ended = run(argv, tmp_path, redirection=redirection)
     assert (ended.returncode, ended.stderr) == (1, b"octavo: " + reason + b"\n")
 
 
-def test_output_that_nobody_reads_ends_with_1_and_one_line(tmp_path: Path) -> None:
+def test_closed_output_exits_with_1_and_one_line(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -60,20 +60,22 @@ def test_output_that_nobody_reads_ends_with_1_and_one_line(tmp_path: Path) -> No
     assert (ended.returncode, ended.stderr) == (1, b"octavo: " + reason + b"\n")
 
 
-def test_output_in_an_encoding_that_lacks_characters_has_question_marks(tmp_path: Path) -> None:
+def test_output_in_an_encoding_without_a_character_has_question_marks(tmp_path: Path) -> None:
     (tmp_path / "octavo.toml").write_text('data_dir = "Bücher"')
     ended = run(["settings"], tmp_path, encoding="ascii")
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert b"\ndata_dir = B?cher\n" in ended.stdout
 
 
-def test_failure_that_nobody_can_be_told_still_has_its_exit_code(tmp_path: Path) -> None:
+def test_failure_with_closed_standard_error_still_has_its_exit_code(tmp_path: Path) -> None:
     assert run(["sing"], tmp_path, redirection="2>&-").returncode == 2
     assert run(["sing"], tmp_path, redirection="2>/dev/full").returncode == 2
 
 
 @pytest.mark.parametrize("argv", [["--version"], ["--help"], ["actors"], ["settings"]])
-def test_command_that_needs_no_server_loads_none(argv: list[str], tmp_path: Path) -> None:
+def test_command_without_a_need_for_the_server_does_not_import_it(
+    argv: list[str], tmp_path: Path
+) -> None:
     # Loading the server takes a second.
     program = (
         "import sys; from octavo.cli import main; main(sys.argv[1:], {});"

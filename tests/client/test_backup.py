@@ -126,7 +126,7 @@ def precious(document: NoteDocument) -> None:
     ],
     ids=["nothing", "what builds on it"],
 )
-async def test_what_a_backup_lacks_is_sent_again_with_later_edits(
+async def test_edits_missing_in_a_backup_are_resent_with_later_edits(
     workspace: WorkspaceClient,
     installation: Installation,
     later: Callable[[NoteDocument], None],
@@ -144,7 +144,7 @@ async def test_what_a_backup_lacks_is_sent_again_with_later_edits(
     assert (await document.save()).outcome == "unchanged"
 
 
-async def test_deletion_alone_that_a_backup_lacks_is_sent_again(
+async def test_deletion_missing_in_a_backup_is_resent(
     workspace: WorkspaceClient, installation: Installation
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
@@ -157,7 +157,7 @@ async def test_deletion_alone_that_a_backup_lacks_is_sent_again(
     assert not document.unsaved
 
 
-async def test_what_one_device_saved_is_brought_by_another_that_has_it(
+async def test_save_missing_in_a_backup_is_resent_by_another_device(
     workspace: WorkspaceClient, installation: Installation
 ) -> None:
     first = await NoteDocument.open(workspace, await note(workspace))
@@ -172,7 +172,7 @@ async def test_what_one_device_saved_is_brought_by_another_that_has_it(
     assert await text_of(workspace, second.file_id) == second.text == text
 
 
-async def test_save_of_unknown_outcome_behind_a_backup_happens_once(
+async def test_save_with_an_unknown_outcome_before_a_restore_happens_once(
     workspace: WorkspaceClient, installation: Installation, losing: Losing
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
@@ -189,7 +189,7 @@ async def test_save_of_unknown_outcome_behind_a_backup_happens_once(
     assert await text_of(workspace, document.file_id) == document.text == text
 
 
-async def test_look_that_fails_leaves_the_edits_unsaved_until_the_next_save(
+async def test_failed_read_leaves_the_edits_unsaved_until_the_next_save(
     workspace: WorkspaceClient, installation: Installation, losing: Losing
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
@@ -206,7 +206,7 @@ async def test_look_that_fails_leaves_the_edits_unsaved_until_the_next_save(
     assert not document.unsaved
 
 
-async def test_devices_that_bring_what_a_backup_lacks_converge(
+async def test_devices_that_resend_edits_missing_in_a_backup_converge(
     workspace: WorkspaceClient, installation: Installation
 ) -> None:
     file_id = await note(workspace)
@@ -249,7 +249,7 @@ async def test_backup_of_an_earlier_generation_gets_the_lines_of_both(
     assert await text_of(workspace, file_id) == devices[0].text
 
 
-async def test_note_that_a_backup_lacks_is_made_again_under_its_id(
+async def test_note_missing_in_a_backup_is_created_again_with_its_id(
     workspace: WorkspaceClient, installation: Installation
 ) -> None:
     installation.back_up()
@@ -272,7 +272,7 @@ async def test_note_that_a_backup_lacks_is_made_again_under_its_id(
 
 
 @pytest.mark.parametrize("further", range(-1, 3))
-async def test_mirror_takes_its_copy_anew_wherever_the_workspace_is(
+async def test_mirror_copies_again_whatever_the_position_of_the_workspace(
     workspace: WorkspaceClient, installation: Installation, further: int
 ) -> None:
     one, two = await note(workspace, "one.md"), await note(workspace, "two.md")
@@ -291,7 +291,7 @@ async def test_mirror_takes_its_copy_anew_wherever_the_workspace_is(
     assert (mirror.notes, mirror.position) == await kept(workspace)
 
 
-async def test_mirror_that_runs_looks_when_the_server_is_back(
+async def test_running_mirror_checks_when_the_server_is_back(
     workspace: WorkspaceClient, installation: Installation
 ) -> None:
     class Watched(Mirror):
@@ -318,7 +318,7 @@ async def test_mirror_that_runs_looks_when_the_server_is_back(
 
 
 @pytest.mark.parametrize("purged", [False, True])
-async def test_mirror_whose_newest_change_took_a_note_away_goes_on_from_its_copy(
+async def test_mirror_whose_newest_change_deleted_a_note_continues_from_its_copy(
     workspace: WorkspaceClient, monkeypatch: pytest.MonkeyPatch, purged: bool
 ) -> None:
     made = await workspace.create("gone.md", "gone")
@@ -337,7 +337,7 @@ async def test_mirror_whose_newest_change_took_a_note_away_goes_on_from_its_copy
     assert (mirror.notes, mirror.position) == await kept(workspace)
 
 
-async def test_mirror_of_deletions_that_a_backup_lacks_takes_its_copy_anew(
+async def test_mirror_of_deletions_missing_in_a_backup_copies_again(
     workspace: WorkspaceClient, installation: Installation
 ) -> None:
     one = await workspace.create("one.md", BASE)

@@ -17,7 +17,7 @@ import octavo.client
 """
 
 
-def test_client_without_its_extra_says_what_to_install() -> None:
+def test_client_without_its_extra_names_what_to_install() -> None:
     run = subprocess.run(
         [sys.executable, "-c", WITHOUT_HTTPX],
         cwd=ROOT,

@@ -49,7 +49,7 @@ async def test_first_copy_is_the_workspace_at_its_position(workspace: WorkspaceC
     assert mirror.position == 1
 
 
-async def test_pull_takes_over_what_changed(workspace: WorkspaceClient) -> None:
+async def test_pull_applies_the_changes(workspace: WorkspaceClient) -> None:
     first, second = [await workspace.create(f"{name}.md", name) for name in "ab"]
     mirror = Mirror(workspace)
     await mirror.start()
@@ -60,7 +60,7 @@ async def test_pull_takes_over_what_changed(workspace: WorkspaceClient) -> None:
     assert (mirror.notes, mirror.position) == await kept(workspace)
 
 
-async def test_mirror_that_runs_follows(workspace: WorkspaceClient) -> None:
+async def test_running_mirror_follows(workspace: WorkspaceClient) -> None:
     heard: list[Changed] = []
     mirror = Mirror(workspace)
     with trio.fail_after(PATIENCE):
@@ -74,7 +74,7 @@ async def test_mirror_that_runs_follows(workspace: WorkspaceClient) -> None:
             nursery.cancel_scope.cancel()
 
 
-async def test_mirrors_of_devices_that_edit_at_once_converge(
+async def test_mirrors_of_devices_with_concurrent_edits_converge(
     workspace: WorkspaceClient, served: tuple[str, Person]
 ) -> None:
     operations = [Create(workspace.new_file_id(), f"{n}.md", f"{n}\n") for n in range(5)]
@@ -117,7 +117,7 @@ async def test_mirrors_of_devices_that_edit_at_once_converge(
     assert all((mirror.notes, mirror.position) == expected for mirror in mirrors)
 
 
-async def test_mirror_follows_without_notices_by_reading_from_time_to_time(
+async def test_mirror_follows_by_polling_without_notices(
     workspace: WorkspaceClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("octavo.client.notices.PATH", "/api/nowhere")
@@ -130,7 +130,7 @@ async def test_mirror_follows_without_notices_by_reading_from_time_to_time(
             nursery.cancel_scope.cancel()
 
 
-async def test_mirror_goes_on_when_the_feed_was_away(
+async def test_mirror_continues_after_the_feed_was_unavailable(
     workspace: WorkspaceClient, served: tuple[str, Person]
 ) -> None:
     url, person = served
@@ -152,14 +152,14 @@ async def test_mirror_goes_on_when_the_feed_was_away(
     assert list(mirror.notes) == [made.file_id]
 
 
-async def test_mirror_of_a_workspace_that_is_gone_says_so(client: Client) -> None:
+async def test_mirror_of_a_deleted_workspace_raises(client: Client) -> None:
     elsewhere = Mirror(client.workspace("01900000-0000-7000-8000-00000000000a"))
     elsewhere.position = Position(0)
     with trio.fail_after(PATIENCE), pytest.raises(WorkspaceGoneError):
         await elsewhere.run()
 
 
-async def test_copy_that_is_ahead_of_the_server_is_taken_anew(workspace: WorkspaceClient) -> None:
+async def test_copy_ahead_of_the_server_is_replaced(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one")
     mirror = Mirror(workspace)
     await mirror.start()
@@ -168,7 +168,7 @@ async def test_copy_that_is_ahead_of_the_server_is_taken_anew(workspace: Workspa
     assert (mirror.position, list(mirror.notes)) == (1, [made.file_id])
 
 
-async def test_cut_snapshot_is_begun_anew(autojump_clock: MockClock) -> None:
+async def test_truncated_snapshot_is_restarted(autojump_clock: MockClock) -> None:
     stub = Stub([_lines(LINE), _lines(b""), _lines(LINE + END)])
     async with stub.client() as client:
         mirror = Mirror(workspace_of(client))
@@ -177,7 +177,7 @@ async def test_cut_snapshot_is_begun_anew(autojump_clock: MockClock) -> None:
     assert len(stub.requests) == 3
 
 
-async def test_snapshot_that_is_always_cut_is_given_up(
+async def test_snapshot_that_is_always_truncated_is_given_up(
     autojump_clock: MockClock,
 ) -> None:
     stub = Stub([_lines(LINE)])
@@ -192,5 +192,5 @@ def _lines(content: bytes) -> Reply:
 
 
 @pytest.mark.parametrize("other", [Note("a.md", "x", R), Note("b.md", "y", R)])
-def test_notes_are_equal_only_when_all_of_them_is(other: Note) -> None:
+def test_notes_are_equal_only_in_all_their_members(other: Note) -> None:
     assert Note("a.md", "y", R) != other

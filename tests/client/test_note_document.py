@@ -78,7 +78,9 @@ async def begin_anew(document: NoteDocument) -> None:
     assert document.epoch != epoch
 
 
-async def test_edits_are_seen_here_at_once_and_there_when_saved(workspace: WorkspaceClient) -> None:
+async def test_edits_are_visible_locally_at_once_and_remotely_when_saved(
+    workspace: WorkspaceClient,
+) -> None:
     file_id = await note(workspace)
     document = await NoteDocument.open(workspace, file_id)
     assert (document.text, document.unsaved) == (START, False)
@@ -103,7 +105,7 @@ async def test_edit_outside_of_the_text_is_refused(
     assert document.text == START
 
 
-async def test_character_that_no_note_holds_is_refused_before_it_is_in_the_document(
+async def test_character_not_allowed_in_notes_is_refused_before_it_is_in_the_document(
     workspace: WorkspaceClient,
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
@@ -127,7 +129,7 @@ async def test_edits_of_two_devices_are_merged(workspace: WorkspaceClient) -> No
     assert await text_of(workspace, file_id) == first.text
 
 
-async def test_save_without_edits_brings_those_of_others(workspace: WorkspaceClient) -> None:
+async def test_save_without_edits_fetches_those_of_others(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", START)
     document = await NoteDocument.open(workspace, made.file_id)
     changed = await workspace.update(made.file_id, made.revision.id, text="new\n", path="b.md")
@@ -136,7 +138,7 @@ async def test_save_without_edits_brings_those_of_others(workspace: WorkspaceCli
     assert document.revision_id == changed.revision.id
 
 
-async def test_save_looks_at_no_whole_document(
+async def test_save_reads_no_whole_document(
     workspace: WorkspaceClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file_id = await note(workspace)
@@ -149,7 +151,7 @@ async def test_save_looks_at_no_whole_document(
         assert not document.unsaved
 
 
-async def test_deletion_alone_is_saved(workspace: WorkspaceClient) -> None:
+async def test_deletion_by_itself_is_saved(workspace: WorkspaceClient) -> None:
     file_id = await note(workspace)
     document = await NoteDocument.open(workspace, file_id)
     document.delete(0, 4)
@@ -157,7 +159,7 @@ async def test_deletion_alone_is_saved(workspace: WorkspaceClient) -> None:
     assert await text_of(workspace, file_id) == "two\nthree\n"
 
 
-async def test_edit_that_is_made_while_a_save_is_under_way_is_for_the_next(
+async def test_edit_during_a_save_is_left_for_the_next(
     workspace: WorkspaceClient,
 ) -> None:
     file_id = await note(workspace)
@@ -177,7 +179,7 @@ async def test_edit_that_is_made_while_a_save_is_under_way_is_for_the_next(
 
 
 @pytest.mark.parametrize("lost", ["request lost", "answer lost"])
-async def test_save_that_was_lost_is_sent_again_and_happens_once(
+async def test_lost_save_is_resent_and_happens_once(
     lossy: WorkspaceClient, losing: Losing, lost: Fate
 ) -> None:
     file_id = await note(lossy)
@@ -195,7 +197,7 @@ async def test_save_that_was_lost_is_sent_again_and_happens_once(
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_devices_on_a_bad_network_keep_every_line_once(
+async def test_devices_on_an_unreliable_network_keep_every_line_once(
     workspace: WorkspaceClient, lossy: WorkspaceClient, losing: Losing, seed: int
 ) -> None:
     chance = Random(seed)
@@ -222,7 +224,7 @@ async def test_devices_on_a_bad_network_keep_every_line_once(
         assert device.state_vector == devices[0].state_vector
 
 
-async def test_refused_save_keeps_the_edits_here(workspace: WorkspaceClient) -> None:
+async def test_refused_save_keeps_the_edits_locally(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", START)
     document = await NoteDocument.open(workspace, made.file_id)
     document.insert(0, "kept\n")
@@ -235,7 +237,7 @@ async def test_refused_save_keeps_the_edits_here(workspace: WorkspaceClient) -> 
     assert await text_of(workspace, made.file_id) == f"kept\n{START}"
 
 
-async def test_text_that_no_note_may_have_is_refused_and_can_be_mended(
+async def test_text_not_allowed_in_notes_is_refused_and_can_be_corrected(
     workspace: WorkspaceClient,
 ) -> None:
     file_id = await note(workspace)
@@ -249,7 +251,7 @@ async def test_text_that_no_note_may_have_is_refused_and_can_be_mended(
     assert await text_of(workspace, file_id) == f"mended\n{START}"
 
 
-async def test_new_generation_that_the_own_save_begins_keeps_the_text(
+async def test_new_generation_begun_by_the_own_save_keeps_the_text(
     workspace: WorkspaceClient,
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
@@ -278,7 +280,7 @@ async def test_unsaved_edits_are_carried_over_to_a_new_generation(
     assert first.text == second.text
 
 
-async def test_save_whose_answer_was_lost_is_not_carried_over_a_second_time(
+async def test_save_whose_response_was_lost_is_not_carried_over_twice(
     workspace: WorkspaceClient, lossy: WorkspaceClient, losing: Losing
 ) -> None:
     file_id = await note(workspace)
@@ -296,7 +298,7 @@ async def test_save_whose_answer_was_lost_is_not_carried_over_a_second_time(
     assert second.text.count("once\n") == second.text.count("then\n") == 1
 
 
-async def test_mismatch_with_the_generation_that_there_is_is_raised() -> None:
+async def test_mismatch_with_the_current_generation_is_raised() -> None:
     file = _with_document(START)
     stub = Stub([ok(file), problem(409, "epoch_mismatch"), ok(file)])
     async with stub.client() as client:
@@ -307,7 +309,7 @@ async def test_mismatch_with_the_generation_that_there_is_is_raised() -> None:
     assert (opened.text, opened.unsaved) == (f"kept\n{START}", True)
 
 
-async def test_server_that_never_has_what_updates_build_on_is_given_up() -> None:
+async def test_server_that_always_misses_what_updates_build_on_is_given_up() -> None:
     file = _with_document(START)
     stub = Stub([ok(file)])
     async with stub.client() as client:
@@ -322,7 +324,7 @@ async def test_server_that_never_has_what_updates_build_on_is_given_up() -> None
     assert (opened.text, opened.unsaved) == (f"kept\n{START}", True)
 
 
-async def test_server_that_goes_on_to_lack_what_it_took_is_given_up() -> None:
+async def test_server_that_keeps_missing_what_it_accepted_is_given_up() -> None:
     file = _with_document(START)
     saved = {
         **CHANGE,
@@ -351,7 +353,7 @@ def _with_document(text: str) -> dict[str, Any]:
     return {**FILE_DOCUMENT, "text": text, "document": document}
 
 
-async def test_image_or_text_alone_makes_no_document(workspace: WorkspaceClient) -> None:
+async def test_image_or_text_only_creates_no_document(workspace: WorkspaceClient) -> None:
     file = await workspace.file(await note(workspace))
     with pytest.raises(ValueError, match="with its document"):
         NoteDocument(workspace, file)

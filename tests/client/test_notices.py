@@ -49,7 +49,7 @@ async def hear(client: Client, count: int, *workspace_ids: WorkspaceId) -> list[
         return [await anext(channel) for _ in range(count)]
 
 
-async def test_notice_comes_behind_the_position_at_the_beginning(
+async def test_notice_follows_the_initial_position(
     workspace: WorkspaceClient,
 ) -> None:
     made = await workspace.create("a.md", "one")
@@ -60,13 +60,13 @@ async def test_notice_comes_behind_the_position_at_the_beginning(
             assert await anext(channel) == changed(workspace.id, change.position)
 
 
-async def test_workspace_that_nobody_sees_is_gone_and_the_stream_ends(client: Client) -> None:
+async def test_invisible_workspace_is_reported_gone_and_the_stream_ends(client: Client) -> None:
     with trio.fail_after(PATIENCE):
         async with client.notices([A]) as channel:
             assert [each async for each in channel] == [Gone(A, "not_found")]
 
 
-async def test_key_that_opens_nothing_ends_it(served: tuple[str, object], client: Client) -> None:
+async def test_invalid_key_ends_it(served: tuple[str, object], client: Client) -> None:
     other = Client(served[0], entropy=client._connection.entropy, key="octk_nothing")
     with trio.fail_after(PATIENCE), pytest.raises(NotSignedInError) as refused:
         async with other, other.notices([A]) as channel:
@@ -75,7 +75,7 @@ async def test_key_that_opens_nothing_ends_it(served: tuple[str, object], client
 
 
 @pytest.mark.parametrize("code", [1000, 1001, 1011, 1013, 1002])
-async def test_stream_that_is_closed_for_now_is_opened_again_and_told_where_it_is(
+async def test_temporarily_closed_stream_is_reopened_and_gets_the_position(
     code: int,
 ) -> None:
     async with notices([told(3, close=code), told(8, 9)]) as server, server.client() as client:
@@ -101,21 +101,21 @@ async def test_stream_that_is_refused_for_now_is_asked_for_again(status: int) ->
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_stream_that_is_refused_for_good_ends_it(status: int) -> None:
+async def test_permanently_refused_stream_ends_it(status: int) -> None:
     async with notices([told(1, close=1001), status]) as server, server.client() as client:
         with pytest.raises(ProblemError) as refused:
             await hear(client, 2)
     assert refused.value.status == status
 
 
-async def test_session_that_ends_ends_it_with_the_reason() -> None:
+async def test_session_end_ends_it_with_the_reason() -> None:
     async with notices([told(1, close=1008)]) as server, server.client() as client:
         with pytest.raises(ListeningEnded, match="because"):
             await hear(client, 2)
     assert len(server.headers) == 1
 
 
-async def test_membership_that_ends_leaves_the_other_workspaces() -> None:
+async def test_membership_end_leaves_the_other_workspaces() -> None:
     async def expels(stream: Stream) -> None:
         for position in (1, 2):
             await stream.subscribed(position)
@@ -152,7 +152,7 @@ async def test_message_that_is_not_understood_opens_the_stream_again() -> None:
         assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
 
 
-async def test_message_of_a_newer_server_is_passed_over() -> None:
+async def test_unknown_message_of_a_newer_server_is_ignored() -> None:
     async def newer(stream: Stream) -> None:
         await stream.subscribed(1)
         await stream.say(type="weather", workspaceId=A, sky="blue")
@@ -163,7 +163,7 @@ async def test_message_of_a_newer_server_is_passed_over() -> None:
         assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
 
 
-async def test_quiet_stream_that_answers_stays_open(
+async def test_quiet_stream_with_a_pong_stays_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "QUIET", 0.05)
@@ -180,7 +180,7 @@ async def test_quiet_stream_that_answers_stays_open(
         assert len(server.headers) == 1
 
 
-async def test_quiet_stream_that_does_not_answer_is_opened_again(
+async def test_quiet_stream_without_a_pong_is_reopened(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "QUIET", 0.05)
@@ -195,14 +195,14 @@ async def test_quiet_stream_that_does_not_answer_is_opened_again(
         assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
 
 
-async def test_stream_says_who_listens() -> None:
+async def test_stream_request_is_authenticated() -> None:
     async with notices([told(1)]) as server, server.client() as client:
         await hear(client, 1)
         [headers] = server.headers
         assert headers["authorization"] == "Bearer octk_key"
 
 
-async def test_what_is_raised_while_listening_comes_out_alone() -> None:
+async def test_exception_while_listening_is_raised_unwrapped() -> None:
     async def fails(client: Client) -> None:
         async with client.notices([A]) as channel:
             await anext(channel)

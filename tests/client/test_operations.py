@@ -45,7 +45,7 @@ async def test_session_opens_the_account_until_it_is_signed_out(
             await client.create_workspace("Nobody's")
 
 
-async def test_wrong_password_is_told_as_such(served: tuple[str, Person]) -> None:
+async def test_wrong_password_has_its_own_error(served: tuple[str, Person]) -> None:
     url, person = served
     async with Client(url, entropy=SystemRandom(), origin=PUBLIC) as client:
         with pytest.raises(NotSignedInError) as refused:
@@ -53,7 +53,7 @@ async def test_wrong_password_is_told_as_such(served: tuple[str, Person]) -> Non
     assert refused.value.code == "credential_refused"
 
 
-async def test_key_that_was_made_opens_the_account(
+async def test_new_key_authenticates_the_account(
     client: Client, served: tuple[str, Person]
 ) -> None:
     made = await client.create_key("another", LATER)
@@ -63,14 +63,14 @@ async def test_key_that_was_made_opens_the_account(
         assert (await other.create_workspace("By key")).id
 
 
-async def test_workspaces_are_told_with_name_and_role(client: Client) -> None:
+async def test_workspaces_are_listed_with_name_and_role(client: Client) -> None:
     made = await client.create_workspace("Told")
     [told] = [each async for each in client.workspaces() if each.id == made.id]
     assert (told.name, told.role) == ("Told", "owner")
     assert told.created_at.utcoffset() == timedelta(0)
 
 
-async def test_file_lives_changes_goes_and_comes_back(workspace: WorkspaceClient) -> None:
+async def test_file_is_created_changed_deleted_and_restored(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one\n")
     assert (made.outcome, made.path, made.position) == ("created", "a.md", 1)
     changed = await workspace.update(made.file_id, made.revision.id, text="two\n", path="b.md")
@@ -97,7 +97,7 @@ async def test_file_lives_changes_goes_and_comes_back(workspace: WorkspaceClient
     assert (await workspace.revision(made.file_id, changed.revision.id)).text == "two\n"
 
 
-async def test_purged_file_is_gone_for_good(workspace: WorkspaceClient) -> None:
+async def test_purged_file_is_gone_permanently(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one\n")
     await workspace.delete(made.file_id, made.revision.id)
     assert (await workspace.purge(made.file_id)).outcome == "purged"
@@ -106,7 +106,7 @@ async def test_purged_file_is_gone_for_good(workspace: WorkspaceClient) -> None:
     assert (refused.value.status, refused.value.code) == (410, "file_purged")
 
 
-async def test_moved_head_is_told_with_the_new_one(workspace: WorkspaceClient) -> None:
+async def test_moved_head_is_reported_with_the_new_one(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one\n")
     second = await workspace.update(made.file_id, made.revision.id, text="two\n")
     with pytest.raises(HeadMovedError) as refused:
@@ -116,7 +116,7 @@ async def test_moved_head_is_told_with_the_new_one(workspace: WorkspaceClient) -
     assert not refused.value.outcome_unknown
 
 
-async def test_changeset_is_accepted_as_one(workspace: WorkspaceClient) -> None:
+async def test_changeset_is_accepted_atomically(workspace: WorkspaceClient) -> None:
     kept = await workspace.create("kept.md", "one\n")
     gone = await workspace.create("gone.md", "one\n")
     lost = await workspace.create("lost.md", "one\n")
@@ -152,11 +152,11 @@ async def test_changeset_with_moved_heads_names_all_of_them(workspace: Workspace
     assert refused.value.revision_id is None
 
 
-async def test_receipt_of_a_change_that_nobody_sent_is_none(workspace: WorkspaceClient) -> None:
+async def test_receipt_of_an_unsent_change_is_none(workspace: WorkspaceClient) -> None:
     assert await workspace.receipt(MutationId(workspace.new_file_id())) is None
 
 
-async def test_mutation_given_twice_has_one_effect(workspace: WorkspaceClient) -> None:
+async def test_repeated_mutation_has_one_effect(workspace: WorkspaceClient) -> None:
     mutation_id = MutationId(workspace.new_file_id())
     first, second = [await workspace.create("a.md", "one\n", mutation_id) for _ in range(2)]
     assert first == second
@@ -165,7 +165,7 @@ async def test_mutation_given_twice_has_one_effect(workspace: WorkspaceClient) -
     assert refused.value.code == "mutation_reused"
 
 
-async def test_many_files_are_read_at_once_and_missing_ones_named(
+async def test_many_files_are_read_together_and_missing_ones_listed(
     workspace: WorkspaceClient,
 ) -> None:
     made = [await workspace.create(f"{name}.md", name) for name in "ab"]
@@ -197,7 +197,7 @@ async def test_list_may_be_left_at_any_file(workspace: WorkspaceClient) -> None:
     gc.collect()
 
 
-async def test_difference_is_told_by_lines_and_by_words(workspace: WorkspaceClient) -> None:
+async def test_difference_is_returned_by_lines_and_by_words(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one\ntwo\n")
     await workspace.update(made.file_id, made.revision.id, text="one\nthree\n")
     lines = await workspace.difference(made.file_id, made.revision.id, context=0)
@@ -211,7 +211,7 @@ async def test_difference_is_told_by_lines_and_by_words(workspace: WorkspaceClie
     assert "".join(each.text for each in words.words if each.kind != "removed") == "one\nthree\n"
 
 
-async def test_words_are_found_with_where_they_stand(workspace: WorkspaceClient) -> None:
+async def test_words_are_found_with_their_positions(workspace: WorkspaceClient) -> None:
     await workspace.create("songs/sea.md", "# The sea\n\nA xylophone plays.\n")
     await workspace.create("sky.md", "# The sky\n")
     found = await workspace.search("xylo")
@@ -234,12 +234,12 @@ async def test_all_workspaces_of_the_account_are_searched(
     assert {each.file_id for each in found.items} == {each.file_id for each in places}
 
 
-async def test_refusal_says_which_part_of_the_request_was_wrong(workspace: WorkspaceClient) -> None:
+async def test_refusal_names_the_wrong_part_of_the_request(workspace: WorkspaceClient) -> None:
     with pytest.raises(ProblemError, match=r"/query/q: The query is empty"):
         await workspace.search("...")
 
 
-async def test_links_are_told_from_both_ends(workspace: WorkspaceClient) -> None:
+async def test_links_are_listed_from_both_ends(workspace: WorkspaceClient) -> None:
     one = await workspace.create("one.md", "# One\n\n[two](two.md) [[none]]\n")
     two = await workspace.create("two.md", "# Two\n")
     outgoing = (await workspace.links(one.file_id)).outgoing
@@ -252,7 +252,7 @@ async def test_links_are_told_from_both_ends(workspace: WorkspaceClient) -> None
     assert [each.target async for each in workspace.unresolved_links()] == ["none"]
 
 
-async def test_more_links_than_a_page_holds_are_all_told(workspace: WorkspaceClient) -> None:
+async def test_more_links_than_a_page_holds_are_all_listed(workspace: WorkspaceClient) -> None:
     made = [
         Create(workspace.new_file_id(), f"{number}.md", "[there](there.md) [nowhere](no.md)\n")
         for number in range(500)
@@ -275,7 +275,7 @@ async def test_links_follow_a_file_that_moves(workspace: WorkspaceClient) -> Non
     assert {each.path for each in result.changes} == {"2.md", "one.md"}
 
 
-async def test_session_hears_notices(served: tuple[str, Person]) -> None:
+async def test_session_receives_notices(served: tuple[str, Person]) -> None:
     url, person = served
     async with Client(url, entropy=SystemRandom(), origin=PUBLIC) as client:
         await client.sign_in(person.address, PASSWORD)

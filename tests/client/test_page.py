@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "client.md").read_text()
 )
 
 
-def test_example_prints_what_the_page_says(served: tuple[str, Person], tmp_path: Path) -> None:
+def test_example_prints_what_the_page_shows(served: tuple[str, Person], tmp_path: Path) -> None:
     url, person = served
     program = tmp_path / "example.py"
     program.write_text(CODE)

@@ -14,7 +14,7 @@ from tests.fakes.stub_server import CHANGE, REVISION
 SAVE = {**CHANGE, "epoch": REVISION["id"], "update": "AAA=", "stateVector": "AA=="}
 
 
-def test_answer_is_typed_and_never_changes() -> None:
+def test_response_is_typed_and_immutable() -> None:
     revision = parse_response(RevisionInfo, json.dumps(REVISION))
     assert revision.created_at == datetime(2026, 1, 1, tzinfo=UTC)
     assert (revision.position, revision.path, revision.size) == (1, "a.md", 3)
@@ -41,7 +41,7 @@ def test_bytes_are_read_from_base64() -> None:
         ("id", None),
     ],
 )
-def test_member_of_another_type_is_refused_by_its_place(name: str, value: object) -> None:
+def test_member_of_another_type_is_refused_with_its_path(name: str, value: object) -> None:
     body = json.dumps({**CHANGE, "revision": {**REVISION, name: value}})
     with pytest.raises(UnexpectedResponse, match=f"FileChange: .* at /revision/{name}$"):
         parse_response(FileChange, body)
@@ -55,13 +55,13 @@ def test_member_that_is_missing_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["A", "====", "ä", 7])
-def test_bytes_that_are_none_are_refused(state: object) -> None:
+def test_malformed_bytes_are_refused(state: object) -> None:
     body = json.dumps({"epoch": "e", "state": state, "stateVector": "AA=="})
     with pytest.raises(UnexpectedResponse):
         parse_response(DocumentState, body)
 
 
-def test_what_was_sent_does_not_stand_in_the_error() -> None:
+def test_sent_content_is_not_in_the_error() -> None:
     with pytest.raises(UnexpectedResponse) as refused:
         parse_response(RevisionInfo, '{"id": 5, "secret": "do not tell"}')
     assert "do not tell" not in str(refused.value)

@@ -50,7 +50,7 @@ def made() -> httpx.Response:
         lambda: problem(429, "rate_limited"),
     ],
 )
-async def test_change_with_a_mutation_is_sent_again_unaltered_until_it_is_answered(
+async def test_change_with_a_mutation_is_resent_unchanged_until_it_gets_a_response(
     failure: type[httpx.TransportError], autojump_clock: MockClock
 ) -> None:
     stub = Stub([failure, failure, made])
@@ -63,7 +63,7 @@ async def test_change_with_a_mutation_is_sent_again_unaltered_until_it_is_answer
     assert first["mutationId"]
 
 
-async def test_change_whose_answer_never_came_is_repeated_by_the_mutation_of_the_error(
+async def test_change_without_a_response_is_repeated_with_the_mutation_in_the_error(
     autojump_clock: MockClock,
 ) -> None:
     stub = Stub([httpx.ReadError, httpx.ReadError, made])
@@ -85,7 +85,7 @@ async def test_read_is_sent_again(autojump_clock: MockClock) -> None:
 @pytest.mark.parametrize(
     ("failure", "doubt"), [(httpx.ConnectError, False), (httpx.ReadError, True)]
 )
-async def test_change_that_is_never_answered_says_whether_it_was_ever_sent(
+async def test_change_without_a_response_reports_whether_it_was_sent(
     failure: type[httpx.TransportError], doubt: bool, autojump_clock: MockClock
 ) -> None:
     stub = Stub([failure])
@@ -96,7 +96,7 @@ async def test_change_that_is_never_answered_says_whether_it_was_ever_sent(
     assert len(stub.requests) == 4
 
 
-async def test_read_that_is_never_answered_leaves_no_doubt(autojump_clock: MockClock) -> None:
+async def test_read_without_a_response_has_no_unknown_outcome(autojump_clock: MockClock) -> None:
     stub = Stub([httpx.ReadError])
     async with stub.client() as client:
         with pytest.raises(ConnectionFailed) as failed:
@@ -116,7 +116,7 @@ async def test_read_that_is_never_answered_leaves_no_doubt(autojump_clock: MockC
     ],
     ids=lambda value: str(value.status_code) if isinstance(value, httpx.Response) else None,
 )
-async def test_refusal_behind_a_lost_answer_settles_only_what_it_was_asked(
+async def test_refusal_after_a_lost_response_settles_only_its_own_request(
     refusal: httpx.Response, doubt: bool, autojump_clock: MockClock
 ) -> None:
     stub = Stub([httpx.ReadError, refusal])
@@ -127,7 +127,7 @@ async def test_refusal_behind_a_lost_answer_settles_only_what_it_was_asked(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 412, 423])
-async def test_refusal_of_the_first_attempt_is_told_at_once_and_leaves_no_doubt(
+async def test_refusal_of_the_first_attempt_is_raised_immediately_with_a_known_outcome(
     status: int,
 ) -> None:
     stub = Stub([problem(status, "code", fileIds=[FILE])])
@@ -152,7 +152,7 @@ async def test_refusal_of_the_first_attempt_is_told_at_once_and_leaves_no_doubt(
         (418, ProblemError),
     ],
 )
-async def test_refusal_is_of_the_kind_that_its_status_has(
+async def test_refusal_has_the_class_of_its_status(
     status: int, kind: type[ProblemError], autojump_clock: MockClock
 ) -> None:
     stub = Stub([problem(status, "code")])
@@ -175,7 +175,7 @@ async def test_change_without_a_mutation_is_not_sent_again_once_it_may_have_happ
 
 
 @pytest.mark.parametrize("failure", [httpx.ConnectError, lambda: problem(429, "rate_limited")])
-async def test_change_without_a_mutation_is_sent_again_when_it_surely_did_not_happen(
+async def test_change_without_a_mutation_is_resent_if_it_certainly_did_not_happen(
     failure: type[httpx.TransportError], autojump_clock: MockClock
 ) -> None:
     document = {"id": "w", "name": "n", "role": "owner", "createdAt": "2026-01-01T00:00:00Z"}
@@ -193,7 +193,7 @@ async def test_waits_grow_up_to_their_bound(autojump_clock: MockClock) -> None:
     assert trio.current_time() - began == pytest.approx(1 + 2 + 4 + 5 + 5)
 
 
-async def test_wait_that_the_server_asks_for_is_kept(autojump_clock: MockClock) -> None:
+async def test_wait_requested_by_the_server_is_observed(autojump_clock: MockClock) -> None:
     stub = Stub([problem(503, "workspace_busy", 7), made])
     began = trio.current_time()
     async with stub.client(first=1.0) as client:
@@ -220,7 +220,9 @@ async def test_waiting_ends_with_the_scope_around_it(autojump_clock: MockClock) 
 @pytest.mark.parametrize(
     "body", [b"", b"<html>", b"{}", b'{"fileId":1}', b"\xff", b'{"position":9007199254740993.5}']
 )
-async def test_answer_that_is_none_of_the_contract_leaves_a_change_in_doubt(body: bytes) -> None:
+async def test_response_outside_the_contract_leaves_the_outcome_of_a_change_unknown(
+    body: bytes,
+) -> None:
     stub = Stub([httpx.Response(201, content=body)])
     async with stub.client() as client:
         with pytest.raises(UnexpectedResponse) as failed:
@@ -228,20 +230,22 @@ async def test_answer_that_is_none_of_the_contract_leaves_a_change_in_doubt(body
     assert failed.value.outcome_unknown
 
 
-async def test_members_that_are_not_known_are_passed_over() -> None:
+async def test_unknown_members_are_ignored() -> None:
     newer = {**CHANGE, "weather": "fine", "revision": {**REVISION, "mood": 3}}
     async with Stub([ok(newer, 201)]).client() as client:
         assert (await workspace_of(client).create("a.md", "one")).path == "a.md"
 
 
-async def test_problem_without_a_document_is_told_by_its_status(autojump_clock: MockClock) -> None:
+async def test_problem_without_a_document_is_described_by_its_status(
+    autojump_clock: MockClock,
+) -> None:
     async with Stub([httpx.Response(502, content=b"<html>bad gateway")]).client() as client:
         with pytest.raises(ProblemError) as failed:
             await workspace_of(client).file(FileId(FILE))
     assert (failed.value.status, failed.value.code) == (502, "")
 
 
-async def test_every_request_says_who_calls_and_which_protocol() -> None:
+async def test_every_request_names_caller_and_protocol() -> None:
     stub = Stub([made])
     async with stub.client() as client:
         await workspace_of(client).create("a.md", "one")
@@ -251,7 +255,7 @@ async def test_every_request_says_who_calls_and_which_protocol() -> None:
 
 
 @given(failures=st.integers(1, 10_000), seed=st.integers(), asked=st.floats(0, 100))
-def test_wait_is_between_what_is_asked_and_the_bound_above_it(
+def test_wait_is_between_the_requested_time_and_its_upper_bound(
     failures: int, seed: int, asked: float
 ) -> None:
     retrying = Retrying(first=0.5, longest=8.0)
@@ -260,5 +264,5 @@ def test_wait_is_between_what_is_asked_and_the_bound_above_it(
 
 
 @given(seed=st.integers())
-def test_rest_is_around_what_is_set(seed: int) -> None:
+def test_pause_is_close_to_the_configured_value(seed: int) -> None:
     assert 15.0 <= Retrying(rest=30.0).stay_away(Random(seed)) < 45.0

@@ -51,7 +51,7 @@ async def feed_of(workspace: WorkspaceClient, after: int) -> list[FeedEntry]:
     return [each async for page in workspace.feed(Position(after)) for each in page.entries]
 
 
-async def test_snapshot_tells_live_files_with_texts_and_the_position(
+async def test_snapshot_has_live_files_with_texts_and_the_position(
     workspace: WorkspaceClient,
 ) -> None:
     made = [await workspace.create(f"{name}.md", f"{name}\u2028\x85\r\n") for name in "abc"]
@@ -85,7 +85,7 @@ async def test_snapshot_that_is_left_early_leaves_the_client_usable(
     [b"", LINE, LINE[:40], LINE + END[:5], Broken(), Broken(LINE), Broken(LINE[:30])],
     ids=["nothing", "no end", "half a line", "half an end", "lost at once", "lost", "lost within"],
 )
-async def test_snapshot_without_its_last_line_is_told_to_be_cut(
+async def test_snapshot_without_its_last_line_is_reported_as_truncated(
     content: bytes | httpx.AsyncByteStream,
 ) -> None:
     given = {"content": content} if isinstance(content, bytes) else {"stream": content}
@@ -103,7 +103,7 @@ async def test_snapshot_that_contradicts_itself_is_refused(content: bytes) -> No
             await snapshot_of(workspace_of(client))
 
 
-async def test_snapshot_is_asked_for_again_as_long_as_nothing_came(
+async def test_snapshot_is_requested_again_while_nothing_arrived(
     autojump_clock: MockClock,
 ) -> None:
     whole = httpx.Response(200, content=LINE + END)
@@ -113,7 +113,7 @@ async def test_snapshot_is_asked_for_again_as_long_as_nothing_came(
     assert ([each.text for each in entries], position) == (["one"], 1)
 
 
-async def test_feed_tells_each_file_once_where_it_changed_last(workspace: WorkspaceClient) -> None:
+async def test_feed_has_each_file_once_at_its_last_change(workspace: WorkspaceClient) -> None:
     first, second, third = [await workspace.create(f"{name}.md", name) for name in "abc"]
     await workspace.update(first.file_id, first.revision.id, text="new")
     await workspace.delete(second.file_id, second.revision.id)
@@ -125,7 +125,7 @@ async def test_feed_tells_each_file_once_where_it_changed_last(workspace: Worksp
     assert await feed_of(workspace, 7) == []
 
 
-async def test_feed_goes_on_over_pages(workspace: WorkspaceClient) -> None:
+async def test_feed_continues_over_pages(workspace: WorkspaceClient) -> None:
     for start in (0, 400, 800):
         await workspace.push(
             [
@@ -140,7 +140,7 @@ async def test_feed_goes_on_over_pages(workspace: WorkspaceClient) -> None:
     assert texts == {str(number) for number in range(1200)}
 
 
-async def test_texts_that_no_page_holds_are_read_by_their_revisions(
+async def test_texts_too_large_for_a_page_are_read_by_their_revisions(
     workspace: WorkspaceClient,
 ) -> None:
     text = f"{'0123456789' * 10}\n" * 8_000
@@ -150,7 +150,7 @@ async def test_texts_that_no_page_holds_are_read_by_their_revisions(
     assert {each.text for each in entries} == {each.text for each in operations}
 
 
-async def test_text_that_is_gone_meanwhile_has_the_page_read_again() -> None:
+async def test_text_purged_meanwhile_makes_the_page_be_read_again() -> None:
     bare = {name: value for name, value in ENTRY.items() if name != "text"}
     moved = {**ENTRY, "position": 2, "text": "two"}
     page = {"next": 1, "position": 1, "more": False}
@@ -167,7 +167,7 @@ async def test_text_that_is_gone_meanwhile_has_the_page_read_again() -> None:
     assert [each.url.params.get("after") for each in stub.requests] == ["0", None, "0"]
 
 
-async def test_move_and_text_come_as_one_entry(workspace: WorkspaceClient) -> None:
+async def test_move_and_text_are_one_entry(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one")
     await workspace.push([Update(made.file_id, made.revision.id, "two", "b.md")])
     [entry] = await feed_of(workspace, 1)

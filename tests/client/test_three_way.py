@@ -40,7 +40,7 @@ def test_edits_of_both_sides_are_kept(base: str, mine: str, theirs: str, both: s
 
 
 @given(base=TEXTS, mine=TEXTS)
-def test_side_that_did_nothing_leaves_the_other_as_it_is(base: str, mine: str) -> None:
+def test_unchanged_side_leaves_the_other_unchanged(base: str, mine: str) -> None:
     assert merged(base, mine, base) == mine
     assert merged(base, base, mine) == mine
 
@@ -98,13 +98,13 @@ def without(text: str, gone: Iterable[str]) -> str:
 
 
 @given(sides())
-def test_what_either_side_took_away_is_gone_and_nothing_else(made: Sides) -> None:
+def test_deletions_of_either_side_are_applied_and_nothing_else_is_lost(made: Sides) -> None:
     left = only(only(made.base, made.mine), made.theirs)
     assert only(merged(*made), made.base) == left
 
 
 @given(sides())
-def test_what_either_side_put_in_stands_where_it_was_put_once(made: Sides) -> None:
+def test_insertions_of_either_side_appear_once_in_place(made: Sides) -> None:
     base, mine, theirs = made
     result = merged(*made)
     assert without(result, THEIRS) == without(mine, set(base) - set(theirs))
@@ -112,7 +112,7 @@ def test_what_either_side_put_in_stands_where_it_was_put_once(made: Sides) -> No
 
 
 @given(sides())
-def test_what_both_sides_put_in_alike_happens_once(made: Sides) -> None:
+def test_identical_insertions_of_both_sides_happen_once(made: Sides) -> None:
     assert only(merged(*made), BOTH) == only(made.mine, BOTH)
 
 
@@ -125,12 +125,12 @@ def test_what_both_sides_put_in_alike_happens_once(made: Sides) -> None:
         ("same", "same", "same"),
     ],
 )
-def test_shared_are_the_lines_and_words_of_both(first: str, second: str, both: str) -> None:
+def test_shared_parts_are_the_lines_and_words_of_both(first: str, second: str, both: str) -> None:
     assert shared(first, second) == both
 
 
 @given(first=TEXTS, second=TEXTS)
-def test_texts_merged_by_what_they_share_hold_all_of_both(first: str, second: str) -> None:
+def test_texts_merged_by_shared_parts_hold_all_of_both(first: str, second: str) -> None:
     text = merged(shared(first, second), first, second, exact=True)
     for each in (first, second):
         left = iter(text)

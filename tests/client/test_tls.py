@@ -14,7 +14,7 @@ from tests.e2e.people import PASSWORD
 from tests.e2e.server import PATIENCE, serving
 
 
-async def test_account_is_made_and_followed_over_https(tmp_path: Path) -> None:
+async def test_account_is_created_and_followed_over_https(tmp_path: Path) -> None:
     issuer = trustme.CA()
     issued = issuer.issue_cert("localhost")
     issued.private_key_pem.write_to_path(tmp_path / "key.pem")

@@ -17,13 +17,13 @@ TEXT = st.text(st.characters(codec="utf-8"))
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1))
-def test_request_is_one_line_and_is_read_as_it_was_written(command: str) -> None:
+def test_request_is_one_line_and_round_trips(command: str) -> None:
     line = request_line(command)
     assert (line.count(b"\n"), line[-1:], read_request(line)) == (1, b"\n", command)
 
 
 @given(TEXT)
-def test_answer_is_one_line_and_is_read_as_it_was_written(text: str) -> None:
+def test_response_is_one_line_and_round_trips(text: str) -> None:
     assert read_response(result_line(text)) == (text, None)
     assert read_response(error_line(text)) == (None, text)
     assert result_line(text).count(b"\n") == 1
@@ -45,7 +45,7 @@ def test_answer_is_one_line_and_is_read_as_it_was_written(text: str) -> None:
         b"[" * 1000,
     ],
 )
-def test_request_of_another_form_is_refused_with_what_is_expected(line: bytes) -> None:
+def test_malformed_request_is_refused_with_what_is_expected(line: bytes) -> None:
     with pytest.raises(BadLine, match="send a line such as"):
         read_request(line)
 
@@ -53,7 +53,7 @@ def test_request_of_another_form_is_refused_with_what_is_expected(line: bytes) -
 @pytest.mark.parametrize(
     "line", [b"", b"{}", b"nonsense", b'{"result": "a", "error": "b"}', b'{"result": 1}']
 )
-def test_answer_of_another_form_is_refused(line: bytes) -> None:
+def test_malformed_response_is_refused(line: bytes) -> None:
     with pytest.raises(BadLine, match="the response "):
         read_response(line)
 

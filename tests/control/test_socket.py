@@ -67,19 +67,19 @@ async def read_all(stream: trio.SocketStream) -> bytes:
     return received
 
 
-async def test_ask_answers_what_the_command_made(folder: Path) -> None:
+async def test_ask_returns_the_result_of_the_command(folder: Path) -> None:
     async with running(folder):
         assert await asked(folder, "greet") == "Grüße"
         assert await asked(folder, "long") == "x" * 1_000_000
 
 
-async def test_ask_unknown_command_fails_and_says_which_there_are(folder: Path) -> None:
+async def test_ask_unknown_command_fails_and_lists_the_known_ones(folder: Path) -> None:
     async with running(folder):
         with pytest.raises(ControlFailed, match="no such command; it has greet, long"):
             await asked(folder, "sing")
 
 
-async def test_command_that_fails_is_an_error_for_its_caller_alone(
+async def test_failing_command_is_an_error_for_its_caller_only(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> NoReturn:
@@ -99,7 +99,7 @@ async def test_command_that_fails_is_an_error_for_its_caller_alone(
     "data",
     [b"", b"\n", b"nonsense\n", b'{"command": "greet"}', b'{"command": "greet"} more\n', b"\xff\n"],
 )
-async def test_bad_input_gets_an_error_and_the_server_goes_on(folder: Path, data: bytes) -> None:
+async def test_bad_input_gets_an_error_and_the_server_continues(folder: Path, data: bytes) -> None:
     async with running(folder):
         response = await sent(folder, data)
         expected = b'"result"' if data == b'{"command": "greet"}' else b"this is not a request"
@@ -113,7 +113,7 @@ async def test_line_that_never_ends_is_refused_at_its_bound(folder: Path) -> Non
         assert b"this is not a request" in await read_all(stream)
 
 
-async def test_client_that_leaves_disturbs_nobody(folder: Path) -> None:
+async def test_disconnecting_client_affects_no_other(folder: Path) -> None:
     async with running(folder):
         for _ in range(CONNECTIONS + 1):
             stream = await connect(folder)
@@ -122,7 +122,7 @@ async def test_client_that_leaves_disturbs_nobody(folder: Path) -> None:
         assert await asked(folder, "greet") == "Grüße"
 
 
-async def test_client_that_says_nothing_is_cut_off_at_the_deadline(
+async def test_silent_client_is_cut_off_at_the_deadline(
     folder: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     with listening(folder) as listener:
@@ -135,7 +135,7 @@ async def test_client_that_says_nothing_is_cut_off_at_the_deadline(
             nursery.cancel_scope.cancel()
 
 
-async def test_connections_beyond_the_bound_wait_for_a_place(
+async def test_connections_over_the_limit_wait(
     folder: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     with listening(folder) as listener:
@@ -160,14 +160,14 @@ async def test_socket_is_served_again_after_a_restart_of_its_worker(folder: Path
                 nursery.cancel_scope.cancel()
 
 
-def test_folder_is_made_for_its_owner_alone_and_the_socket_too(folder: Path) -> None:
+def test_folder_and_socket_are_private_to_their_owner(folder: Path) -> None:
     with holding(folder) as private, control_listener(folder):
         assert private
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert stat.S_IMODE((folder / "control.sock").stat().st_mode) == 0o600
 
 
-def test_folder_that_others_may_look_into_is_left_as_it_is_and_told(folder: Path) -> None:
+def test_folder_readable_by_others_is_left_unchanged_and_reported(folder: Path) -> None:
     folder.mkdir()
     folder.chmod(0o750)
     with holding(folder) as private:
@@ -192,7 +192,7 @@ def test_stale_socket_of_a_crash_is_replaced(folder: Path) -> None:
         caller.connect(str(folder / "control.sock"))
 
 
-def test_file_in_the_place_of_the_socket_is_replaced(folder: Path) -> None:
+def test_file_in_place_of_the_socket_is_replaced(folder: Path) -> None:
     folder.mkdir()
     (folder / "control.sock").write_text("no socket")
     with listening(folder):
@@ -211,7 +211,9 @@ def test_live_server_is_not_robbed_of_its_folder(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("queue", [0, 1])
-def test_live_socket_is_not_stolen_though_nobody_holds_the_folder(folder: Path, queue: int) -> None:
+def test_live_socket_is_not_stolen_even_if_the_folder_is_not_locked(
+    folder: Path, queue: int
+) -> None:
     folder.mkdir()
     with ExitStack() as stack:
         other = stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -226,7 +228,7 @@ def test_live_socket_is_not_stolen_though_nobody_holds_the_folder(folder: Path, 
 
 
 @pytest.mark.parametrize("name", ["missing/deep", "file", "file/below"])
-def test_folder_is_made_or_refused_with_the_reason(tmp_path: Path, name: str) -> None:
+def test_folder_is_created_or_refused_with_the_reason(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     with ExitStack() as stack:
         if name.startswith("file"):
@@ -246,7 +248,7 @@ async def test_path_too_long_for_a_socket_is_reached_through_the_open_folder(
     assert list(folder.iterdir()) == []
 
 
-def test_path_too_long_where_no_way_leads_round_it_is_refused(
+def test_path_too_long_without_a_workaround_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / ("a" * 120)
@@ -261,7 +263,7 @@ def test_path_too_long_where_no_way_leads_round_it_is_refused(
 
 
 @pytest.mark.parametrize("length", [100, 107, 108, 109, 200])
-def test_path_about_as_long_as_a_socket_takes_is_served(tmp_path: Path, length: int) -> None:
+def test_path_of_about_the_maximum_length_is_served(tmp_path: Path, length: int) -> None:
     missing = length - len(os.fsencode(tmp_path / "control.sock")) - 1
     folder = tmp_path / ("a" * missing)
     assert len(os.fsencode(folder / "control.sock")) == length
@@ -270,9 +272,7 @@ def test_path_about_as_long_as_a_socket_takes_is_served(tmp_path: Path, length: 
 
 
 @pytest.mark.parametrize("left", [None, "file", "socket"])
-def test_ask_without_a_server_fails_and_says_where_it_looked(
-    folder: Path, left: str | None
-) -> None:
+def test_ask_without_a_server_fails_and_names_the_folder(folder: Path, left: str | None) -> None:
     if left is not None:
         folder.mkdir()
     if left == "file":
@@ -284,7 +284,7 @@ def test_ask_without_a_server_fails_and_says_where_it_looked(
         ask(folder, "greet")
 
 
-def test_ask_server_that_does_not_answer_fails_after_its_patience(folder: Path) -> None:
+def test_ask_unresponsive_server_fails_after_the_timeout(folder: Path) -> None:
     with (
         listening(folder),
         pytest.raises(ControlFailed, match=r"did not respond within 0\.05 seconds"),
@@ -300,7 +300,7 @@ def test_ask_server_that_does_not_answer_fails_after_its_patience(folder: Path) 
         (b"nonsense\n", "can.t be read"),
     ],
 )
-async def test_ask_server_that_answers_something_else_fails(
+async def test_ask_server_with_a_malformed_response_fails(
     folder: Path, response: bytes, reason: str
 ) -> None:
     async def misbehave(listener: socket.socket) -> None:
@@ -316,7 +316,7 @@ async def test_ask_server_that_answers_something_else_fails(
                 await asked(folder, "greet")
 
 
-async def test_too_few_files_are_borne(
+async def test_too_few_file_descriptors_are_tolerated(
     folder: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     refused = 0

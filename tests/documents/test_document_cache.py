@@ -29,7 +29,7 @@ def on_shelf(shelf: DocumentCache, *names: str) -> list[str]:
     return found
 
 
-def test_document_that_was_used_longest_ago_makes_room() -> None:
+def test_least_recently_used_document_is_evicted() -> None:
     shelf = DocumentCache(7, 3 * 15_000)
     for name in "abc":
         shelf.put(VAULT, FileId(name), kept("x" * 5000))
@@ -39,7 +39,7 @@ def test_document_that_was_used_longest_ago_makes_room() -> None:
     assert on_shelf(shelf, "a", "b", "c", "d") == ["a", "c", "d"]
 
 
-def test_document_is_taken_by_one_alone() -> None:
+def test_document_is_taken_by_one_caller_only() -> None:
     shelf = DocumentCache(7)
     shelf.put(VAULT, FileId("a"), kept("text"))
     assert shelf.take(WorkspaceId("other"), FileId("a")) is None
@@ -65,13 +65,13 @@ def test_document_that_is_put_again_counts_once() -> None:
     assert on_shelf(shelf, "a", "b") == ["a", "b"]
 
 
-def test_document_that_is_larger_than_the_shelf_is_not_kept() -> None:
+def test_document_larger_than_the_cache_is_not_kept() -> None:
     shelf = DocumentCache(7, 10_000)
     shelf.put(VAULT, FileId("a"), kept("x" * 20_000))
     assert on_shelf(shelf, "a") == []
 
 
-def test_what_is_known_of_a_document_beside_its_text_takes_room_too() -> None:
+def test_metadata_of_a_document_counts_against_the_limit() -> None:
     shelf = DocumentCache(7, 30_000)
     for name in "ab":
         shelf.put(VAULT, FileId(name), kept("x" * 1000, pairs=40))

@@ -17,7 +17,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 
 
 @given(text=TEXTS)
-def test_initial_document_is_the_one_that_the_library_makes(text: str) -> None:
+def test_initial_document_equals_the_one_of_the_library(text: str) -> None:
     doc: Doc[Text] = Doc(client_id=client_of("content"))
     written = doc.get("text", type=Text)
     if text:
@@ -76,7 +76,7 @@ def test_failure_of_the_library_is_a_refusal(
     assert refused.value.__cause__ is error
 
 
-def test_what_ends_the_program_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exceptions_that_end_the_program_are_not_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     document = LiveDocument(initial(ContentId("c"), "text"), 7)
     monkeypatch.setattr(Doc, "apply_update", raising(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):

@@ -256,7 +256,7 @@ def test_restore_is_refused_while_a_server_runs(folder: Path) -> None:
         assert octavo.stop() == (0, [])
 
 
-def test_restore_keeps_the_former_database_with_what_its_log_held(folder: Path) -> None:
+def test_restore_keeps_the_former_database_with_its_log(folder: Path) -> None:
     installed(folder)
     backup = folder.parent / "backup"
     assert run("backup", folder, str(backup))[0] == 0
@@ -276,7 +276,7 @@ def test_restore_keeps_the_former_database_with_what_its_log_held(folder: Path) 
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
 
 
-def test_restore_into_an_empty_place_makes_the_installation(folder: Path) -> None:
+def test_restore_into_an_empty_folder_creates_the_installation(folder: Path) -> None:
     installed(folder)
     backup, elsewhere = folder.parent / "backup", folder.parent / "elsewhere"
     assert run("backup", folder, str(backup))[0] == 0
@@ -289,7 +289,7 @@ def test_restore_into_an_empty_place_makes_the_installation(folder: Path) -> Non
         assert octavo.stop() == (0, [])
 
 
-def test_restore_takes_a_plain_copy_with_its_log(folder: Path) -> None:
+def test_restore_accepts_a_plain_copy_with_its_log(folder: Path) -> None:
     with running(folder) as octavo:
         register(octavo.url, octavo.invitation())
         octavo.kill()

@@ -137,7 +137,7 @@ def folders() -> Iterator[list[Path]]:
         yield [stack.enter_context(data_folder()) for _ in range(LANES)]
 
 
-async def test_sqlite_server_killed_under_load_keeps_what_it_acknowledged(
+async def test_sqlite_server_killed_under_load_keeps_acknowledged_saves(
     folders: list[Path],
 ) -> None:
     installations = [Installation(folder, None, seed) for seed, folder in enumerate(folders)]
@@ -149,7 +149,7 @@ async def test_sqlite_server_killed_under_load_keeps_what_it_acknowledged(
     assert sum(each.kept_in_doubt for each in installations) > 0
 
 
-async def test_postgres_server_killed_under_load_keeps_what_it_acknowledged(
+async def test_postgres_server_killed_under_load_keeps_acknowledged_saves(
     folders: list[Path], postgres_database: str
 ) -> None:
     installation = Installation(folders[0], postgres_database, seed=0)

@@ -52,7 +52,7 @@ def limit(octavo: Octavo, size: int) -> None:
     resource.prlimit(octavo.process.pid, resource.RLIMIT_FSIZE, (size, hard))
 
 
-def test_server_whose_files_can_not_grow_is_not_ready_until_they_can() -> None:
+def test_server_whose_files_cannot_grow_is_not_ready_until_they_can() -> None:
     with data_folder() as folder, running(folder) as octavo:
         octavo.invitation()
         assert readiness(octavo) == (200, {})
@@ -72,7 +72,7 @@ def test_server_whose_files_can_not_grow_is_not_ready_until_they_can() -> None:
     assert "the database can't be written to now" in warning
 
 
-def test_server_whose_files_can_not_grow_stops_in_order() -> None:
+def test_server_whose_files_cannot_grow_stops_cleanly() -> None:
     with data_folder() as folder, running(folder) as octavo:
         octavo.invitation()
         limit(octavo, 1)
@@ -110,7 +110,7 @@ def make_read_only(octavo: Octavo, folder: Path) -> None:
         (make_read_only, "its file system is read-only: look at its disk."),
     ],
 )
-def test_server_on_a_disk_that_takes_nothing_says_so_and_stops_in_order(
+def test_server_on_a_read_only_disk_reports_it_and_stops_cleanly(
     spoil: Callable[[Octavo, Path], None], reason: str
 ) -> None:
     with data_folder() as folder:

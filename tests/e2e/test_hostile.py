@@ -151,7 +151,7 @@ def judge(received: bytes) -> list[int]:
     return statuses
 
 
-async def test_mutated_requests_get_no_500_and_nothing_of_others(scene: Scene) -> None:
+async def test_mutated_requests_get_no_500_and_no_foreign_data(scene: Scene) -> None:
     with client(scene.octavo.url) as http:
         told = operations(http.get("/api/openapi.json").json())
     before = everything_of(scene)
@@ -204,6 +204,6 @@ async def test_mutated_requests_get_no_500_and_nothing_of_others(scene: Scene) -
         b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x09" + MARK.encode(),
     ],
 )
-def test_judge_of_hostile_answers_catches(received: bytes) -> None:
+def test_judge_of_hostile_responses_catches(received: bytes) -> None:
     with pytest.raises(Exception, match=re.compile("Zwielicht|500|shorter")):
         judge(received)

@@ -129,7 +129,7 @@ def test_every_operation_has_its_cases() -> None:
     assert needed() - shown == set()
 
 
-def test_no_case_is_of_what_is_not_documented() -> None:
+def test_no_case_covers_an_undocumented_response() -> None:
     assert {(case.operation, case.outcome) for case in CASES} - DOCUMENTED == set()
 
 

@@ -45,7 +45,9 @@ def test_database_with_another_encoding_is_refused(server: PostgresServer, tmp_p
     )
 
 
-def test_user_who_may_not_create_tables_is_refused(server: PostgresServer, tmp_path: Path) -> None:
+def test_user_without_the_right_to_create_tables_is_refused(
+    server: PostgresServer, tmp_path: Path
+) -> None:
     line = refused(server.url().replace("postgres@", "reader@"), tmp_path)
     assert line.startswith(
         'octavo: the user "reader" may not create tables in the database "postgres"'
@@ -77,7 +79,7 @@ def test_missing_database_is_refused(server: PostgresServer, tmp_path: Path) -> 
         ("postgresql://ann@127.0.0.1/notes?sslmode=odd", "the database can't be used: "),
     ],
 )
-def test_server_that_can_not_be_reached_is_refused(url: str, reason: str, tmp_path: Path) -> None:
+def test_unreachable_server_is_refused(url: str, reason: str, tmp_path: Path) -> None:
     line = refused(url, tmp_path)
     assert reason in line
     assert "secret" not in line

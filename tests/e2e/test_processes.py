@@ -65,7 +65,7 @@ def workspace_of(octavo: Octavo, person: Person) -> str:
     return workspace
 
 
-async def test_two_servers_with_writers_at_both_make_one_history(pair: Pair) -> None:
+async def test_two_servers_with_concurrent_writers_make_one_history(pair: Pair) -> None:
     desk = Desk(pair.workspace(), random.Random(1))
 
     async def write(name: str, server: Octavo) -> None:
@@ -82,7 +82,7 @@ async def test_two_servers_with_writers_at_both_make_one_history(pair: Pair) -> 
             assert await desk.judge(http) == kept > SAVES
 
 
-async def test_two_servers_tell_each_others_listeners_of_changes(pair: Pair) -> None:
+async def test_two_servers_notify_each_others_listeners_of_changes(pair: Pair) -> None:
     desk = Desk(pair.workspace(), random.Random(2))
     async with (
         listening(pair.one.port, pair.person.by_key) as here,
@@ -99,7 +99,7 @@ async def test_two_servers_tell_each_others_listeners_of_changes(pair: Pair) -> 
             assert sorted(set(told)) == told
 
 
-async def test_two_servers_tell_each_others_listeners_that_a_workspace_is_gone(
+async def test_two_servers_notify_each_others_listeners_of_a_deleted_workspace(
     pair: Pair,
 ) -> None:
     workspace = pair.workspace()
@@ -113,7 +113,7 @@ async def test_two_servers_tell_each_others_listeners_that_a_workspace_is_gone(
     assert told == {"type": "gone", "workspaceId": workspace, "reason": "deleted"}
 
 
-async def test_two_servers_end_a_session_that_the_other_signed_out(pair: Pair) -> None:
+async def test_two_servers_end_sessions_signed_out_at_the_other(pair: Pair) -> None:
     with client(pair.one.url) as http:
         given = {"email": pair.person.address, "password": PASSWORD}
         response = http.post("/api/auth/sign-in/email", json=given, headers={"origin": PUBLIC})
@@ -131,7 +131,7 @@ async def test_two_servers_end_a_session_that_the_other_signed_out(pair: Pair) -
         assert await device.closed() == 1008
 
 
-async def test_database_away_is_told_with_503_and_nothing_is_lost_when_it_is_back() -> None:
+async def test_unavailable_database_gets_503_and_nothing_is_lost_on_its_return() -> None:
     with ExitStack() as stack:
         database = stack.enter_context(running_server())
         folder = stack.enter_context(data_folder())
@@ -182,7 +182,7 @@ async def test_database_away_is_told_with_503_and_nothing_is_lost_when_it_is_bac
         assert sum(" can be read again " in line for line in octavo.log.all) == 1
 
 
-async def test_stop_under_load_keeps_what_was_acknowledged_and_says_goodbye(
+async def test_stop_under_load_keeps_acknowledged_saves_and_closes_connections_cleanly(
     octavo: Octavo,
 ) -> None:
     grace = 10.0
@@ -217,7 +217,7 @@ async def test_stop_under_load_keeps_what_was_acknowledged_and_says_goodbye(
         assert await trio.to_thread.run_sync(again.stop) == (0, [])
 
 
-def test_invite_beside_the_running_server_gives_a_link_that_works_once(octavo: Octavo) -> None:
+def test_invite_next_to_the_running_server_prints_a_link_that_works_once(octavo: Octavo) -> None:
     first = register(octavo.url, octavo.invitation())
     token = invited(octavo.folder, *octavo.options)
     second = register(octavo.url, token)

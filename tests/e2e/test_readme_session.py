@@ -13,7 +13,7 @@ from tests.project.source import ROOT
 SESSION = re.compile(r"<!-- session -->\n```bash\n(.*?)```", re.DOTALL)
 
 
-def test_readme_session_does_what_it_says(tmp_path: Path) -> None:
+def test_readme_session_prints_what_it_shows(tmp_path: Path) -> None:
     [session] = SESSION.findall((ROOT / "README.md").read_text())
     with start("--bind", "127.0.0.1:0", folder=tmp_path, stdout=subprocess.PIPE) as server:
         try:

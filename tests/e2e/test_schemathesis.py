@@ -51,7 +51,7 @@ def person(octavo: Octavo) -> Person:
     return person
 
 
-def test_schemathesis_finds_no_answer_that_is_not_documented(
+def test_schemathesis_finds_no_undocumented_response(
     octavo: Octavo, person: Person, tmp_path: Path
 ) -> None:
     with client(octavo.url) as http:

@@ -73,7 +73,7 @@ REQUIRED = {
         ),
     ],
 )
-def test_serve_answers_health_and_readiness(
+def test_serve_responds_to_health_and_readiness(
     server: Server, path: str, expected: dict[str, object]
 ) -> None:
     response, body = exchange(server, "GET", path)
@@ -113,7 +113,7 @@ def test_serve_refuses_with_a_problem(
     assert response.getheader("x-request-id") == told["requestId"]
 
 
-def test_serve_connection_lives_on_after_a_body_that_nobody_wants(server: Server) -> None:
+def test_serve_connection_survives_an_unread_body(server: Server) -> None:
     connection = server.connect()
     for _ in range(3):
         connection.request("POST", "/health", body=b"x" * 50_000)
@@ -123,7 +123,7 @@ def test_serve_connection_lives_on_after_a_body_that_nobody_wants(server: Server
     connection.close()
 
 
-def test_serve_websocket_handshake_is_answered_as_a_get(server: Server) -> None:
+def test_serve_websocket_handshake_is_treated_as_a_get(server: Server) -> None:
     upgrade = {
         "Connection": "Upgrade",
         "Upgrade": "websocket",
@@ -135,7 +135,7 @@ def test_serve_websocket_handshake_is_answered_as_a_get(server: Server) -> None:
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
-def test_serve_signal_stops_at_once_though_a_connection_is_idle(signum: int) -> None:
+def test_serve_signal_stops_immediately_despite_an_idle_connection(signum: int) -> None:
     with serving("--grace", "60") as server:
         idle = server.connect()
         idle.request("GET", "/health")
@@ -176,7 +176,7 @@ def test_serve_grace_over_cuts_off_a_client_that_reads_nothing() -> None:
         deaf.close()
 
 
-def test_serve_drain_reports_not_ready_while_requests_are_taken_and_a_second_signal_ends() -> None:
+def test_serve_drain_reports_not_ready_but_accepts_requests_and_a_second_signal_ends() -> None:
     with serving("--grace", "120", "--drain", "60") as server:
         server.process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + PATIENCE
@@ -186,7 +186,7 @@ def test_serve_drain_reports_not_ready_while_requests_are_taken_and_a_second_sig
         assert server.stop() == (-signal.SIGTERM, "")
 
 
-def test_serve_port_in_use_ends_with_1_and_one_line(tmp_path: Path) -> None:
+def test_serve_port_in_use_exits_with_1_and_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with start("--bind", str(port), folder=tmp_path) as process:
@@ -209,7 +209,7 @@ def test_serve_reads_octavo_toml_of_its_working_directory(tmp_path: Path) -> Non
     ]
 
 
-def test_serve_says_once_where_it_listens_and_what_it_is(tmp_path: Path) -> None:
+def test_serve_logs_once_where_it_listens_and_its_version(tmp_path: Path) -> None:
     options = ("--bind", "127.0.0.1:0", "--data-dir", "kept", "--log-format", "json")
     with start(*options, folder=tmp_path) as process:
         assert process.stderr is not None
@@ -263,7 +263,7 @@ def test_actors_shows_the_tree_of_the_server_of_its_folder() -> None:
     assert said.startswith(f"octavo: no server runs with the data folder {server.folder}")
 
 
-def test_serve_second_server_in_the_folder_of_a_first_ends_with_1_and_one_line() -> None:
+def test_serve_second_server_in_the_same_folder_exits_with_1_and_one_line() -> None:
     with serving() as server:
         with start("--bind", "127.0.0.1:0", folder=server.folder) as process:
             _, said = process.communicate(timeout=PATIENCE)
@@ -274,7 +274,7 @@ def test_serve_second_server_in_the_folder_of_a_first_ends_with_1_and_one_line()
         assert server.stop() == (0, "")
 
 
-def test_serve_killed_leaves_a_folder_that_the_next_one_takes(tmp_path: Path) -> None:
+def test_serve_killed_leaves_a_usable_folder(tmp_path: Path) -> None:
     options = ("--data-dir", str(tmp_path / "kept"))
     with serving(*options) as server:
         server.process.kill()
@@ -285,7 +285,7 @@ def test_serve_killed_leaves_a_folder_that_the_next_one_takes(tmp_path: Path) ->
     assert not (tmp_path / "kept" / "control.sock").exists()
 
 
-def test_serve_folder_that_others_may_look_into_is_told_of(tmp_path: Path) -> None:
+def test_serve_folder_readable_by_others_is_reported(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     with start("--bind", "127.0.0.1:0", "--data-dir", ".", folder=tmp_path) as process:
         assert process.stderr is not None

@@ -27,7 +27,7 @@ def response(status: int, headers: dict[str, str], body: object) -> httpx.Respon
     return made
 
 
-def test_answer_as_documented_passes() -> None:
+def test_documented_response_passes() -> None:
     CONTRACT.check("getHealth", response(200, HEADERS, {"status": "alive"}))
     problem = {**HEADERS, "content-type": "application/problem+json"}
     CONTRACT.check("getFile", response(404, problem, PROBLEM))
@@ -45,9 +45,7 @@ def test_answer_as_documented_passes() -> None:
         (404, {**HEADERS, "content-type": "application/problem+json"}, PROBLEM),
     ],
 )
-def test_answer_that_is_not_documented_is_found(
-    status: int, headers: dict[str, str], body: object
-) -> None:
+def test_undocumented_response_is_found(status: int, headers: dict[str, str], body: object) -> None:
     with pytest.raises((Undocumented, AssertionError, ExceptionGroup)):
         CONTRACT.check("getHealth", response(status, headers, body))
 

@@ -59,7 +59,7 @@ def loaded(*command: str, until: str = "") -> set[str]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_command_loads_what_it_needs(
+def test_command_imports_only_what_it_needs(
     command: tuple[str, ...], unwanted: set[str], maximum: int
 ) -> None:
     found = loaded(*command)

@@ -75,7 +75,7 @@ def modern_server(files: Files) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize(("is_http_1_1", "version"), [(False, "HTTP/1.1"), (True, "HTTP/2")])
-def test_serve_with_a_certificate_answers_https_in_the_version_agreed_on(
+def test_serve_with_a_certificate_serves_https_in_the_negotiated_version(
     modern_server: Server, files: Files, is_http_1_1: bool, version: str
 ) -> None:
     with httpx.Client(
@@ -87,7 +87,7 @@ def test_serve_with_a_certificate_answers_https_in_the_version_agreed_on(
             assert response.json() == {"status": "alive"}
 
 
-def test_serve_without_the_setting_agrees_on_http_1_1_alone(server: Server, files: Files) -> None:
+def test_serve_without_the_setting_negotiates_only_http_1_1(server: Server, files: Files) -> None:
     trust = files.trust()
     trust.set_alpn_protocols(["h2", "http/1.1"])
     with (
@@ -100,7 +100,7 @@ def test_serve_without_the_setting_agrees_on_http_1_1_alone(server: Server, file
         assert (response.status_code, response.http_version) == (200, "HTTP/1.1")
 
 
-def test_serve_with_a_certificate_answers_no_plain_http(server: Server) -> None:
+def test_serve_with_a_certificate_serves_no_plain_http(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as plain:
         plain.sendall(b"GET /health HTTP/1.1\r\nhost: octavo\r\n\r\n")
         # Only a TLS alert.
@@ -119,7 +119,7 @@ def test_serve_with_a_certificate_answers_no_plain_http(server: Server) -> None:
         ("binary.der", "key.pem", "binary.der", "is not a PEM certificate"),
     ],
 )
-def test_serve_certificate_that_cannot_be_used_ends_with_1_and_one_line(
+def test_serve_unusable_certificate_exits_with_1_and_one_line(
     files: Files, chain: str, key: str, bad: str, reason: str
 ) -> None:
     options = ("--bind", "127.0.0.1:0", *files.options(chain, key))
@@ -131,7 +131,7 @@ def test_serve_certificate_that_cannot_be_used_ends_with_1_and_one_line(
     assert ": use " in line
 
 
-def test_serve_log_in_json_is_one_object_a_line_with_the_id_that_the_client_saw(
+def test_serve_json_log_is_one_object_per_line_with_the_id_that_the_client_saw(
     files: Files,
 ) -> None:
     with serving("--log-format", "json", *files.options()) as server:

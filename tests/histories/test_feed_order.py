@@ -348,7 +348,7 @@ def test_repeated_entry_is_a_duplicate(drawn: tuple[Run, Feed, int]) -> None:
 
 
 @given(filled())
-def test_entries_told_in_another_sequence_do_not_ascend(drawn: tuple[Run, Feed, int]) -> None:
+def test_entries_in_another_order_do_not_ascend(drawn: tuple[Run, Feed, int]) -> None:
     run, feed, index = drawn
     assume(index > 0)
     feed[index - 1 : index + 1] = feed[index], feed[index - 1]
@@ -386,7 +386,7 @@ def test_altered_value_tears_its_entry(drawn: tuple[Run, Feed, int]) -> None:
 
 
 @given(filled(), st.sampled_from((REFUSED, NOT_EXECUTED)))
-def test_entry_whose_clients_were_all_told_otherwise_is_found(
+def test_entry_that_contradicts_all_its_clients_is_found(
     drawn: tuple[Run, Feed, int], status: Status
 ) -> None:
     run, feed, index = drawn
@@ -401,7 +401,7 @@ def test_entry_whose_clients_were_all_told_otherwise_is_found(
 
 
 @given(filled())
-def test_forgotten_commit_leaves_an_entry_that_nobody_invoked(
+def test_forgotten_commit_leaves_an_entry_without_an_invocation(
     drawn: tuple[Run, Feed, int],
 ) -> None:
     run, feed, index = drawn

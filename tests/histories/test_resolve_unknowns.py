@@ -28,7 +28,7 @@ def test_unknown_commit_that_is_not_in_the_feed_is_left_out() -> None:
     assert resolve_unknowns(history, {"v": [FeedEntry(1, "m", {"a": 1})]}) == ()
 
 
-def test_everything_else_stays_as_it_is() -> None:
+def test_everything_else_stays_unchanged() -> None:
     history: History[Operation] = History()
     history.invoke("p", CREATE).not_executed()
     history.invoke("p", READ).unknown()
@@ -51,7 +51,7 @@ def test_settled_run_of_a_correct_service_is_accepted(run: Run) -> None:
     check_linearizable(resolve_unknowns(run.history, run.feed), WorkspaceModel())
 
 
-def test_lost_answers_over_registers_that_nobody_reads_until_the_end_need_few_states() -> None:
+def test_lost_responses_over_registers_read_only_at_the_end_need_few_states() -> None:
     run = Run()
     for number in range(200):
         commit = Commit.of("w", f"m{number}", {f"k{number}": (None, number)})

@@ -40,7 +40,7 @@ def cuts(text: str, unit: Unit) -> set[int]:
 
 
 @given(TEXTS, TEXTS, UNITS)
-def test_what_stands_between_stretches_is_the_same_in_both_texts(
+def test_text_between_ranges_is_the_same_in_both_texts(
     old: str, new: str, units: tuple[Unit, ...]
 ) -> None:
     old_done = new_done = 0
@@ -51,7 +51,7 @@ def test_what_stands_between_stretches_is_the_same_in_both_texts(
 
 
 @given(TEXTS, TEXTS, UNITS)
-def test_stretches_are_in_order_and_apart_and_not_empty(
+def test_ranges_are_in_order_disjoint_and_not_empty(
     old: str, new: str, units: tuple[Unit, ...]
 ) -> None:
     found = diff_ranges(old, new, whole(old, new), units)
@@ -61,14 +61,14 @@ def test_stretches_are_in_order_and_apart_and_not_empty(
 
 
 @given(TEXTS, TEXTS, UNITS)
-def test_stretches_begin_and_end_between_units(old: str, new: str, units: tuple[Unit, ...]) -> None:
+def test_ranges_begin_and_end_between_units(old: str, new: str, units: tuple[Unit, ...]) -> None:
     for each in diff_ranges(old, new, whole(old, new), units):
         assert {each.old_start, each.old_end} <= cuts(old, units[-1])
         assert {each.new_start, each.new_end} <= cuts(new, units[-1])
 
 
 @given(st.text(), st.text(), st.text(max_size=2), st.text(max_size=2), st.integers(1, 400))
-def test_what_texts_begin_and_end_with_alike_is_found_to_the_character(
+def test_common_prefix_and_suffix_are_found_to_the_character(
     before: str, after: str, old: str, new: str, times: int
 ) -> None:
     first, second = before * times + old + after * times, before * times + new + after * times
@@ -83,7 +83,7 @@ def test_what_texts_begin_and_end_with_alike_is_found_to_the_character(
     assert not left or not right or left[-1] != right[-1]
 
 
-def test_lines_that_stand_once_are_anchors_where_all_lines_are_too_many_to_compare(
+def test_unique_lines_are_anchors_where_too_many_lines_differ(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(difference, "MAX_AT_ONCE", 0)

@@ -16,12 +16,12 @@ def spelled(tag: EntityTag) -> str:
 
 
 @given(TAGS, GAPS)
-def test_list_of_tags_is_read_as_it_was_written(tags: list[EntityTag], gap: str) -> None:
+def test_list_of_tags_round_trips(tags: list[EntityTag], gap: str) -> None:
     assert parse_entity_tags(gap.join(map(spelled, tags))).tags == tuple(tags)
 
 
 @pytest.mark.parametrize("value", ["*", " * ", "\t*"])
-def test_star_names_whatever_there_is_weakly_and_nothing_strongly(value: str) -> None:
+def test_star_matches_anything_weakly_and_nothing_strongly(value: str) -> None:
     tags = parse_entity_tags(value)
     assert tags.names_weakly("anything")
     assert "anything" not in tags.strong
@@ -41,9 +41,7 @@ def test_star_names_whatever_there_is_weakly_and_nothing_strongly(value: str) ->
         ('"a,b", "a"', True, True),
     ],
 )
-def test_weak_tag_matches_by_weak_comparison_alone(
-    value: str, strongly: bool, weakly: bool
-) -> None:
+def test_weak_tag_matches_only_by_weak_comparison(value: str, strongly: bool, weakly: bool) -> None:
     tags = parse_entity_tags(value)
     assert (("a" in tags.strong), tags.names_weakly("a")) == (strongly, weakly)
 
@@ -69,7 +67,7 @@ def test_weak_tag_matches_by_weak_comparison_alone(
         '"a\nb"',
     ],
 )
-def test_what_is_no_list_of_tags_is_refused(value: str) -> None:
+def test_malformed_list_of_tags_is_refused(value: str) -> None:
     with pytest.raises(ValueError, match=r"must be|contains"):
         parse_entity_tags(value)
 
@@ -83,6 +81,6 @@ def test_any_text_is_read_or_refused(value: str) -> None:
     assert tags.anything != bool(tags.tags)
 
 
-def test_tag_of_a_head_reads_back() -> None:
+def test_tag_of_a_head_round_trips() -> None:
     tag = entity_tag("0190a0b0-0000-7000-8000-00000000000a")
     assert "0190a0b0-0000-7000-8000-00000000000a" in parse_entity_tags(tag.decode()).strong

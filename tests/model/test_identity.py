@@ -13,7 +13,7 @@ ENTROPY = st.binary(min_size=RANDOM_BYTES, max_size=RANDOM_BYTES)
 
 
 @given(MOMENTS, ENTROPY)
-def test_identifier_is_a_uuid_of_version_7_with_its_moment(moment: int, entropy: bytes) -> None:
+def test_identifier_is_a_uuid_of_version_7_with_its_time(moment: int, entropy: bytes) -> None:
     text = uuid7(moment, entropy)
     made = UUID(text)
     assert (str(made), made.version, made.variant) == (text, 7, RFC_4122)
@@ -21,15 +21,13 @@ def test_identifier_is_a_uuid_of_version_7_with_its_moment(moment: int, entropy:
 
 
 @given(MOMENTS, MOMENTS, ENTROPY, ENTROPY)
-def test_identifiers_sort_by_their_moments(
-    first: int, second: int, entropy: bytes, other: bytes
-) -> None:
+def test_identifiers_sort_by_time(first: int, second: int, entropy: bytes, other: bytes) -> None:
     if first < second:
         assert uuid7(first, entropy) < uuid7(second, other)
 
 
 @given(MOMENTS, st.lists(ENTROPY, min_size=2, max_size=2, unique_by=lambda e: e[1:2] + e[3:]))
-def test_other_randomness_makes_another_identifier(moment: int, entropy: list[bytes]) -> None:
+def test_different_randomness_makes_another_identifier(moment: int, entropy: list[bytes]) -> None:
     # Version and variant replace six of its bits.
     bits = {(each[0] & 0x0F, each[1], each[2] & 0x3F, each[3:]) for each in entropy}
     assert len({uuid7(moment, each) for each in entropy}) == len(bits)
@@ -39,6 +37,6 @@ def test_other_randomness_makes_another_identifier(moment: int, entropy: list[by
     ("moment", "entropy"),
     [(-1, bytes(10)), (1 << 48, bytes(10)), (0, bytes(9)), (0, bytes(11))],
 )
-def test_identifier_of_what_does_not_fit_is_refused(moment: int, entropy: bytes) -> None:
+def test_identifier_of_out_of_range_values_is_refused(moment: int, entropy: bytes) -> None:
     with pytest.raises(ValueError, match=r"identifier|entropy"):
         uuid7(moment, entropy)

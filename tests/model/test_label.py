@@ -19,7 +19,7 @@ from octavo.model.label import LONGEST_DEVICE, device_of, parse_label
         ("x" * 100, "x" * 100),
     ],
 )
-def test_label_is_written_composed_and_without_space_round_it(given: str, label: str) -> None:
+def test_label_is_composed_and_stripped(given: str, label: str) -> None:
     assert parse_label(given, 100) == label
 
 
@@ -40,13 +40,13 @@ def test_label_is_written_composed_and_without_space_round_it(given: str, label:
         "a\ud800b",
     ],
 )
-def test_label_that_cannot_be_shown_on_one_line_is_refused(text: str) -> None:
+def test_label_that_does_not_fit_on_one_line_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^(The maximum is|At least one|Only one line) "):
         parse_label(text, 100)
 
 
 @given(st.text())
-def test_label_written_has_one_form(text: str) -> None:
+def test_canonical_label_has_one_form(text: str) -> None:
     try:
         label = parse_label(text, 50)
     except ValueError:
@@ -62,5 +62,5 @@ def test_device_is_one_short_line_whatever_was_sent(user_agent: bytes | None) ->
     assert not any(unicodedata.category(each) == "Cc" for each in device)
 
 
-def test_device_is_what_the_browser_called_itself() -> None:
+def test_device_is_the_browsers_own_name() -> None:
     assert device_of(b"Mozilla/5.0 (X11)\x00\r\n") == "Mozilla/5.0 (X11)"

@@ -32,7 +32,7 @@ def test_letter_keeps_thirty_marks(text: str, safe: str) -> None:
 
 
 @given(st.text(alphabet=f"a一─{GRAVE}{BELOW}\u0f73\u093f\uff9e", max_size=40), st.integers(3, 5))
-def test_safe_text_has_no_longer_runs_and_lacks_nothing_else(text: str, maximum: int) -> None:
+def test_safe_text_has_no_longer_runs_and_is_otherwise_complete(text: str, maximum: int) -> None:
     kept, run = "", 0
     for character in text:
         run = run + 1 if is_mark(character) else 0
@@ -40,7 +40,7 @@ def test_safe_text_has_no_longer_runs_and_lacks_nothing_else(text: str, maximum:
     assert stream_safe(text, maximum) == kept
 
 
-def test_every_character_that_begins_with_a_mark_is_one() -> None:
+def test_character_that_decomposes_to_a_leading_mark_is_a_mark() -> None:
     for code in range(sys.maxunicode + 1):
         character = chr(code)
         begins = any(

@@ -30,14 +30,14 @@ def check(imported: str, package: str = CORE) -> ContractCheck:
     "imported",
     ["hypercorn", "octavo", "octavo.settings", "octavo.actors", "octavo.actors.core_extras", KIT],
 )
-def test_a_trespass_is_refused_and_named(imported: str) -> None:
+def test_a_violation_is_refused_and_named(imported: str) -> None:
     result = check(imported)
     assert not result.kept
     assert result.metadata["trespasses"] == [f"{CORE}.mailbox imports {imported}"]
 
 
 @pytest.mark.parametrize("imported", ["trio", "outcome", "logging", f"{CORE}.cell", CORE])
-def test_what_is_allowed_passes(imported: str) -> None:
+def test_an_allowed_import_passes(imported: str) -> None:
     assert check(imported).kept
 
 

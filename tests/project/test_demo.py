@@ -8,7 +8,7 @@ from demo.corpus import FEWEST, vault
 from tests.project.source import ROOT
 
 
-def test_demo_ends_with_both_devices_in_step() -> None:
+def test_demo_ends_with_both_devices_in_sync() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "demo", "--seconds", "1"],
         cwd=ROOT,
@@ -25,7 +25,7 @@ def test_demo_ends_with_both_devices_in_step() -> None:
     assert all(int(count.replace(",", "")) > 0 for count in merged)
 
 
-def test_corpus_is_a_vault_of_linked_notes_that_exist() -> None:
+def test_corpus_is_a_workspace_of_linked_notes_that_exist() -> None:
     notes = vault()
     assert len(notes) >= FEWEST
     for path, text in notes.items():

@@ -28,14 +28,14 @@ def test_the_page_on_actors_has_examples() -> None:
     assert len(EXAMPLES) >= 5
 
 
-def test_the_page_on_markdown_tells_every_limit() -> None:
+def test_the_page_on_markdown_lists_every_limit() -> None:
     page = (ROOT / "docs/markdown.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| ([0-9,]+) \| (.+) \|$", page, re.MULTILINE)
     assert rows == [(name, f"{LIMITS[name]:,}", MEANINGS[name]) for name in LIMITS]
 
 
 @pytest.mark.parametrize(("code", "printed"), EXAMPLES)
-def test_an_example_prints_what_the_page_says(code: str, printed: str, tmp_path: Path) -> None:
+def test_an_example_prints_what_the_page_shows(code: str, printed: str, tmp_path: Path) -> None:
     program = tmp_path / "example.py"
     program.write_text(code)
     run = subprocess.run(

@@ -86,7 +86,7 @@ def _at_run_time(tree: ast.Module) -> ast.Module:
 
 
 @pytest.mark.parametrize("path", [p for p in modules("octavo") if not exempt(p)], ids=str)
-def test_module_is_handed_time_randomness_and_identifiers(path: Path) -> None:
+def test_module_is_given_time_randomness_and_identifiers(path: Path) -> None:
     assert taken((ROOT / path).read_text(), package_of(path)) == []
 
 
@@ -137,12 +137,12 @@ def test_rule_catches(source: str) -> None:
         "from .time import time",
     ],
 )
-def test_rule_lets_pass(source: str) -> None:
+def test_rule_accepts(source: str) -> None:
     assert taken(source) == []
 
 
 @pytest.mark.parametrize("path", ["octavo/service/entropy.py", "octavo/actors/testing/seed.py"])
-def test_rule_exempts_those_who_hand_out(path: str) -> None:
+def test_rule_exempts_the_providers(path: str) -> None:
     assert exempt(Path(path))
 
 

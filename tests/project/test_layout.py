@@ -76,7 +76,7 @@ def test_table_names_a_test_or_a_tested_module_that_imports_it(module: str, othe
         assert (ROOT / own_test_of(path)).exists() or other in TESTED_THROUGH
 
 
-def test_table_has_no_circle() -> None:
+def test_table_has_no_cycle() -> None:
     for module in TESTED_THROUGH:
         seen, at = {module}, TESTED_THROUGH[module]
         while at in TESTED_THROUGH:

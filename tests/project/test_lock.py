@@ -51,7 +51,7 @@ def test_lock_every_requirement_has_hashes(lock: str) -> None:
 
 
 @pytest.mark.parametrize("lock", [RUNTIME, DEV])
-def test_lock_names_no_place(lock: str) -> None:
+def test_lock_names_no_location(lock: str) -> None:
     assert re.search(r"://|--\S*(index|links|host)| @ |^-[ief]", text(lock), re.MULTILINE) is None
 
 

@@ -34,7 +34,7 @@ def test_readme_starts_with_run_and_test() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_page_local_links_lead_somewhere(page: Path) -> None:
+def test_page_local_links_have_targets(page: Path) -> None:
     # Code is not a link.
     text = re.sub(r"`[^`\n]+`", "", read(page))
     targets = re.findall(r"\]\(([^)\s]+)\)", text)
@@ -55,7 +55,7 @@ def test_readme_is_short() -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "docs"], ids=str)
-def test_page_begins_with_its_readers(page: Path) -> None:
+def test_page_begins_with_its_audience(page: Path) -> None:
     title, _, rest = read(page).partition("\n\n")
     assert title.startswith("# ")
     assert rest.startswith("For ")
@@ -76,7 +76,7 @@ def test_configuration_has_every_setting_once() -> None:
     assert sorted(rows) == sorted(expected)
 
 
-def test_pages_name_no_setting_that_does_not_exist() -> None:
+def test_pages_name_no_unknown_setting() -> None:
     named = {name for page in PAGES for name in re.findall(r"`(OCTAVO_[A-Z0-9_]+)", read(page))}
     tests = {"OCTAVO_TEST_POSTGRES"}
     assert named <= {each.variable for each in describe()} | {CONFIG_VARIABLE} | tests

@@ -37,14 +37,14 @@ from tests.fakes.pathological_notes import limit_of, nested, readmes, table
         ("markup", "<" * 70_000, "<" * 75_000),
     ],
 )
-def test_note_past_a_limit_is_refused_by_the_name_of_the_limit(
+def test_note_over_a_limit_is_refused_by_the_name_of_the_limit(
     limit: str, maximum: str, over: str
 ) -> None:
     assert limit_of(maximum) is None
     assert limit_of(over) == limit
 
 
-def test_refusal_tells_the_limit_its_maximum_and_what_was_found() -> None:
+def test_refusal_has_the_limit_its_maximum_and_the_actual_value() -> None:
     with pytest.raises(UnrenderableNote) as refused:
         check_renderable(">" * 30)
     refusal = refused.value
@@ -132,7 +132,7 @@ def test_line_that_does_not_end_a_fence_leaves_its_code_uncounted(text: str) -> 
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
-def test_limits_count_alike_whatever_ends_the_lines(ending: str) -> None:
+def test_limits_count_equally_with_any_line_ending(ending: str) -> None:
     assert limit_of(nested(LIMITS["nesting"]).replace("\n", ending)) is None
     assert limit_of(nested(LIMITS["nesting"] + 1).replace("\n", ending)) == "nesting"
 
@@ -166,7 +166,7 @@ def marked(text: str) -> str:
 
 
 @given(SIGNS, st.integers(1, 400))
-def test_text_that_few_counts_prove_small_passes_no_limit(text: str, times: int) -> None:
+def test_text_cleared_by_the_cheap_counts_exceeds_no_limit(text: str, times: int) -> None:
     whole = marked(text * times)
     if limits._is_small(whole):
         found = dict(limits._found(whole))

@@ -103,7 +103,7 @@ def content(tokens: list[Token]) -> str:
         ("(c) -- ...", ["text"]),
     ],
 )
-def test_text_of_a_paragraph_is_told_by_its_tokens(text: str, types: list[str]) -> None:
+def test_text_of_a_paragraph_is_in_its_tokens(text: str, types: list[str]) -> None:
     assert spelled(parse(text)) == ["paragraph_open", "inline", *types, "paragraph_close"]
 
 
@@ -122,7 +122,7 @@ def test_text_of_a_paragraph_is_told_by_its_tokens(text: str, types: list[str]) 
         ("<div>", "paragraph_open"),
     ],
 )
-def test_block_is_told_by_its_token(text: str, kind: str) -> None:
+def test_block_has_its_token(text: str, kind: str) -> None:
     assert parse(text)[0].type == kind
 
 
@@ -136,7 +136,7 @@ def test_link_with_a_script_is_text() -> None:
     assert spelled(parse("[a](javascript:b)"))[2:-1] == ["text"]
 
 
-def test_note_past_a_limit_is_refused_before_it_is_parsed() -> None:
+def test_note_over_a_limit_is_refused_before_it_is_parsed() -> None:
     with pytest.raises(UnrenderableNote):
         parse("[" * 30_000)
 
@@ -145,25 +145,25 @@ def test_note_past_a_limit_is_refused_before_it_is_parsed() -> None:
     "text",
     [">" * LIMITS["nesting"] + "deep", nested(LIMITS["nesting"]) + "deep", "1. > " * 12 + "deep"],
 )
-def test_deepest_nesting_that_is_accepted_loses_no_text(text: str) -> None:
+def test_deepest_accepted_nesting_loses_no_text(text: str) -> None:
     assert content(parse(text)).endswith("deep")
 
 
-def test_cells_that_rows_leave_out_are_bound_by_the_limit() -> None:
+def test_cells_that_rows_omit_are_limited() -> None:
     tokens = parse(table(100, 590))
     assert spelled(tokens).count("td_open") == 59_000 < LIMITS["table_cells"]
 
 
 @settings(deadline=None)
 @given(SHAPES)
-def test_text_that_the_limits_accept_is_parsed(text: str) -> None:
+def test_accepted_text_is_parsed(text: str) -> None:
     if limit_of(text) is None:
         parse(text)
 
 
 @settings(deadline=None)
 @given(SHAPES)
-def test_containers_are_never_deeper_than_was_found(text: str) -> None:
+def test_containers_are_never_deeper_than_estimated(text: str) -> None:
     if limit_of(text) is None:
         deepest = max((token.level for token in parse(text)), default=0)
         assert deepest <= 2 * LIMITS["nesting"] + 1
@@ -171,7 +171,7 @@ def test_containers_are_never_deeper_than_was_found(text: str) -> None:
 
 @settings(deadline=None)
 @given(SHAPES)
-def test_depth_of_blocks_does_not_change_what_is_within_paragraphs(text: str) -> None:
+def test_depth_of_blocks_does_not_change_the_content_of_paragraphs(text: str) -> None:
     plain = MarkdownIt("zero", {"maxNesting": 100}).enable(
         [
             *("autolink", "backticks", "blockquote", "code", "emphasis", "entity", "escape"),

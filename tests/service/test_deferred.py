@@ -47,7 +47,9 @@ class Inner:
                 await send({"type": f"{event['type']}.complete"})
 
 
-async def test_application_starts_at_once_is_loaded_when_told_and_keeps_requests_waiting() -> None:
+async def test_application_starts_immediately_is_loaded_on_request_and_keeps_requests_waiting() -> (
+    None
+):
     inner, started = Inner(), trio.Event()
 
     async def load() -> Application:

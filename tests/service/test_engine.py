@@ -23,7 +23,7 @@ def older(settings: Settings) -> None:
     (settings.data_dir / DATABASE).touch()
 
 
-async def test_command_where_there_is_no_installation_makes_none(settings: Settings) -> None:
+async def test_command_without_an_installation_creates_none(settings: Settings) -> None:
     for _ in range(2):
         with pytest.raises(StoreUnusable, match=r"no installation is in .* --data-dir"):
             async with open_engine(settings, serving=False):
@@ -31,7 +31,7 @@ async def test_command_where_there_is_no_installation_makes_none(settings: Setti
     assert not settings.data_dir.exists()
 
 
-async def test_command_brings_an_older_schema_to_the_newest(settings: Settings) -> None:
+async def test_command_migrates_an_older_schema_to_the_newest(settings: Settings) -> None:
     older(settings)
     async with open_engine(settings, serving=False) as engine:
         assert await engine.applied_version() == len(shipped())
@@ -40,7 +40,7 @@ async def test_command_brings_an_older_schema_to_the_newest(settings: Settings) 
         pass
 
 
-async def test_command_beside_the_server_of_its_version_works(settings: Settings) -> None:
+async def test_command_next_to_the_server_of_its_version_works(settings: Settings) -> None:
     with holding(settings.data_dir):
         async with (
             open_engine(settings, serving=True),
@@ -49,7 +49,7 @@ async def test_command_beside_the_server_of_its_version_works(settings: Settings
             assert await engine.applied_version() == len(shipped())
 
 
-async def test_command_beside_the_server_of_an_older_version_changes_nothing(
+async def test_command_next_to_the_server_of_an_older_version_changes_nothing(
     settings: Settings,
 ) -> None:
     older(settings)

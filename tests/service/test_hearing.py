@@ -41,7 +41,7 @@ class Spoken:
 
 
 @pytest.mark.parametrize("strange", ["", "x", "a b c", "vault many", "\x00"])
-async def test_what_another_program_says_is_passed_over(strange: str) -> None:
+async def test_notifications_of_other_programs_are_ignored(strange: str) -> None:
     hub = Told()
     spoken = cast(PostgresStore, Spoken("vault 1", strange, "vault 2"))
     await relay_notifications(spoken, hub, cast(WorkerContext, None))

@@ -44,7 +44,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
     return [(record.levelno, record.getMessage()) for record in caplog.records]
 
 
-async def test_store_that_works_is_passed_through_in_silence(
+async def test_working_store_is_not_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -56,7 +56,7 @@ async def test_store_that_works_is_passed_through_in_silence(
     assert told(caplog) == []
 
 
-async def test_outage_is_told_once_with_its_reason_and_so_is_its_end(
+async def test_outage_and_recovery_are_logged_once_with_the_reason(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -75,7 +75,7 @@ async def test_outage_is_told_once_with_its_reason_and_so_is_its_end(
     ]
 
 
-async def test_outage_of_writing_lasts_while_reading_goes_on(
+async def test_outage_of_writes_lasts_while_reads_succeed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)

@@ -63,7 +63,7 @@ def probe(
     return ReadinessProbe(engine, folder, trio.Event(), write)
 
 
-async def test_ready_when_everything_is_there(tmp_path: Path) -> None:
+async def test_ready_when_all_requirements_are_met(tmp_path: Path) -> None:
     async with open_sqlite(tmp_path) as store:
         found = await probe(store, tmp_path).look()
     assert found.ready
@@ -76,7 +76,7 @@ async def test_ready_when_everything_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hangs", [False, True])
-async def test_database_that_is_away_is_told_in_time_and_without_secrets(
+async def test_unavailable_database_is_reported_in_time_and_without_secrets(
     hangs: bool, tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     found = await probe(Away(hangs=hangs), tmp_path).look()
@@ -87,13 +87,13 @@ async def test_database_that_is_away_is_told_in_time_and_without_secrets(
     assert "secret" not in str(unmet)
 
 
-async def test_data_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+async def test_missing_data_folder_is_reported(tmp_path: Path) -> None:
     async with open_sqlite(tmp_path / "data") as store:
         found = await probe(store, tmp_path / "gone").look()
     assert [each.name for each in found.requirements if not each.met] == ["blobs"]
 
 
-async def test_database_that_can_not_be_written_to_is_told_and_recovers(
+async def test_unwritable_database_is_reported_and_recovers(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     store = Failing()
@@ -110,7 +110,7 @@ async def test_database_that_can_not_be_written_to_is_told_and_recovers(
     assert (await readiness.look()).ready
 
 
-async def test_checks_that_write_run_once_for_all_who_ask(
+async def test_write_checks_run_once_for_concurrent_callers(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     store = Failing()
@@ -121,7 +121,7 @@ async def test_checks_that_write_run_once_for_all_who_ask(
     assert store.writes == 1
 
 
-async def test_probe_changes_what_is_written_each_time_and_leaves_no_file(tmp_path: Path) -> None:
+async def test_probe_writes_different_data_each_time_and_leaves_no_file(tmp_path: Path) -> None:
     async with open_sqlite(tmp_path) as store:
         before = await store.read(user_version)
         await store.write(StoreEngine(sqlite=store).probe)
@@ -145,9 +145,7 @@ async def user_version(transaction: Transaction) -> int:
         (errno.EACCES, "Permission denied: look at its owner, its mode and its disk."),
     ],
 )
-async def test_folder_that_can_not_be_written_to_says_why(
-    number: int, told: str, tmp_path: Path
-) -> None:
+async def test_unwritable_folder_has_a_reason(number: int, told: str, tmp_path: Path) -> None:
     async def refuse(folder: Path) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -157,7 +155,7 @@ async def test_folder_that_can_not_be_written_to_says_why(
     ]
 
 
-async def test_folder_that_hangs_is_told_in_time(
+async def test_hanging_folder_is_reported_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released = threading.Event()
@@ -171,7 +169,7 @@ async def test_folder_that_hangs_is_told_in_time(
     assert [each.met for each in found.requirements if each.name == "blobs"] == [False]
 
 
-async def test_database_that_went_away_is_not_ready_though_it_was_written_to_just_now(
+async def test_lost_database_is_not_ready_though_it_was_written_to_just_now(
     tmp_path: Path,
 ) -> None:
     class Leaving(Failing):

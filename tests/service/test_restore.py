@@ -58,7 +58,7 @@ def test_database_in_use_leaves_no_second_name_of_its_log(
     assert names(database.parent) == before
 
 
-def test_log_that_cannot_be_folded_in_is_kept_with_the_former_database(
+def test_log_that_cannot_be_checkpointed_is_kept_with_the_former_database(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restore, "fold_logs", lambda path: False)

@@ -56,7 +56,7 @@ async def test_run_signal_while_starting_ends_it_there(
     assert said.getvalue() == b""
 
 
-async def test_serve_http_restarted_answers_on_the_same_listener() -> None:
+async def test_serve_http_restarted_serves_on_the_same_listener() -> None:
     with await open_listener("127.0.0.1", 0) as listener:
         host, port = listener.getsockname()
         for _ in range(2):
@@ -94,7 +94,7 @@ async def test_serve_http_shutdown_returns_and_leaves_the_listener_open() -> Non
         assert listener.fileno() != -1
 
 
-async def test_serve_http_called_off_before_it_began_leaves_the_listener_alone() -> None:
+async def test_serve_http_cancelled_before_it_began_does_not_touch_the_listener() -> None:
     with await open_listener("127.0.0.1", 0) as listener:
         listener.close()
         with trio.CancelScope() as scope:
@@ -109,5 +109,5 @@ async def test_serve_http_called_off_before_it_began_leaves_the_listener_alone()
         assert scope.cancelled_caught
 
 
-def test_new_id_is_another_every_time() -> None:
+def test_new_id_is_different_every_time() -> None:
     assert len({service.new_id() for _ in range(1000)}) == 1000

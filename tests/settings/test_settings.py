@@ -40,12 +40,12 @@ def problems_of(
     return caught.value.problems
 
 
-def test_read_nothing_given_answers_the_defaults() -> None:
+def test_read_without_sources_returns_the_defaults() -> None:
     found = read_settings({})
     assert (found.settings, found.origins, found.file) == (Settings(), {}, None)
 
 
-def test_settings_have_the_defaults_that_are_promised() -> None:
+def test_settings_have_the_documented_defaults() -> None:
     settings = Settings()
     assert settings.bind == Bind("127.0.0.1", 8080)
     assert settings.public_url == "http://localhost:8080"
@@ -58,7 +58,7 @@ def test_settings_have_the_defaults_that_are_promised() -> None:
     assert settings.sign_in_attempts_time == 300
 
 
-def test_settings_made_in_code_read_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_created_in_code_read_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_GRACE", "7")
     monkeypatch.setenv("GRACE", "7")
     write("grace = 7")
@@ -70,7 +70,7 @@ def test_settings_are_frozen() -> None:
         Settings().grace = 1
 
 
-def test_settings_made_in_code_are_checked_too() -> None:
+def test_settings_created_in_code_are_validated_too() -> None:
     with pytest.raises(ValidationError, match="is not a time"):
         Settings(grace=-1)
 
@@ -123,12 +123,12 @@ def test_read_accepts_from_every_source(name: str, text: str, value: object) -> 
         ('trusted_proxies = ["::1"]', "trusted_proxies", (ip_network("::1"),)),
     ],
 )
-def test_read_file_may_give_numbers_and_lists_as_such(toml: str, name: str, value: object) -> None:
+def test_read_file_may_have_numbers_and_lists(toml: str, name: str, value: object) -> None:
     write(toml)
     assert getattr(read_settings({}).settings, name) == value
 
 
-def test_read_stronger_source_goes_first_and_is_named() -> None:
+def test_read_stronger_source_takes_precedence_and_is_named() -> None:
     write('grace = "nonsense"\ndrain = "nonsense"\nidle_time = 1')
     found = read_settings(
         {"OCTAVO_GRACE": "nonsense", "OCTAVO_DRAIN": "2"}, {"grace": "3", "drain": None}
@@ -142,7 +142,7 @@ def test_read_stronger_source_goes_first_and_is_named() -> None:
     }
 
 
-def test_read_file_named_by_an_option_goes_before_one_of_the_environment() -> None:
+def test_read_file_named_by_an_option_takes_precedence_over_the_environment() -> None:
     write("grace = 1")
     write("grace = 2", "environment.toml")
     write("grace = 3", "option.toml")
@@ -204,7 +204,7 @@ def test_read_file_named_by_an_option_goes_before_one_of_the_environment() -> No
         ("tls_key", "/nowhere/key.pem", "is not a file"),
     ],
 )
-def test_read_refuses_and_says_where_what_and_what_instead(name: str, text: str, says: str) -> None:
+def test_read_refusal_names_source_value_and_remedy(name: str, text: str, says: str) -> None:
     (problem,) = problems_of({variable(name): text})
     assert problem.startswith(f"{variable(name)}={text!r} ")
     assert says in problem
@@ -233,7 +233,7 @@ def test_read_empty_value_is_refused(name: str) -> None:
         "postgresql://[octavo:hidden@db.example/notes",
     ],
 )
-def test_read_refused_database_is_told_without_the_password(text: str) -> None:
+def test_read_refused_database_is_reported_without_the_password(text: str) -> None:
     (problem,) = problems_of({"OCTAVO_DATABASE": text})
     assert problem.startswith(("OCTAVO_DATABASE is not an address", "OCTAVO_DATABASE has an @"))
     assert "hid" not in problem
@@ -248,7 +248,7 @@ def test_database_shows_its_password_nowhere() -> None:
     assert "hidden" not in f"{settings!r} {settings} {dumped}"
 
 
-def test_read_several_wrong_names_them_all() -> None:
+def test_read_several_wrong_values_names_them_all() -> None:
     write("drian = 1\nidle_time = {}\nwrite_time = 0")
     problems = problems_of({"OCTAVO_GRACE": "y", "OCTAVO_GRASE": "1"}, {"bind": "!"})
     assert [problem.partition("=")[0].partition(" is ")[0] for problem in problems] == [
@@ -276,9 +276,7 @@ def test_read_several_wrong_names_them_all() -> None:
         ({"OCTAVO_TLS_KEY": __file__}, "give both OCTAVO_TLS_CERTIFICATE and OCTAVO_TLS_KEY"),
     ],
 )
-def test_read_settings_that_contradict_each_other_are_refused(
-    environment: dict[str, str], says: str
-) -> None:
+def test_read_contradictory_settings_are_refused(environment: dict[str, str], says: str) -> None:
     (problem,) = problems_of(environment)
     assert says in problem
 
@@ -310,7 +308,7 @@ def test_read_misspelled_variable_is_named_and_its_value_is_not(name: str, meant
         "PORT",
     ],
 )
-def test_read_variables_of_others_pass_unnoticed(name: str) -> None:
+def test_read_foreign_variables_are_ignored(name: str) -> None:
     assert read_settings({name: "tcp://10.0.0.7:8080"}).settings == Settings()
 
 
@@ -331,26 +329,26 @@ def test_read_variables_of_others_pass_unnoticed(name: str) -> None:
         ("grace = true", "grace='true' is not a time: give seconds from 0 to 3600"),
     ],
 )
-def test_read_key_of_the_file_that_cannot_be_used_is_refused(toml: str, says: str) -> None:
+def test_read_unusable_key_of_the_file_is_refused(toml: str, says: str) -> None:
     write(toml)
     (problem,) = problems_of({})
     assert problem.startswith(f"octavo.toml: {says}")
 
 
-def test_read_file_that_is_no_toml_is_refused_with_the_place() -> None:
+def test_read_file_that_is_not_toml_is_refused_with_the_line() -> None:
     write("grace = 1\ngrace\n")
     (problem,) = problems_of({})
     assert problem.startswith("octavo.toml: is not TOML: ")
     assert "line 2" in problem
 
 
-def test_read_file_that_is_no_text_is_refused() -> None:
+def test_read_file_that_is_not_text_is_refused() -> None:
     Path("octavo.toml").write_bytes(b"grace = '\xff'")
     (problem,) = problems_of({})
     assert problem.startswith("octavo.toml: is not TOML: ")
 
 
-def test_read_named_file_that_is_missing_is_refused() -> None:
+def test_read_missing_named_file_is_refused() -> None:
     reason = "can't be read: No such file or directory: give the path of a file in TOML"
     assert problems_of({"OCTAVO_CONFIG": "no.toml"}) == (f"OCTAVO_CONFIG='no.toml' {reason}",)
     assert problems_of({}, config="no.toml") == (f"--config='no.toml' {reason}",)
@@ -362,7 +360,7 @@ def test_read_file_that_is_a_folder_is_refused() -> None:
     assert problem.startswith("octavo.toml: the file of settings can't be read: Is a directory")
 
 
-def test_read_home_folder_is_meant_by_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     write('data_dir = "~/notes"')
     assert read_settings({}).settings.data_dir == Path("/home/ada/notes")
@@ -379,7 +377,7 @@ def test_read_any_text_is_accepted_or_refused_and_never_crashes(text: str) -> No
 
 
 @given(st.from_regex(r"[a-z0-9.:\[\]-]{1,20}", fullmatch=True))
-def test_bind_that_is_accepted_is_read_again_from_its_text(text: str) -> None:
+def test_accepted_bind_round_trips(text: str) -> None:
     try:
         bind = Bind.parse(text)
     except ValueError:
@@ -388,7 +386,7 @@ def test_bind_that_is_accepted_is_read_again_from_its_text(text: str) -> None:
 
 
 @given(st.from_regex(r"https?://[a-zA-Z0-9.:\[\]-]{1,20}/?", fullmatch=True))
-def test_origin_that_is_accepted_is_its_own_origin(text: str) -> None:
+def test_accepted_origin_is_its_own_origin(text: str) -> None:
     try:
         normal = origin(text)
     except ValueError:
@@ -400,7 +398,7 @@ def test_origin_that_is_accepted_is_its_own_origin(text: str) -> None:
     st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1),
     st.sampled_from(["postgresql://u:{}@h/d", "postgresql://u@h/d?password={}"]),
 )
-def test_database_that_is_accepted_hides_its_secret(secret: str, shape: str) -> None:
+def test_accepted_database_hides_its_secret(secret: str, shape: str) -> None:
     try:
         database = DatabaseUrl.parse(shape.format(f"<{secret}>"))
     except ValueError:
@@ -408,7 +406,7 @@ def test_database_that_is_accepted_hides_its_secret(secret: str, shape: str) -> 
     assert f"<{secret}" not in str(database)
 
 
-def test_describe_names_every_setting_once_and_says_what_it_means() -> None:
+def test_describe_names_every_setting_once_with_its_meaning() -> None:
     described = list(describe())
     assert [each.name for each in described] == list(Settings.model_fields)
     assert all(each.meaning for each in described)
@@ -432,7 +430,7 @@ def test_describe_names_every_setting_once_and_says_what_it_means() -> None:
         (DatabaseUrl(DATABASE), str(DatabaseUrl(DATABASE)), str(DatabaseUrl(DATABASE))),
     ],
 )
-def test_value_is_told_to_programs_and_to_people(
+def test_value_is_formatted_for_programs_and_for_people(
     value: object, in_json: object, in_words: str
 ) -> None:
     assert (plain(value), shown(plain(value))) == (in_json, in_words)

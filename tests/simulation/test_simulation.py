@@ -30,7 +30,7 @@ SIGHTS = {
 """What has to come about under so many schedules, or the simulation shows less than it says."""
 
 
-def test_service_keeps_its_promises_in_any_weather(explore: Explore) -> None:
+def test_service_keeps_its_guarantees_under_any_faults(explore: Explore) -> None:
     sighted: set[str] = set()
     exploration = explore(
         lambda turns: simulate(turns, sighted.add), schedules=SEEDS, steps=ALL_TURNS
@@ -45,7 +45,7 @@ def test_service_keeps_its_promises_in_any_weather(explore: Explore) -> None:
         *(pytest.param(e, said, True, id=e.__name__) for e, said in BROKEN_DOCUMENTS.items()),
     ],
 )
-def test_service_that_is_broken_on_purpose_is_caught(
+def test_broken_service_is_caught(
     broken: Break, said: str, together: bool, explore: Explore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch)

@@ -99,7 +99,7 @@ class StoreConformance:
 
     # Results
 
-    async def test_write_answers_what_its_script_returns(self, store: Store) -> None:
+    async def test_write_returns_the_result_of_its_script(self, store: Store) -> None:
         assert await store.write(adding("a")) == 1
 
     @pytest.mark.parametrize("much", [False, True])
@@ -110,7 +110,7 @@ class StoreConformance:
             ("a", "notes", 0)
         ]
 
-    async def test_statement_sees_what_those_before_it_did(self, store: Store) -> None:
+    async def test_statement_sees_the_previous_ones(self, store: Store) -> None:
         async def script(transaction: Transaction) -> object:
             await transaction.execute(ADD_WORKSPACE, "a", "notes", 7, 0)
             row = await transaction.fetch_one(
@@ -126,13 +126,15 @@ class StoreConformance:
         async with reopen() as store:
             assert await identities(store) == ["a"]
 
-    async def test_row_that_is_not_there_is_none(self, store: Store) -> None:
+    async def test_missing_row_is_none(self, store: Store) -> None:
         async def script(transaction: Transaction) -> object:
             return await transaction.fetch_one("SELECT id FROM workspaces WHERE id = $1::uuid", "a")
 
         assert await store.read(script) is None
 
-    async def test_first_of_many_rows_is_answered_and_the_write_is_kept(self, store: Store) -> None:
+    async def test_first_of_many_rows_is_returned_and_the_write_is_committed(
+        self, store: Store
+    ) -> None:
         async def script(transaction: Transaction) -> object:
             for identity in "cab":
                 await transaction.execute(ADD_WORKSPACE, identity, "notes", 0, 0)
@@ -147,7 +149,7 @@ class StoreConformance:
             fetching("SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($1 AS TEXT)", "a", "b")
         ) == [("a", "b", "a")]
 
-    async def test_placeholder_in_a_text_is_text(self, store: Store) -> None:
+    async def test_placeholder_in_a_string_is_text(self, store: Store) -> None:
         assert await store.read(
             fetching("SELECT '$1 isn''t one', CAST($1 AS TEXT) -- nor $2", "a")
         ) == [("$1 isn't one", "a")]
@@ -155,7 +157,7 @@ class StoreConformance:
     # Types
 
     @pytest.mark.parametrize("number", [0, -1, 2**31, 2**53, 2**63 - 1, -(2**63)])
-    async def test_integer_comes_back(self, store: Store, number: int) -> None:
+    async def test_integer_round_trips(self, store: Store, number: int) -> None:
         await store.write(adding("a", number))
         assert await store.read(fetching("SELECT position FROM workspaces")) == [(number,)]
 
@@ -163,12 +165,12 @@ class StoreConformance:
         "text",
         ["", "a\nb\tc", "'; DROP TABLE workspaces; --", "🦉 é e\u0301 \ue000", "x" * 300_000],
     )
-    async def test_text_comes_back(self, store: Store, text: str) -> None:
+    async def test_text_round_trips(self, store: Store, text: str) -> None:
         await store.write(adding("a", name=text))
         assert await store.read(fetching("SELECT name FROM workspaces")) == [(text,)]
 
     @pytest.mark.parametrize("data", [b"", bytes(range(256)), b"\0" * 32])
-    async def test_bytes_come_back(self, store: Store, data: bytes) -> None:
+    async def test_bytes_round_trip(self, store: Store, data: bytes) -> None:
         sql = (
             "INSERT INTO invitations (id, digest, address, role, created_at, expires_at)"
             " VALUES ($1::uuid, $2, $3, $4, $5, $6)"
@@ -193,7 +195,7 @@ class StoreConformance:
         found = await store.read(fetching("SELECT name FROM workspaces ORDER BY name"))
         assert [row[0] for row in found] == sorted(NAMES, key=str.encode)
 
-    async def test_text_is_told_apart_by_case(self, store: Store) -> None:
+    async def test_text_comparison_is_case_sensitive(self, store: Store) -> None:
         await together(
             partial(store.write, adding("1", name="a")), partial(store.write, adding("2", name="A"))
         )
@@ -220,7 +222,7 @@ class StoreConformance:
             ("SELECT id FROM workspaces", (), 0),
         ],
     )
-    async def test_execute_answers_how_many_rows_changed(
+    async def test_execute_returns_the_number_of_changed_rows(
         self, store: Store, sql: str, arguments: tuple[Value, ...], count: int
     ) -> None:
         for identity in "abc":
@@ -240,7 +242,7 @@ class StoreConformance:
 
     # Atomicity
 
-    async def test_script_that_raises_leaves_nothing_and_its_exception_comes_out(
+    async def test_failing_script_has_no_effect_and_its_exception_is_raised(
         self, store: Store
     ) -> None:
         async def script(transaction: Transaction) -> None:
@@ -252,7 +254,7 @@ class StoreConformance:
             await store.write(script)
         assert await identities(store) == []
 
-    async def test_scripts_beside_one_that_raises_are_kept(self, store: Store) -> None:
+    async def test_scripts_next_to_a_failing_one_are_committed(self, store: Store) -> None:
         async def refused(transaction: Transaction) -> None:
             await transaction.execute(ADD_WORKSPACE, "refused", "notes", 0, 0)
             raise Refused
@@ -275,7 +277,7 @@ class StoreConformance:
         ],
         ids=["unique", "not null", "reference"],
     )
-    async def test_rule_of_the_schema_is_kept(
+    async def test_constraint_of_the_schema_is_enforced(
         self, store: Store, sql: str, arguments: tuple[Value, ...]
     ) -> None:
         await store.write(adding("a"))
@@ -284,13 +286,13 @@ class StoreConformance:
         assert not caught.value.outcome_unknown
         assert await identities(store) == ["a"]
 
-    async def test_deletion_reaches_what_refers(self, store: Store) -> None:
+    async def test_deletion_cascades_to_references(self, store: Store) -> None:
         await store.write(executing(ADD_ACCOUNT, "a"))
         await store.write(executing(ADD_KEY, "a", b"\0"))
         await store.write(executing("DELETE FROM accounts"))
         assert await store.read(fetching("SELECT COUNT(*) FROM api_keys")) == [(0,)]
 
-    async def test_violation_can_be_told_in_other_words(self, store: Store) -> None:
+    async def test_violation_can_be_translated(self, store: Store) -> None:
         async def script(transaction: Transaction) -> None:
             try:
                 await transaction.execute(ADD_WORKSPACE, "a", "again", 0, 0)
@@ -313,7 +315,7 @@ class StoreConformance:
             await store.write(script)
         assert await identities(store) == ["a"]
 
-    async def test_violation_kept_secret_comes_out_all_the_same(self, store: Store) -> None:
+    async def test_suppressed_violation_is_raised_all_the_same(self, store: Store) -> None:
         async def script(transaction: Transaction) -> str:
             await transaction.execute(ADD_WORKSPACE, "b", "before", 0, 0)
             with pytest.raises(ConstraintViolated):
@@ -338,7 +340,7 @@ class StoreConformance:
         ],
         ids=["syntax", "column", "table", "too few", "too many", "too large", "no Unicode"],
     )
-    async def test_mistaken_statement_is_invalid_and_the_store_goes_on(
+    async def test_invalid_statement_is_reported_and_the_store_continues(
         self, store: Store, sql: str, arguments: tuple[Value, ...]
     ) -> None:
         async def mistaken(transaction: Transaction) -> None:
@@ -353,13 +355,13 @@ class StoreConformance:
         assert await identities(store) == ["a"]
 
     @pytest.mark.parametrize("much", [False, True])
-    async def test_read_that_changes_something_is_invalid(self, store: Store, much: bool) -> None:
+    async def test_write_in_a_read_is_invalid(self, store: Store, much: bool) -> None:
         read = store.read_much if much else store.read
         with pytest.raises(StatementInvalid):
             await read(adding("a"))
         assert await identities(store) == []
 
-    async def test_transaction_kept_beyond_its_end_is_over(self, store: Store) -> None:
+    async def test_transaction_used_after_its_end_is_over(self, store: Store) -> None:
         kept: list[Transaction] = []
 
         async def script(transaction: Transaction) -> None:
@@ -408,7 +410,7 @@ class StoreConformance:
         staying = fetching("SELECT COUNT(*) FROM workspaces WHERE position = 1")
         assert await store.read(staying) == [(1,)]
 
-    async def test_read_sees_one_moment(self, store: Store) -> None:
+    async def test_read_sees_one_snapshot(self, store: Store) -> None:
         """Two rows are always moved together: no read finds them apart."""
         await store.write(adding("a"))
         await store.write(adding("b"))
@@ -439,7 +441,7 @@ class StoreConformance:
         assert await identities(store) == []
 
     @pytest.mark.parametrize("steps", range(12))
-    async def test_write_cancelled_at_any_point_is_whole_and_the_store_goes_on(
+    async def test_write_cancelled_at_any_point_is_atomic_and_the_store_continues(
         self, store: Store, steps: int
     ) -> None:
         async def script(transaction: Transaction) -> None:
@@ -464,7 +466,7 @@ class StoreConformance:
 
     @pytest.mark.parametrize("much", [False, True])
     @pytest.mark.parametrize("steps", [0, 1, 3, 6])
-    async def test_cancelled_reads_leave_the_store_whole(
+    async def test_cancelled_reads_leave_the_store_intact(
         self, store: Store, steps: int, much: bool
     ) -> None:
         read = store.read_much if much else store.read
@@ -486,9 +488,7 @@ class StoreConformance:
     async def test_schema_is_the_newest(self, store: Store) -> None:
         assert await store.read(fetching(NEWEST)) == [(len(shipped()),)]
 
-    async def test_schema_of_a_database_is_kept_when_it_is_opened_again(
-        self, reopen: Reopen
-    ) -> None:
+    async def test_schema_of_a_database_is_kept_when_it_is_reopened(self, reopen: Reopen) -> None:
         applied = fetching("SELECT version, digest FROM migrations ORDER BY version")
         async with reopen() as store:
             before = await store.read(applied)

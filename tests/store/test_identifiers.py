@@ -29,7 +29,7 @@ IDS = st.uuids(version=4).map(str)
 
 
 @given(IDS)
-def test_identifier_has_16_bytes_and_comes_back(identifier: str) -> None:
+def test_identifier_has_16_bytes_and_round_trips(identifier: str) -> None:
     data = to_bytes(identifier)
     assert len(data) == 16
     assert to_text(data) == identifier
@@ -66,5 +66,5 @@ def test_column_is_converted_as_its_values_are(
     assert [*with_texts(rows, (1, 2))] == expected
 
 
-def test_columns_of_identifiers_are_known_by_their_names() -> None:
+def test_columns_of_identifiers_are_recognized_by_name() -> None:
     assert identifier_columns(["id", "name", "file_id", "position", "kid"]) == (0, 2)

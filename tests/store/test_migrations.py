@@ -24,7 +24,7 @@ ENGINES: tuple[Engine, ...] = ("sqlite", "postgres")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_shipped_are_numbered_from_one_without_gaps(engine: Engine) -> None:
+def test_shipped_migrations_are_numbered_from_one_without_gaps(engine: Engine) -> None:
     versions = [migration.version for migration in shipped(engine)]
     assert versions == list(range(1, len(versions) + 1))
 
@@ -34,7 +34,7 @@ def test_engines_have_the_same_steps() -> None:
     assert one == other
 
 
-def test_step_in_two_ways_is_another_text_on_each_engine(tmp_path: Path) -> None:
+def test_step_in_two_dialects_differs_on_each_engine(tmp_path: Path) -> None:
     (tmp_path / "0001_both.sql").write_text("SELECT 1;")
     (tmp_path / "0002_apart.sqlite.sql").write_text("SELECT 2;")
     (tmp_path / "0002_apart.postgres.sql").write_text("SELECT 3;")
@@ -45,7 +45,7 @@ def test_step_in_two_ways_is_another_text_on_each_engine(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_pending_are_those_after_the_newest_in_order(count: int) -> None:
+def test_pending_migrations_are_those_after_the_newest_in_order(count: int) -> None:
     applied = {migration.version: migration.digest for migration in KNOWN[:count]}
     assert pending(KNOWN, applied) == KNOWN[count:]
 
@@ -59,7 +59,7 @@ def test_pending_are_those_after_the_newest_in_order(count: int) -> None:
     ],
     ids=["newer", "changed", "missing"],
 )
-def test_database_that_does_not_fit_is_refused(applied: dict[int, str], complaint: str) -> None:
+def test_incompatible_database_is_refused(applied: dict[int, str], complaint: str) -> None:
     with pytest.raises(StoreUnusable, match=complaint):
         pending(KNOWN, applied)
 
@@ -87,7 +87,7 @@ def test_columns_of_text_sort_by_bytes_on_postgresql() -> None:
     )
 
 
-def test_sqlite_is_brought_to_the_newest_step_by_step(tmp_path: Path) -> None:
+def test_sqlite_is_migrated_to_the_newest_step_by_step(tmp_path: Path) -> None:
     connection = connect(tmp_path / "database")
     assert migrate(connection, KNOWN[:1]) == 1
     assert migrate(connection, KNOWN) == 2
@@ -97,7 +97,7 @@ def test_sqlite_is_brought_to_the_newest_step_by_step(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_sqlite_keeps_nothing_of_a_migration_that_fails(tmp_path: Path) -> None:
+def test_sqlite_keeps_nothing_of_a_failed_migration(tmp_path: Path) -> None:
     broken = (KNOWN[0], Migration(2, "broken", "CREATE TABLE c (d TEXT); SELECT nowhere;"))
     connection = connect(tmp_path / "database")
     with pytest.raises(StatementInvalid, match="no such column"):

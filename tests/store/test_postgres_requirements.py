@@ -12,7 +12,7 @@ URL = "postgresql://ann:secret@db.example:5433/notes"
 
 
 @pytest.mark.parametrize(("number", "version"), [(90_624, "9.6.24"), (110_022, "11.22")])
-def test_server_that_is_too_old_is_refused(number: int, version: str) -> None:
+def test_outdated_server_is_refused(number: int, version: str) -> None:
     with pytest.raises(StoreUnusable) as caught:
         require_usable(number, version, "UTF8", "notes")
     assert str(caught.value) == (
@@ -21,12 +21,12 @@ def test_server_that_is_too_old_is_refused(number: int, version: str) -> None:
 
 
 @pytest.mark.parametrize("number", [OLDEST * 10_000, 150_004, 180_000])
-def test_server_that_is_new_enough_is_taken(number: int) -> None:
+def test_recent_server_is_accepted(number: int) -> None:
     require_usable(number, "any", "UTF8", "notes")
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
-def test_database_that_stores_no_unicode_is_refused(encoding: str) -> None:
+def test_database_without_unicode_is_refused(encoding: str) -> None:
     with pytest.raises(StoreUnusable) as caught:
         require_usable(180_000, "18.0", encoding, "notes")
     assert str(caught.value) == (
@@ -99,7 +99,7 @@ def test_database_that_stores_no_unicode_is_refused(encoding: str) -> None:
         ),
     ],
 )
-def test_failure_of_the_opening_says_what_is_wrong_and_what_to_do(
+def test_failure_to_open_has_a_reason_and_a_remedy(
     error: Exception, kind: type[StoreError], text: str
 ) -> None:
     found = opening_failure(error, URL)
@@ -107,6 +107,6 @@ def test_failure_of_the_opening_says_what_is_wrong_and_what_to_do(
     assert "secret" not in text
 
 
-def test_address_without_names_is_told_without_them() -> None:
+def test_address_without_names_is_shown_without_them() -> None:
     found = opening_failure(FileNotFoundError(2, "No such file"), "postgresql:///?host=/nowhere")
     assert str(found).startswith("the database server at its socket can't be reached (there is no")

@@ -36,7 +36,7 @@ CUTS = st.lists(st.integers(0, 10_000), max_size=20)
 
 
 @given(frames=conversations(), cuts=CUTS)
-def test_frames_are_the_same_however_the_packets_are_cut(
+def test_frames_are_the_same_however_the_packets_are_split(
     frames: list[tuple[bytes, int | None]], cuts: list[int]
 ) -> None:
     splitter = FrameSplitter(1000)
@@ -49,7 +49,7 @@ def test_frames_are_the_same_however_the_packets_are_cut(
 
 
 @given(frames=conversations(), cuts=CUTS, rest=st.binary(max_size=20))
-def test_close_is_found_behind_anything_however_the_packets_are_cut(
+def test_close_is_found_after_anything_however_the_packets_are_split(
     frames: list[tuple[bytes, int | None]], cuts: list[int], rest: bytes
 ) -> None:
     splitter = FrameSplitter(0)
@@ -78,14 +78,14 @@ def test_any_bytes_are_either_split_or_too_big_and_none_is_lost(
 
 
 @pytest.mark.parametrize("size", [126, 65536, 1 << 40, (1 << 64) - 1])
-def test_announced_size_is_refused_before_the_mask_has_come(size: int) -> None:
+def test_announced_size_is_refused_before_the_mask_arrives(size: int) -> None:
     splitter = FrameSplitter(125)
     splitter.feed(frame(BINARY, length=size)[:-4])
     with pytest.raises(TooBig, match="125 bytes"):
         splitter.next_frame()
 
 
-def test_fragments_are_counted_for_each_message_anew() -> None:
+def test_fragments_are_counted_per_message() -> None:
     splitter = FrameSplitter(0)
     fragments = frame(CONTINUATION, fin=False) * (MAX_FRAGMENTS - 2)
     message = frame(TEXT, fin=False) + fragments + frame(CONTINUATION)

@@ -71,14 +71,14 @@ async def test_stream_is_not_opened(
     assert (record.status, record.failure) == (status, code)
 
 
-async def test_stream_is_not_opened_while_the_store_is_away(tower: Tower) -> None:
+async def test_stream_is_not_opened_while_the_store_is_unavailable(tower: Tower) -> None:
     _, headers = await tower.account()
     tower.home.store.away = True
     response = await tower.refused(head(*headers))
     assert (response.status, json.loads(response.body)["code"]) == (503, "storage_unavailable")
 
 
-async def test_request_that_asks_for_no_websocket_is_told_what_to_send(tower: Tower) -> None:
+async def test_request_without_an_upgrade_is_told_what_to_send(tower: Tower) -> None:
     _, headers = await tower.account()
     lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
     response = await tower.refused(
@@ -87,7 +87,7 @@ async def test_request_that_asks_for_no_websocket_is_told_what_to_send(tower: To
     assert (response.status, json.loads(response.body)["code"]) == (400, "invalid_request")
 
 
-async def test_stream_is_one_of_several_subprotocols_that_the_client_asks_for(
+async def test_stream_is_one_of_several_requested_subprotocols(
     tower: Tower,
 ) -> None:
     _, headers = await tower.account()
@@ -96,14 +96,14 @@ async def test_stream_is_one_of_several_subprotocols_that_the_client_asks_for(
         assert (await Peer(client.stream).head()).startswith(b"HTTP/1.1 101 ")
 
 
-async def test_key_opens_the_stream_from_anywhere(tower: Tower) -> None:
+async def test_key_opens_the_stream_from_any_origin(tower: Tower) -> None:
     made, _ = await tower.account()
     _, secret = await tower.home.own_keys.create(made.account.account_id, "a key", None)
     async with tower.device(bearer(secret), FROM_ELSEWHERE):
         pass
 
 
-async def test_stream_is_in_the_log_when_it_has_ended(tower: Tower) -> None:
+async def test_stream_is_logged_when_it_has_ended(tower: Tower) -> None:
     _, headers = await tower.account()
     async with tower.device(*headers) as device:
         assert tower.records == []
@@ -120,7 +120,7 @@ async def test_stream_is_in_the_log_when_it_has_ended(tower: Tower) -> None:
 
 
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
-async def test_device_is_told_of_changes_from_its_subscription_on(
+async def test_device_is_notified_of_changes_since_its_subscription(
     authority: Authority, secure: bool
 ) -> None:
     async with caller_state(authority if secure else None) as tower:
@@ -134,7 +134,7 @@ async def test_device_is_told_of_changes_from_its_subscription_on(
                 assert await device.told() == changed(workspace_id, number)
 
 
-async def test_change_is_told_when_it_is_kept_and_not_before(tower: Tower) -> None:
+async def test_change_is_announced_after_its_commit_and_not_before(tower: Tower) -> None:
     _, headers = await tower.account()
     workspace_id = await tower.workspace(headers)
     async with tower.device(*headers) as device:
@@ -147,7 +147,7 @@ async def test_change_is_told_when_it_is_kept_and_not_before(tower: Tower) -> No
         assert await device.told() == changed(workspace_id, position)
 
 
-async def test_change_that_changes_nothing_is_not_told(tower: Tower) -> None:
+async def test_change_without_effect_is_not_announced(tower: Tower) -> None:
     _, headers = await tower.account()
     workspace_id = await tower.workspace(headers)
     async with tower.device(*headers) as device:
@@ -161,7 +161,7 @@ async def test_change_that_changes_nothing_is_not_told(tower: Tower) -> None:
         assert await device.told() == changed(workspace_id, 2)
 
 
-async def test_device_that_unsubscribed_is_told_of_others_alone(tower: Tower) -> None:
+async def test_unsubscribed_device_is_notified_of_other_workspaces_only(tower: Tower) -> None:
     _, headers = await tower.account()
     one, two = await tower.workspace(headers), await tower.workspace(headers)
     async with tower.device(*headers) as device:
@@ -176,7 +176,7 @@ async def test_device_that_unsubscribed_is_told_of_others_alone(tower: Tower) ->
         assert await device.subscribe(one) == 1
 
 
-async def test_workspace_that_the_account_does_not_see_is_gone(tower: Tower) -> None:
+async def test_invisible_workspace_is_gone(tower: Tower) -> None:
     _, headers = await tower.account()
     _, others = await tower.account("bob@example.org")
     foreign = await tower.workspace(others)
@@ -191,7 +191,7 @@ async def test_workspace_that_the_account_does_not_see_is_gone(tower: Tower) -> 
         assert await device.told() == changed(mine, 1)
 
 
-async def test_workspace_deleted_is_gone(tower: Tower) -> None:
+async def test_deleted_workspace_is_gone(tower: Tower) -> None:
     _, headers = await tower.account()
     one, two = await tower.workspace(headers), await tower.workspace(headers)
     async with tower.device(*headers) as device:
@@ -205,7 +205,7 @@ async def test_workspace_deleted_is_gone(tower: Tower) -> None:
         assert await device.told() == changed(two, 1)
 
 
-async def test_member_who_is_removed_is_told_and_the_stream_closed() -> None:
+async def test_removed_member_is_notified_and_the_stream_closed() -> None:
     async with caller_state(check_every=0.02) as tower:
         _, headers = await tower.account()
         workspace_id, kept = await tower.workspace(headers), await tower.workspace(headers)
@@ -250,7 +250,7 @@ async def test_no_position_is_missed_by_devices_that_subscribe_while_others_writ
         nursery.start_soon(write)
 
 
-async def test_a_thousand_devices_are_told_of_a_change(tower: Tower) -> None:
+async def test_a_thousand_devices_are_notified_of_a_change(tower: Tower) -> None:
     _, headers = await tower.account()
     workspace_id = await tower.workspace(headers)
     async with tower.devices(1000, headers) as devices:
@@ -264,7 +264,7 @@ async def test_a_thousand_devices_are_told_of_a_change(tower: Tower) -> None:
 # Slow readers
 
 
-async def test_device_that_reads_slowly_is_told_the_newest_position_and_not_all() -> None:
+async def test_slow_device_receives_the_newest_position_and_not_all() -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     async with caller_state(listener=listener) as tower:
@@ -289,7 +289,7 @@ async def test_device_that_reads_slowly_is_told_the_newest_position_and_not_all(
 # How it ends
 
 
-async def test_session_that_ends_closes_the_stream_at_once(tower: Tower) -> None:
+async def test_ended_session_closes_the_stream_immediately(tower: Tower) -> None:
     made, headers = await tower.account()
     async with tower.device(*headers) as device:
         await device.subscribe(await tower.workspace(headers))
@@ -297,7 +297,7 @@ async def test_session_that_ends_closes_the_stream_at_once(tower: Tower) -> None
         assert await device.closed() == 1008
 
 
-async def test_key_that_is_revoked_closes_the_stream_at_once(tower: Tower) -> None:
+async def test_revoked_key_closes_the_stream_immediately(tower: Tower) -> None:
     made, _ = await tower.account()
     account_id = made.account.account_id
     key, secret = await tower.home.own_keys.create(account_id, "a key", None)
@@ -307,7 +307,7 @@ async def test_key_that_is_revoked_closes_the_stream_at_once(tower: Tower) -> No
         assert await device.closed() == 1008
 
 
-async def test_session_that_ends_elsewhere_closes_the_stream_when_it_is_looked_at() -> None:
+async def test_session_ended_elsewhere_closes_the_stream_at_the_next_check() -> None:
     async with caller_state(check_every=0.02) as tower:
         _, headers = await tower.account()
         async with tower.device(*headers) as device:
@@ -315,7 +315,7 @@ async def test_session_that_ends_elsewhere_closes_the_stream_when_it_is_looked_a
             assert await device.closed() == 1008
 
 
-async def test_other_session_goes_on_when_one_ends(tower: Tower) -> None:
+async def test_other_session_continues_when_one_ends(tower: Tower) -> None:
     made, headers = await tower.account()
     _, others = await tower.account("bob@example.org")
     workspace_id = await tower.workspace(others)
@@ -328,7 +328,7 @@ async def test_other_session_goes_on_when_one_ends(tower: Tower) -> None:
 
 
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
-async def test_server_that_stops_closes_the_stream(authority: Authority, secure: bool) -> None:
+async def test_stopping_server_closes_the_stream(authority: Authority, secure: bool) -> None:
     async with caller_state(authority if secure else None) as tower:
         _, headers = await tower.account()
         async with tower.device(*headers) as device:
@@ -364,7 +364,7 @@ async def test_server_that_stops_closes_the_stream(authority: Authority, secure:
     ],
     ids=range(15),
 )
-async def test_device_that_says_what_is_not_understood_is_told_why_the_stream_closes(
+async def test_invalid_message_closes_the_stream_with_the_reason(
     tower: Tower, sent: bytes, code: int
 ) -> None:
     _, headers = await tower.account()
@@ -374,7 +374,7 @@ async def test_device_that_says_what_is_not_understood_is_told_why_the_stream_cl
     assert tower.hub.listened_to() == []
 
 
-async def test_stream_takes_a_thousand_subscriptions_and_no_more(tower: Tower) -> None:
+async def test_stream_accepts_at_most_a_thousand_subscriptions(tower: Tower) -> None:
     made, headers = await tower.account()
     ids = [_workspace(number) for number in range(MAX_SUBSCRIPTIONS + 1)]
 
@@ -405,7 +405,7 @@ async def test_stream_takes_a_thousand_subscriptions_and_no_more(tower: Tower) -
         assert await device.closed() == 1008
 
 
-async def test_subscription_while_the_store_is_away_is_to_be_tried_again(tower: Tower) -> None:
+async def test_subscription_while_the_store_is_unavailable_is_to_be_retried(tower: Tower) -> None:
     _, headers = await tower.account()
     workspace_id = await tower.workspace(headers)
     async with tower.device(*headers) as device:
@@ -414,7 +414,7 @@ async def test_subscription_while_the_store_is_away_is_to_be_tried_again(tower: 
         assert await device.closed() == 1013
 
 
-async def test_store_that_is_away_for_a_while_ends_no_stream() -> None:
+async def test_temporarily_unavailable_store_ends_no_stream() -> None:
     async with caller_state(check_every=0.01) as tower:
         _, headers = await tower.account()
         workspace_id = await tower.workspace(headers)
@@ -430,7 +430,7 @@ async def test_store_that_is_away_for_a_while_ends_no_stream() -> None:
             assert await device.told() == changed(workspace_id, 1)
 
 
-async def test_device_that_vanishes_is_forgotten(tower: Tower) -> None:
+async def test_vanished_device_is_forgotten(tower: Tower) -> None:
     _, headers = await tower.account()
     workspace_id = await tower.workspace(headers)
     async with tower.device(*headers) as device:

@@ -86,7 +86,7 @@ ANSWERED = [
 
 @pytest.mark.parametrize("one_by_one", [False, True], ids=["one-packet", "byte-by-byte"])
 @pytest.mark.parametrize(("sent", "response"), ANSWERED)
-async def test_frames_that_are_allowed_are_answered(
+async def test_allowed_frames_get_a_reply(
     sent: list[bytes], response: Frames, one_by_one: bool
 ) -> None:
     data = b"".join(sent)
@@ -151,9 +151,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("sent", "code"), REFUSED)
-async def test_frames_that_are_not_allowed_close_with_their_code(
-    sent: list[bytes], code: int
-) -> None:
+async def test_forbidden_frames_close_with_their_code(sent: list[bytes], code: int) -> None:
     async with served(max_message_size=MAX) as server:
         peer = await server.open()
         await peer.send(frame(TEXT, b"before"))
@@ -169,9 +167,7 @@ async def test_frames_that_are_not_allowed_close_with_their_code(
     "code", [None, 1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999]
 )
 @pytest.mark.parametrize("reason", [b"", b"*" * 123, UTF8])
-async def test_close_that_is_allowed_is_answered_with_its_code(
-    code: int | None, reason: bytes
-) -> None:
+async def test_allowed_close_gets_its_code_back(code: int | None, reason: bytes) -> None:
     sent = close(code, reason if code else b"")
     async with served() as server:
         peer = await server.open()
@@ -203,7 +199,7 @@ async def test_whatever_follows_a_close_is_ignored(more: bytes) -> None:
 @pytest.mark.parametrize(
     "early", [b"", frame(TEXT, b"early"), frame(TEXT, b"early")[:3]], ids=["none", "whole", "part"]
 )
-async def test_frames_in_the_packet_of_the_request_are_answered(early: bytes) -> None:
+async def test_frames_in_the_packet_of_the_request_get_a_reply(early: bytes) -> None:
     message = frame(TEXT, b"early")
     async with served() as server:
         peer = await server.connect(HEAD, early)
@@ -244,7 +240,7 @@ async def test_request_with_odd_headers_is_accepted(old: bytes, new: bytes) -> N
         (b"GET /notices HTTP/1.1", b"nonsense", b"400"),
     ],
 )
-async def test_request_that_is_no_handshake_is_refused_at_once(
+async def test_request_that_is_no_handshake_is_refused_immediately(
     old: bytes, new: bytes, status: bytes
 ) -> None:
     async with served() as server:
@@ -256,7 +252,7 @@ async def test_request_that_is_no_handshake_is_refused_at_once(
 
 
 @pytest.mark.parametrize("head", [HEAD[:-2], b"x" * 70000], ids=["cut-off", "endless"])
-async def test_request_that_does_not_end_is_given_up(head: bytes) -> None:
+async def test_endless_request_is_given_up(head: bytes) -> None:
     async with served(close_time=0.05) as server:
         await server.connect(head)
         (await server.done.receive()).unwrap()

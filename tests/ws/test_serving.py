@@ -135,7 +135,7 @@ async def test_handler_that_returns_closes_1000(autojump_clock: MockClock) -> No
 
 
 @pytest.mark.parametrize("grouped", [0, 1, 2])
-async def test_handler_that_raises_closes_1011_and_its_error_comes_out_alone(
+async def test_handler_that_raises_closes_1011_and_only_its_error_is_raised(
     grouped: int, autojump_clock: MockClock
 ) -> None:
     async def crash(connection: ServerWebSocket) -> None:
@@ -176,7 +176,7 @@ async def test_error_of_a_handler_is_not_hidden_by_a_cancelled_close(
 
 
 @pytest.mark.parametrize("code", [1000, 1001, 3999])
-async def test_peer_that_closes_tells_the_handler_its_code(
+async def test_peer_that_closes_gives_the_handler_its_code(
     code: int, autojump_clock: MockClock
 ) -> None:
     gone = Gone()
@@ -199,7 +199,7 @@ async def test_peer_that_closes_tells_the_handler_its_code(
         (frame(TEXT, b"half")[:-1], 1006),
     ],
 )
-async def test_peer_that_errs_or_vanishes_tells_the_handler_why(
+async def test_peer_that_errs_or_vanishes_gives_the_handler_the_reason(
     sent: bytes, code: int, autojump_clock: MockClock
 ) -> None:
     gone = Gone()
@@ -223,7 +223,7 @@ async def test_iteration_ends_with_the_connection(autojump_clock: MockClock) -> 
     assert messages == ["", b"", "x"]
 
 
-async def test_handler_that_closes_tells_the_peer(autojump_clock: MockClock) -> None:
+async def test_handler_that_closes_notifies_the_peer(autojump_clock: MockClock) -> None:
     async def refuse(connection: ServerWebSocket) -> None:
         assert connection.subprotocol == "octavo.test"
         with pytest.raises(ValueError, match="1006"):
@@ -240,7 +240,7 @@ async def test_handler_that_closes_tells_the_peer(autojump_clock: MockClock) -> 
         assert await talk.ended() == 0
 
 
-async def test_stop_closes_1001_and_the_handler_learns_of_it(autojump_clock: MockClock) -> None:
+async def test_stop_closes_1001_and_the_handler_is_notified(autojump_clock: MockClock) -> None:
     gone = Gone()
     async with talking(gone) as talk:
         talk.stopping.set()
@@ -251,7 +251,7 @@ async def test_stop_closes_1001_and_the_handler_learns_of_it(autojump_clock: Moc
     assert (gone.messages, gone.codes) == ([], [1001])
 
 
-async def test_stop_waits_a_moment_for_a_peer_that_answers_and_does_not_leave(
+async def test_stop_waits_a_moment_for_a_peer_that_acknowledges_but_stays(
     autojump_clock: MockClock,
 ) -> None:
     async with talking(Gone()) as talk:
@@ -267,7 +267,7 @@ async def test_stop_waits_a_moment_for_a_peer_that_answers_and_does_not_leave(
     [b"", frame(PING) * 3, frame(TEXT, b"x")[:-1], frame(BINARY, length=1 << 40), frame(3)],
     ids=["silent", "pings", "half-a-frame", "endless-frame", "broken"],
 )
-async def test_stop_ends_in_time_whatever_the_peer_answers(
+async def test_stop_ends_in_time_whatever_the_peer_sends(
     handler: Handler, response: bytes, autojump_clock: MockClock
 ) -> None:
     async with talking(handler) as talk:
@@ -294,14 +294,14 @@ async def test_stop_gives_the_handler_until_the_end_of_the_close(
     assert done == [3]
 
 
-async def test_cancelled_serving_ends_at_once(autojump_clock: MockClock) -> None:
+async def test_cancelled_serving_ends_immediately(autojump_clock: MockClock) -> None:
     async with talking(wait_for_ever) as talk:
         talk.scope.cancel()
         assert await talk.ended() == 0
         assert await talk.peer.frames() == []
 
 
-async def test_ping_and_close_are_seen_while_the_handler_takes_no_message(
+async def test_ping_and_close_are_handled_while_the_handler_receives_no_message(
     autojump_clock: MockClock,
 ) -> None:
     async def busy(connection: ServerWebSocket) -> None:
@@ -320,7 +320,7 @@ async def test_ping_and_close_are_seen_while_the_handler_takes_no_message(
 
 
 @pytest.mark.parametrize(("message", "held"), [(frame(TEXT), 64), (frame(BINARY, b"*" * 1000), 11)])
-async def test_messages_that_no_handler_takes_are_left_to_the_socket(
+async def test_unreceived_messages_are_left_in_the_socket(
     message: bytes, held: int, autojump_clock: MockClock
 ) -> None:
     taken = []
@@ -340,7 +340,7 @@ async def test_messages_that_no_handler_takes_are_left_to_the_socket(
     assert len(taken) == held + 200
 
 
-async def test_pings_are_sent_in_their_interval_and_each_wants_its_pong(
+async def test_pings_are_sent_at_their_interval_and_each_expects_its_pong(
     autojump_clock: MockClock,
 ) -> None:
     gone = Gone()
@@ -357,7 +357,7 @@ async def test_pings_are_sent_in_their_interval_and_each_wants_its_pong(
     assert (gone.codes, gone.reasons) == ([1011], ["no pong in time"])
 
 
-async def test_pong_that_waits_behind_messages_nobody_takes_is_not_missed(
+async def test_pong_after_unreceived_messages_is_not_missed(
     autojump_clock: MockClock,
 ) -> None:
     async with talking(wait_for_ever, ping_interval=30, pong_time=10) as talk:
@@ -368,7 +368,7 @@ async def test_pong_that_waits_behind_messages_nobody_takes_is_not_missed(
         assert await talk.peer.close_code() == 1001
 
 
-async def test_200_sockets_are_closed_1001_at_once_on_stop() -> None:
+async def test_200_sockets_are_closed_1001_immediately_on_stop() -> None:
     codes: list[int] = []
 
     async def follow(peer: Peer) -> None:
@@ -419,7 +419,7 @@ async def test_send_to_a_peer_that_does_not_read_ends_with_the_connection_gone()
 
 
 @pytest.mark.parametrize("message", ["", "né", b"\xff", "*" * 126, "*" * 65536])
-async def test_frame_made_once_is_sent_as_its_message(
+async def test_prebuilt_frame_is_sent_like_its_message(
     message: str | bytes, autojump_clock: MockClock
 ) -> None:
     made = message_frame(message)

@@ -139,7 +139,7 @@ async def talking() -> AsyncIterator[Talk]:
     hub.recheck_access(ANN)
 
 
-async def test_change_between_subscription_and_look_up_is_told_with_the_subscription() -> None:
+async def test_change_between_subscription_and_lookup_is_announced_with_the_subscription() -> None:
     async with talking() as talk:
 
         async def change() -> None:
@@ -153,7 +153,7 @@ async def test_change_between_subscription_and_look_up_is_told_with_the_subscrip
         assert await talk.read() == [changed(3)]
 
 
-async def test_change_while_the_subscription_is_told_comes_behind_it() -> None:
+async def test_change_during_the_subscription_reply_follows_it() -> None:
     async with talking() as talk:
         talk.stop_reading()
         await talk.say(SUBSCRIBE)
@@ -166,7 +166,7 @@ async def test_change_while_the_subscription_is_told_comes_behind_it() -> None:
         assert told[-1] == changed(2)
 
 
-async def test_subscription_repeated_never_goes_back() -> None:
+async def test_repeated_subscription_never_goes_back() -> None:
     async with talking() as talk:
         await talk.say(SUBSCRIBE)
 
@@ -179,7 +179,7 @@ async def test_subscription_repeated_never_goes_back() -> None:
         assert await talk.read() == [subscribed(0), changed(5), subscribed(5)]
 
 
-async def test_workspace_deleted_while_it_is_looked_up_is_gone_once() -> None:
+async def test_workspace_deleted_during_its_lookup_is_gone_once() -> None:
     async with talking() as talk:
 
         async def delete() -> None:
@@ -193,7 +193,7 @@ async def test_workspace_deleted_while_it_is_looked_up_is_gone_once() -> None:
         assert await talk.read() == []
 
 
-async def test_workspace_hidden_while_it_is_looked_at_is_not_gone_for_who_unsubscribed() -> None:
+async def test_workspace_hidden_during_a_check_is_not_gone_for_the_unsubscribed() -> None:
     async with talking() as talk:
         await talk.say(SUBSCRIBE)
         await talk.read()
@@ -208,7 +208,7 @@ async def test_workspace_hidden_while_it_is_looked_at_is_not_gone_for_who_unsubs
         assert talk.closed == []
 
 
-async def test_membership_that_ended_closes_the_stream() -> None:
+async def test_ended_membership_closes_the_stream() -> None:
     async with talking() as talk:
         await talk.say(SUBSCRIBE)
         await talk.read()
@@ -218,7 +218,7 @@ async def test_membership_that_ended_closes_the_stream() -> None:
         assert [code for code, _ in talk.closed] == [1008]
 
 
-async def test_deletion_that_nobody_announced_is_told_at_the_next_look() -> None:
+async def test_unannounced_deletion_is_found_at_the_next_check() -> None:
     async with talking() as talk:
         await talk.say(SUBSCRIBE, SUBSCRIBE_OTHER)
         await talk.read()
@@ -231,7 +231,7 @@ async def test_deletion_that_nobody_announced_is_told_at_the_next_look() -> None
         assert talk.closed == []
 
 
-async def test_subscription_during_a_look_is_no_deletion() -> None:
+async def test_subscription_during_a_check_is_not_a_deletion() -> None:
     async with talking() as talk:
         await talk.say(SUBSCRIBE)
         await talk.read()
@@ -254,7 +254,7 @@ async def test_subscription_during_a_look_is_no_deletion() -> None:
         "",
     ],
 )
-async def test_message_that_says_a_thing_twice_or_not_closes_the_stream(message: str) -> None:
+async def test_message_with_duplicate_or_missing_members_closes_the_stream(message: str) -> None:
     async with talking() as talk:
         talk.says.send_nowait(message)
         await wait_all_tasks_blocked()
@@ -263,7 +263,7 @@ async def test_message_that_says_a_thing_twice_or_not_closes_the_stream(message:
 
 
 @pytest.mark.parametrize("ending", ["unsubscribed", "deleted"])
-async def test_position_that_waits_is_not_told_of_a_workspace_that_went(ending: str) -> None:
+async def test_queued_position_of_a_deleted_workspace_is_not_sent(ending: str) -> None:
     async with talking() as talk:
         await talk.say(SUBSCRIBE)
         await talk.read()
@@ -280,7 +280,7 @@ async def test_position_that_waits_is_not_told_of_a_workspace_that_went(ending: 
             assert await talk.read() == [changed(1)]
 
 
-async def test_what_waits_for_a_slow_reader_is_one_position_of_each_workspace() -> None:
+async def test_queue_for_a_slow_reader_is_one_position_per_workspace() -> None:
     async with talking() as talk:
         await talk.say(SUBSCRIBE, SUBSCRIBE | {"workspaceId": OTHER})
         await talk.read()
@@ -294,7 +294,7 @@ async def test_what_waits_for_a_slow_reader_is_one_position_of_each_workspace() 
         assert sorted(told[1:], key=str) == [changed(1000), changed(1000, OTHER)]
 
 
-async def test_position_that_nobody_announced_is_told_at_the_next_look() -> None:
+async def test_unannounced_position_is_found_at_the_next_check() -> None:
     async with talking() as talk:
         await talk.say(SUBSCRIBE)
         await talk.read()

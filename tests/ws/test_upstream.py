@@ -66,7 +66,7 @@ async def test_announced_size_is_waited_for(autojump_clock: MockClock) -> None:
     (await alone(talk)).unwrap()
 
 
-async def test_ping_behind_two_messages_that_wait_is_not_answered(
+async def test_ping_after_two_waiting_messages_gets_no_pong(
     autojump_clock: MockClock,
 ) -> None:
     async def talk(peer: Peer, socket: WebSocketConnection) -> None:
@@ -107,7 +107,7 @@ async def test_request_with_odd_headers_ends_the_reader_with_an_error(
             nursery.cancel_scope.cancel()
 
 
-async def test_request_that_is_refused_leaves_its_server_waiting(
+async def test_refused_request_leaves_its_server_waiting(
     autojump_clock: MockClock,
 ) -> None:
     client, server = memory_stream_pair()

@@ -31,7 +31,7 @@ def test_device_that_edits_and_saves_is_accepted_and_converges(peer: Peer, seed:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_device_state_vector_is_read_and_written_as_it_does(peer: Peer, seed: int) -> None:
+def test_device_state_vector_is_read_and_written_identically(peer: Peer, seed: int) -> None:
     chance = random.Random(seed)
     first, second = YjsDevice(peer, chance.getrandbits(32)), YjsDevice(peer, chance.getrandbits(53))
     for device in (first, second):
@@ -91,7 +91,7 @@ def test_device_that_merged_updates_around_one_the_server_has_is_accepted(peer: 
         ),
     ],
 )
-def test_update_that_pycrdt_and_yjs_take_apart_is_refused(
+def test_update_that_pycrdt_and_yjs_interpret_differently_is_refused(
     peer: Peer, state: Update, update: Update, texts: tuple[str, str]
 ) -> None:
     held = state.encoded()
@@ -102,7 +102,7 @@ def test_update_that_pycrdt_and_yjs_take_apart_is_refused(
     assert (PycrdtDevice(9, held, update.encoded()).text(), found.text) == texts
 
 
-def test_update_for_a_forged_place_reads_the_same_in_both_once_it_is_stored(peer: Peer) -> None:
+def test_update_for_a_forged_position_reads_the_same_in_both_once_it_is_stored(peer: Peer) -> None:
     state = Update([Section(5, 0, [text("ab")]), Section(3, 0, [text("xy", (5, 0))])]).encoded()
     # In front of "y" and first of all: whoever knows "y" knows "x", and that it comes between.
     update = written(20, 0, text("!", None, (3, 1))).encoded()
@@ -122,7 +122,7 @@ def test_update_for_a_forged_place_reads_the_same_in_both_once_it_is_stored(peer
         Update(deleted=[(6, [(0, 1)])]),
     ],
 )
-def test_update_that_yjs_puts_aside_is_refused(peer: Peer, update: Update) -> None:
+def test_update_that_yjs_defers_is_refused(peer: Peer, update: Update) -> None:
     peer.new("aside", 1)
     peer.apply("aside", update.encoded())
     assert peer.pending("aside")
@@ -130,7 +130,7 @@ def test_update_that_yjs_puts_aside_is_refused(peer: Peer, update: Update) -> No
         decided(update.encoded(), {}, EMPTY)
 
 
-async def test_peer_answers_a_trio_test_through_a_thread(peer: Peer) -> None:
+async def test_peer_serves_a_trio_test_through_a_thread(peer: Peer) -> None:
     await trio.to_thread.run_sync(peer.new, "threaded", 7)
     await trio.to_thread.run_sync(peer.insert, "threaded", 0, FACE)
     assert await trio.to_thread.run_sync(peer.text, "threaded") == FACE
@@ -138,7 +138,7 @@ async def test_peer_answers_a_trio_test_through_a_thread(peer: Peer) -> None:
     assert state == written(7, 0, text(FACE)).encoded()
 
 
-def test_peer_that_refuses_says_why_and_goes_on(peer: Peer) -> None:
+def test_peer_that_refuses_gives_the_reason_and_continues(peer: Peer) -> None:
     peer.new("refusing", 7)
     with pytest.raises(PeerFailed, match="Unexpected end of array"):
         peer.apply("refusing", b"\x01")

@@ -25,7 +25,7 @@ EMPTY = b"\0\0"
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_update_spoiled_is_refused_or_means_one_thing(peer: Peer, part: int) -> None:
+def test_mutated_update_is_refused_or_unambiguous(peer: Peer, part: int) -> None:
     accepted = 0
     for number in range(part, max(PARTS, UPDATES // UPDATES_PER_HISTORY), PARTS):
         cases: list[tuple[bytes, ...]] = []

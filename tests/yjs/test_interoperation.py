@@ -89,7 +89,7 @@ async def write_as_text(rig: Rig, chance: random.Random, first: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_devices_that_edit_offline_and_sync_in_any_order_are_all_equal(
+async def test_devices_that_edit_offline_and_sync_in_any_order_converge(
     peer: Peer, seed: int
 ) -> None:
     chance = random.Random(seed)

@@ -14,7 +14,7 @@ from tests.yjs.peer import missing
 HERE = Path(__file__).resolve().parent
 
 
-def test_lock_names_every_package_by_version_and_hash_and_no_place() -> None:
+def test_lock_names_every_package_by_version_and_hash_and_no_location() -> None:
     lock = json.loads((HERE / "package-lock.json").read_text())
     packages = {name: package for name, package in lock["packages"].items() if name}
     assert "node_modules/yjs" in packages
@@ -24,12 +24,12 @@ def test_lock_names_every_package_by_version_and_hash_and_no_place() -> None:
         assert "resolved" not in package, name
 
 
-def test_package_asks_for_the_version_that_the_lock_holds() -> None:
+def test_package_requires_the_locked_version() -> None:
     asked = json.loads((HERE / "package.json").read_text())["dependencies"]
     lock = json.loads((HERE / "package-lock.json").read_text())["packages"]
     assert asked == {"yjs": lock["node_modules/yjs"]["version"]}
 
 
-def test_peer_without_node_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peer_without_node_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert "apt-get install nodejs npm" in (missing() or "")

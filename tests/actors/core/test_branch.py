@@ -55,7 +55,7 @@ async def test_an_actor_is_found_at_the_path_of_its_reference() -> None:
         await ref.ask(Add(1))
 
 
-async def test_a_branch_finds_what_is_below_it() -> None:
+async def test_a_branch_finds_its_descendants() -> None:
     root = Supervisor("root")
     branch = root.add(SupervisorSpec("a"))
     branch.add(ActorSpec("b", Counter))
@@ -94,7 +94,7 @@ async def test_a_child_added_while_running_is_found() -> None:
         ("root/a/keys/x", r"root/a/keys has no active key 'x'; a directory's ref\(\) takes any"),
     ],
 )
-async def test_a_path_without_an_actor_says_what_is_there(path: str, text: str) -> None:
+async def test_a_path_without_an_actor_names_what_is_there(path: str, text: str) -> None:
     root = tree()
     async with root.running():
         with pytest.raises(ActorNotFound, match=text) as caught:
@@ -111,7 +111,7 @@ async def test_an_actor_of_another_class_is_refused() -> None:
         assert base.path == "root/a/b"
 
 
-async def test_a_class_is_known_from_the_first_start_on() -> None:
+async def test_a_class_is_known_from_the_first_start() -> None:
     root = tree()
     with pytest.raises(TypeError, match="not known before it is started, not Counter"):
         root.find("root/a/made", Counter)
@@ -144,7 +144,7 @@ async def test_keys_with_the_same_text_are_ambiguous() -> None:
             root.find("root/keys/7", Keyed)
 
 
-async def test_a_reference_that_was_found_knows_its_messages() -> None:
+async def test_a_found_reference_knows_its_messages() -> None:
     root = tree()
     async with root.running():
         with pytest.raises(TypeError, match="does not handle Put"):

@@ -59,7 +59,7 @@ class Tree:
         return Counter(self.log, key)
 
 
-async def test_a_thousand_concurrent_first_asks_make_one_activation() -> None:
+async def test_a_thousand_concurrent_first_asks_activate_once() -> None:
     tree = Tree()
     totals: list[int] = []
 
@@ -111,7 +111,7 @@ async def test_over_the_limit_the_actor_idle_longest_is_passivated_first() -> No
     assert tree.made == {"a": 1, "b": 1, "c": 1, "d": 1}
 
 
-async def test_the_cap_holds_when_everybody_is_busy_and_all_get_their_turn() -> None:
+async def test_the_limit_holds_when_all_are_busy_and_everyone_gets_a_turn() -> None:
     tree = Tree(max_awake=2)
     awake_at_most = 0
 
@@ -166,7 +166,7 @@ async def test_a_message_during_a_passivation_reaches_the_next_incarnation() -> 
     ]  # fmt: skip
 
 
-async def test_a_crash_fails_its_message_and_the_next_activation_goes_on_in_order() -> None:
+async def test_a_crash_fails_its_message_and_the_next_activation_continues_in_order() -> None:
     tree = Tree()
     async with tree.root.running():
         with pytest.raises(ActorCrashed):
@@ -177,7 +177,7 @@ async def test_a_crash_fails_its_message_and_the_next_activation_goes_on_in_orde
         assert await tree.keys.ask("a", Words()) == ("1", "2", "3")
 
 
-async def test_too_many_crashes_quarantine_the_key_alone() -> None:
+async def test_too_many_crashes_quarantine_only_that_key() -> None:
     tree = Tree()
     async with tree.root.running():
         for _ in range(3):
@@ -253,7 +253,7 @@ async def test_crashes_long_ago_are_forgotten_with_the_key() -> None:
         assert tree.keys.statistics().tracked == 0
 
 
-async def test_a_quarantined_key_nobody_asks_for_is_forgotten_in_the_end() -> None:
+async def test_an_unused_quarantined_key_is_eventually_forgotten() -> None:
     tree = Tree(crashes=1)
     async with tree.root.running():
         with pytest.raises(ActorCrashed):
@@ -263,7 +263,7 @@ async def test_a_quarantined_key_nobody_asks_for_is_forgotten_in_the_end() -> No
         assert await tree.keys.ask("bad", Add(1)) == 1
 
 
-async def test_a_factory_or_start_that_fails_concerns_its_key_alone() -> None:
+async def test_a_failing_factory_or_start_affects_only_its_key() -> None:
     class Choosy(Counter):
         async def started(self) -> None:
             if self.name == "bad":
@@ -356,7 +356,7 @@ async def test_a_directory_restarted_with_a_sibling_keeps_its_messages() -> None
     assert log == ["a started", "a passivated", "a started", "kept", "a drained"]
 
 
-async def test_a_directory_that_is_not_running_refuses() -> None:
+async def test_a_directory_that_is_not_running_refuses_messages() -> None:
     tree = Tree()
     with pytest.raises(ActorStopped, match="root/keys is not started"):
         await tree.keys.ask("a", Add(1))
@@ -402,7 +402,7 @@ async def test_an_actor_that_stops_itself_leaves_its_messages_to_the_next_one() 
     ]  # fmt: skip
 
 
-async def test_many_keys_fall_asleep_without_the_clock_standing_still() -> None:
+async def test_many_keys_passivate_while_the_clock_advances() -> None:
     for idle in (100, 0.05, 60, 0.25):
         tree = Tree(max_awake=1000, idle=idle)
         async with tree.root.running():
@@ -413,7 +413,7 @@ async def test_many_keys_fall_asleep_without_the_clock_standing_still() -> None:
             assert tree.keys.statistics().tracked == 0
 
 
-async def test_a_key_that_rested_when_a_sibling_took_the_directory_along_still_answers() -> None:
+async def test_a_key_backing_off_during_a_sibling_restart_still_replies() -> None:
     root = Supervisor("root", strategy="all_for_one", runtime=Runtime(observer=Recorder()))
     other = root.add(ActorSpec("other", Counter, backoff=Backoff(first=1, jitter=0)))
     keys = root.add(
@@ -446,7 +446,7 @@ async def test_an_idle_key_makes_room_though_a_busy_one_never_does() -> None:
         assert trio.current_time() - begun == pytest.approx(1)
 
 
-async def test_askers_that_give_up_in_the_queue_leave_nothing_behind() -> None:
+async def test_askers_that_give_up_in_the_queue_leave_no_trace() -> None:
     tree = Tree(max_awake=1)
     async with tree.root.running(), trio.open_nursery() as nursery:
         nursery.start_soon(tree.keys.ask, "hangs", Nap(50))
@@ -472,7 +472,7 @@ async def test_a_key_is_back_as_soon_as_its_probe_is_handled() -> None:
         assert await ref.ask(Add(1)) == 1, "one crash after a good probe is one crash"
 
 
-async def test_an_actor_that_stops_itself_and_then_crashes_does_not_shut_its_key() -> None:
+async def test_an_actor_that_stops_itself_and_then_crashes_does_not_block_its_key() -> None:
     class Leaving(Counter):
         async def handle(self, message: CounterMessage) -> Reply:
             if isinstance(message, Crash):
@@ -507,7 +507,7 @@ async def test_a_message_that_came_during_the_last_passivation_is_drained_immedi
         assert trio.current_time() - begun <= 6
 
 
-async def test_a_quarantine_that_ends_during_the_shutdown_lets_nothing_in() -> None:
+async def test_a_quarantine_that_ends_during_the_shutdown_admits_nothing() -> None:
     tree = Tree(crashes=1)
     async with trio.open_nursery() as nursery, tree.root.running():
         with pytest.raises(ActorCrashed):

@@ -9,7 +9,7 @@ from octavo.actors.core import BadReply, Envelope, EnvelopeState, MailboxFull
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
 
-async def test_an_answer_is_given_once_and_never_fails() -> None:
+async def test_a_reply_is_given_once_and_never_fails() -> None:
     envelope = Envelope("question", is_ask=True)
     assert envelope.take()
     assert not envelope.take()

@@ -15,7 +15,7 @@ def test_groups_of_one_are_unwrapped_and_larger_ones_kept() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(), GeneratorExit()])
-def test_what_ends_programs_is_no_crash(error: BaseException) -> None:
+def test_exceptions_that_end_programs_are_not_crashes(error: BaseException) -> None:
     assert not is_crash(error)
     assert not is_crash(BaseExceptionGroup("mixed", [ValueError(), error]))
     assert is_crash(ExceptionGroup("two", [ValueError(), KeyError()]))

@@ -103,7 +103,7 @@ def worker(run: Any) -> WorkerSpec:  # noqa: ANN401
         (spec, Actor, "defines neither handle nor handle_batch"),
     ],
 )
-def test_a_factory_that_can_not_work_is_refused_with_its_specification(
+def test_a_factory_that_cannot_work_is_refused_with_its_specification(
     make: Callable[[object], object], factory: object, text: str
 ) -> None:
     with pytest.raises(TypeError, match=text):
@@ -130,7 +130,7 @@ def test_a_factory_that_may_work_is_accepted(
     make(factory)
 
 
-def test_the_class_of_a_factory_is_known_if_it_is_one() -> None:
+def test_the_class_of_a_factory_is_known_if_it_is_a_class() -> None:
     assert actor_class_of(Counter) is Counter
     assert actor_class_of(partial(partial(Keyed), "a")) is Keyed
     assert actor_class_of(plain) is None
@@ -139,7 +139,7 @@ def test_the_class_of_a_factory_is_known_if_it_is_one() -> None:
 
 @explored
 @pytest.mark.parametrize("strategy", ["one_for_one", "rest_for_one", "all_for_one"])
-async def test_a_factory_that_makes_no_actor_ends_the_program_without_a_restart(
+async def test_a_factory_that_returns_no_actor_ends_the_program_without_a_restart(
     strategy: Strategy,
 ) -> None:
     calls: list[str] = []
@@ -166,7 +166,7 @@ async def test_a_factory_that_makes_no_actor_ends_the_program_without_a_restart(
 
 
 @explored
-async def test_a_child_added_while_running_gives_the_error_to_its_caller_alone() -> None:
+async def test_a_child_added_while_running_reports_the_error_to_its_caller_only() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
     good = root.add(ActorSpec("good", Counter))
     async with root.running():
@@ -233,7 +233,7 @@ async def test_a_factory_that_raises_is_tried_again() -> None:
 
 
 @explored
-async def test_the_others_of_a_tree_that_ends_are_refused() -> None:
+async def test_the_siblings_in_a_tree_that_ends_are_refused() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
     good: ActorRef[Counter] = root.add(ActorSpec("good", Counter))
     keys: Directory[str, Keyed] = root.add(DirectorySpec("keys", Keyed))

@@ -23,7 +23,7 @@ def stopped() -> ActorStopped:
     return ActorStopped("closed for the test")
 
 
-async def test_receive_takes_all_that_waits_up_to_the_limit_in_order() -> None:
+async def test_receive_returns_all_waiting_messages_up_to_the_limit_in_order() -> None:
     mailbox = Mailbox("box", 10)
     for number in range(5):
         mailbox.put_nowait(told(number))
@@ -31,7 +31,7 @@ async def test_receive_takes_all_that_waits_up_to_the_limit_in_order() -> None:
     assert contents(await mailbox.receive(3)) == [3, 4]
 
 
-async def test_a_parked_receiver_gets_all_that_came_before_it_ran() -> None:
+async def test_a_parked_receiver_gets_everything_sent_before_it_runs() -> None:
     mailbox = Mailbox("box", 10)
     got: list[object] = []
 
@@ -93,7 +93,7 @@ async def test_a_sender_that_gives_up_leaves_no_trace() -> None:
     assert mailbox.depth == 0
 
 
-async def test_closing_refuses_senders_and_keeps_what_waits() -> None:
+async def test_closing_refuses_senders_and_keeps_waiting_messages() -> None:
     mailbox = Mailbox("box", 1)
     mailbox.put_nowait(told(1))
     errors: list[ActorStopped] = []
@@ -124,7 +124,7 @@ async def test_messages_put_back_come_first_again() -> None:
     assert contents(await mailbox.receive(10)) == [0, 2, 3]
 
 
-async def test_statistics_tell_depth_age_and_peak() -> None:
+async def test_statistics_report_depth_age_and_peak() -> None:
     mailbox = Mailbox("box", 3)
     assert mailbox.statistics().oldest_age == 0.0
     mailbox.put_nowait(told(1))
@@ -161,7 +161,7 @@ class PutsToSleep:
 
 
 @pytest.mark.explore(schedules=20, early_time=False)
-async def test_receiver_that_is_interrupted_by_its_observer_and_cancelled_is_cancelled() -> None:
+async def test_receiver_interrupted_by_its_observer_and_cancelled_is_cancelled() -> None:
     observer = PutsToSleep()
     observer.mailbox = mailbox = Mailbox("box", 10, observer)
     with trio.CancelScope() as scope:
@@ -171,7 +171,7 @@ async def test_receiver_that_is_interrupted_by_its_observer_and_cancelled_is_can
 
 
 @pytest.mark.explore(schedules=20, early_time=False)
-async def test_receiver_hears_that_the_last_message_was_withdrawn_behind_an_interrupt() -> None:
+async def test_receiver_is_notified_of_the_last_withdrawal_after_an_interrupt() -> None:
     mailbox = Mailbox("box", 10)
     kept, withdrawn = (Envelope(name, is_ask=False) for name in "ab")
     mailbox.put_nowait(kept)

@@ -81,7 +81,7 @@ async def test_the_sender_gets_an_error_that_names_both_classes(
 
 
 @explored
-async def test_what_is_no_message_at_all_is_refused() -> None:
+async def test_a_non_message_is_refused() -> None:
     root = Supervisor("root")
     ref: ActorRef[Any] = root.add(ActorSpec("counter", Counter))
     async with root.running():
@@ -194,7 +194,7 @@ class Doubling(Counter):
 
 
 @explored
-async def test_a_derived_actor_takes_the_messages_that_name_it() -> None:
+async def test_a_derived_actor_handles_the_messages_that_name_it() -> None:
     root = Supervisor("root")
     derived, base = root.add(ActorSpec("d", Doubling)), root.add(ActorSpec("b", Counter))
     async with root.running():
@@ -302,7 +302,7 @@ class Structural(Actor[Shape]):
         (Actor, None),
     ],
 )
-def test_the_parameter_of_actor_declares_what_is_handled(
+def test_the_parameter_of_actor_declares_its_messages(
     actor: type[Actor[Any]], handled: set[str] | None
 ) -> None:
     types = MessageTypes.of(actor).handled
@@ -314,7 +314,7 @@ def test_messages_of_a_derived_class_are_handled(message: object) -> None:
     MessageTypes.of(Plainly).require(message, "root/plainly")
 
 
-def test_an_actor_that_declares_nothing_takes_everything() -> None:
+def test_an_actor_without_a_declaration_accepts_everything() -> None:
     MessageTypes.of(Anything).require("whatever", "root/anything")
 
 

@@ -65,7 +65,7 @@ async def test_a_monitor_of_an_actor_that_is_gone_reports_immediately() -> None:
             await anext(downs)
 
 
-async def test_a_closed_monitor_hears_nothing_more() -> None:
+async def test_a_closed_monitor_receives_nothing_more() -> None:
     root = supervisor()
     ref = root.add(counter())
     async with root.running():
@@ -128,7 +128,7 @@ class Watcher(Actor[Lost]):
             raise ValueError("the watcher crashes too")
 
 
-async def test_an_actor_hears_of_another_one_as_a_message_also_after_its_own_crash() -> None:
+async def test_an_actor_is_notified_of_another_also_after_its_own_crash() -> None:
     seen: list[str] = []
     root = supervisor()
     ref = root.add(counter())
@@ -141,7 +141,7 @@ async def test_an_actor_hears_of_another_one_as_a_message_also_after_its_own_cra
     assert seen == ["crashed", "crashed", "crashed"], "one notice an end, no double watch"
 
 
-async def test_a_notice_that_cannot_be_made_breaks_nobody(
+async def test_a_notice_that_cannot_be_created_breaks_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Clumsy(Watcher):

@@ -99,7 +99,7 @@ def supervisor(recorder: Recorder | None = None) -> Supervisor:
     return Supervisor("root", runtime=Runtime(observer=recorder or Recorder()))
 
 
-async def test_a_task_runs_beside_the_handlers_and_ends_before_stopping() -> None:
+async def test_a_task_runs_alongside_the_handlers_and_ends_before_stopping() -> None:
     log: list[str] = []
     root = supervisor()
     ref = root.add(ActorSpec("owner", lambda: Owner(log)))
@@ -124,7 +124,7 @@ async def test_a_task_can_begin_in_started() -> None:
     assert log == ["started", "task runs", "task ended", "drained"]
 
 
-async def test_a_task_that_returns_leaves_the_actor_alone() -> None:
+async def test_a_task_that_returns_does_not_affect_the_actor() -> None:
     log: list[str] = []
     root = supervisor()
     ref = root.add(ActorSpec("owner", lambda: Owner(log)))
@@ -243,7 +243,7 @@ async def test_a_crash_of_the_handler_and_of_a_task_keeps_both_errors() -> None:
     assert "OSError('handler')" in crashes[0]
 
 
-async def test_one_task_can_be_cancelled_alone() -> None:
+async def test_a_single_task_can_be_cancelled() -> None:
     log: list[str] = []
     root = supervisor()
     ref = root.add(ActorSpec("owner", lambda: Owner(log)))

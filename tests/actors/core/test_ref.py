@@ -70,7 +70,7 @@ async def test_messages_of_one_sender_are_handled_in_the_order_sent() -> None:
         assert await ref.ask(Words()) == tuple(map(str, range(200)))
 
 
-async def test_a_refusal_reaches_the_asker_and_the_actor_lives_on() -> None:
+async def test_a_refusal_reaches_the_asker_and_the_actor_continues() -> None:
     async with counter() as ref:
         await ref.ask(Add(1))
         with pytest.raises(TooBad, match="no"):
@@ -88,7 +88,7 @@ async def test_a_refusal_in_an_exception_group_of_one_is_a_refusal() -> None:
         assert await ref.ask(Add(1)) == 1
 
 
-async def test_a_crash_fails_its_one_message_and_says_why() -> None:
+async def test_a_crash_fails_its_message_with_the_reason() -> None:
     async with counter() as ref:
         with pytest.raises(ActorCrashed, match="root/counter crashed") as caught:
             await ref.ask(Crash())
@@ -107,7 +107,7 @@ async def test_a_crash_with_two_errors_keeps_both() -> None:
         assert len(cause.exceptions) == 2
 
 
-async def test_a_base_exception_that_is_no_cancellation_is_a_crash_of_one_actor() -> None:
+async def test_a_base_exception_other_than_cancellation_is_a_crash_of_one_actor() -> None:
     class Panic(BaseException):
         pass
 
@@ -151,7 +151,7 @@ async def test_a_message_whose_time_ran_out_in_the_handler_has_an_unknown_outcom
         assert await ref.ask(Add(1)) == 1, "the handler was not disturbed"
 
 
-async def test_an_answer_in_the_tick_of_the_deadline_is_delivered_or_unknown() -> None:
+async def test_a_reply_in_the_tick_of_the_deadline_is_delivered_or_unknown() -> None:
     async with counter() as ref:
         for _ in range(20):
             try:
@@ -170,7 +170,7 @@ async def test_a_cancelled_ask_withdraws_a_message_that_waits() -> None:
         assert await ref.ask(Add(0)) == 0
 
 
-async def test_a_cancelled_ask_leaves_a_taken_message_to_the_actor() -> None:
+async def test_a_cancelled_ask_leaves_a_received_message_to_the_actor() -> None:
     log: list[str] = []
 
     class Slow(Counter):
@@ -223,7 +223,7 @@ async def test_a_full_mailbox_refuses_after_the_admission_deadline() -> None:
         assert await ref.ask(Words(), admission=60) == ("waits",)
 
 
-async def test_a_sender_that_waits_for_a_place_is_not_overtaken() -> None:
+async def test_a_sender_waiting_for_space_is_not_overtaken() -> None:
     async with counter(capacity=1) as ref, trio.open_nursery() as nursery:
         nursery.start_soon(ref.ask, Nap(0.5))
         await wait_all_tasks_blocked()

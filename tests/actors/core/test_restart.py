@@ -25,7 +25,7 @@ def test_a_window_counts_the_restarts_of_the_last_period(
 
 
 @given(count=st.integers(1, 8), data=st.data())
-def test_a_restart_includes_what_the_strategy_says_in_order_of_start(
+def test_a_restart_includes_what_the_strategy_selects_in_start_order(
     count: int, data: st.DataObject
 ) -> None:
     children = list(range(count))

@@ -52,7 +52,7 @@ async def outcomes_of(ref: ActorRef[Ledger], messages: list[Put | Spoil]) -> lis
     return got
 
 
-async def test_all_that_wait_come_in_one_batch_in_order() -> None:
+async def test_all_waiting_messages_come_in_one_batch_in_order() -> None:
     root, ref, made = tree()
     async with root.running():
         assert await outcomes_of(ref, [Put(line) for line in "abcde"]) == [5] * 5
@@ -85,7 +85,7 @@ async def test_a_message_withdrawn_before_the_batch_is_not_in_it() -> None:
     assert made[0].batches == [["ahead"], ["kept"]]
 
 
-async def test_a_crash_fails_those_without_an_answer_and_keeps_the_answers_given() -> None:
+async def test_a_crash_fails_messages_without_a_reply_and_keeps_the_replies_given() -> None:
     root, ref, _ = tree()
     async with root.running():
         got = await outcomes_of(ref, [Put("a"), Spoil("crash"), Put("b")])
@@ -104,7 +104,7 @@ async def test_a_refusal_that_escapes_a_batch_is_a_crash() -> None:
     assert isinstance(got[1], ActorCrashed)
 
 
-async def test_an_ask_left_without_an_answer_is_a_crash_that_says_so() -> None:
+async def test_an_ask_left_without_a_reply_is_a_crash_with_a_message() -> None:
     root, ref, _ = tree()
     async with root.running():
         got = await outcomes_of(ref, [Put("a"), Spoil("forget")])

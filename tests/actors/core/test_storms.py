@@ -37,7 +37,7 @@ SCHEDULES = int(os.environ.get("OCTAVO_STORM_SCHEDULES", "2000"))
 
 
 @pytest.mark.parametrize("storm", STORMS.values(), ids=STORMS)
-def test_the_promises_hold_under_thousands_of_schedules(
+def test_the_guarantees_hold_under_thousands_of_schedules(
     storm: Callable[[], Awaitable[None]], explore: Explore
 ) -> None:
     exploration = explore(storm, schedules=SCHEDULES)

@@ -256,7 +256,7 @@ async def test_every_restart_of_a_subtree_that_fails_counts_above() -> None:
     assert isinstance(caught.value.__cause__, RestartIntensityExceeded)
 
 
-async def test_a_start_that_fails_at_first_is_tried_again_and_holds_up_the_next() -> None:
+async def test_a_start_that_fails_at_first_is_retried_and_delays_the_next() -> None:
     log: list[str] = []
     tries = 0
 
@@ -321,7 +321,7 @@ async def test_a_factory_that_fails_is_a_crash() -> None:
     assert isinstance(caught.value.__cause__, LookupError)
 
 
-async def test_shutdown_works_off_what_waits_and_refuses_what_comes() -> None:
+async def test_shutdown_handles_waiting_messages_and_refuses_new_ones() -> None:
     root = supervisor()
     ref = root.add(spec("a"))
     results: list[object] = []
@@ -367,7 +367,7 @@ async def test_what_is_not_drained_in_time_is_cancelled_and_every_ask_ends() -> 
     assert outcomes == {"taken": OutcomeUnknown, "waiting": ActorStopped}
 
 
-async def test_the_bound_of_the_whole_stop_holds_over_patient_children() -> None:
+async def test_the_deadline_of_the_whole_stop_holds_with_patient_children() -> None:
     root = supervisor()
     ref = root.add(spec("a", drain=1000))
     async with root.running(drain_timeout=3):
@@ -389,7 +389,7 @@ async def test_cancelling_the_block_stops_everything_by_force() -> None:
         await ref.ask(Add(1))
 
 
-async def test_an_error_in_the_block_comes_out_as_it_is() -> None:
+async def test_an_error_in_the_block_is_raised_unchanged() -> None:
     root = supervisor()
     root.add(spec("a"))
     with pytest.raises(KeyError, match="mine"):
@@ -398,7 +398,7 @@ async def test_an_error_in_the_block_comes_out_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("inner", [[ValueError(1)], [ValueError(1), KeyError(2)]])
-async def test_a_group_of_the_block_comes_out_as_it_is(inner: list[Exception]) -> None:
+async def test_a_group_raised_in_the_block_is_raised_unchanged(inner: list[Exception]) -> None:
     root = supervisor()
     root.add(spec("a"))
     mine = ExceptionGroup("mine", inner)
@@ -677,7 +677,7 @@ async def test_an_ask_to_one_in_backoff_ends_when_the_shutdown_begins() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["rest_for_one", "all_for_one"])
-async def test_a_restart_goes_on_when_the_one_it_waits_for_is_stopped_by_name(
+async def test_a_restart_continues_when_the_child_it_waits_for_is_stopped_by_name(
     strategy: Strategy,
 ) -> None:
     root = supervisor(strategy, restarts=100)
@@ -737,7 +737,7 @@ async def test_stopping_before_the_block_begins_is_reported_clearly() -> None:
         await root.stop()
 
 
-async def test_the_context_of_an_ended_incarnation_refuses_to_work() -> None:
+async def test_the_context_of_an_ended_incarnation_raises() -> None:
     contexts: list[ActorContext] = []
 
     class Leaky(Counter):

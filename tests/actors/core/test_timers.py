@@ -95,7 +95,7 @@ async def test_a_periodic_timer_keeps_its_rhythm() -> None:
     assert bench.times(begun) == [("beat", 1), ("beat", 3), ("beat", 5)]
 
 
-async def test_periods_in_which_the_actor_was_busy_are_not_made_up_for() -> None:
+async def test_periods_missed_while_busy_are_skipped() -> None:
     bench = Bench(lambda context: context.schedule_every(2, Tick("beat")))
     async with bench.root.running():
         begun = trio.current_time()

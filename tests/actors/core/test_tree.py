@@ -97,7 +97,7 @@ async def test_times_in_the_mailbox_and_in_the_handler_are_counted_apart() -> No
     assert node.handling.mean == pytest.approx(2)
 
 
-async def test_an_observer_hears_every_message_if_it_wants_to() -> None:
+async def test_an_observer_receives_every_message_on_request() -> None:
     class Metrics(Recorder):
         def handled(self, path: str, message: object, wait: float, handling: float) -> None:
             self.lines.append(f"{path} {message!r} {wait:g} {handling:g}")
@@ -139,7 +139,7 @@ async def test_crashes_are_logged_by_default(caplog: pytest.LogCaptureFixture) -
     assert "ValueError" in caplog.text
 
 
-async def test_messages_that_a_busy_actor_received_and_did_not_take_are_seen_waiting() -> None:
+async def test_messages_received_but_not_yet_handled_count_as_waiting() -> None:
     root = Supervisor("root")
     ref = root.add(ActorSpec("a", Counter))
     async with root.running(), trio.open_nursery() as nursery:

@@ -40,7 +40,7 @@ async def use(box: ActorRef[Box], boxes: Directory[str, Box]) -> None:
 """
 
 
-def test_mypy_knows_answers_receivers_and_keys(tmp_path: Path) -> None:
+def test_mypy_knows_replies_receivers_and_keys(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     report, errors, _ = api.run(["--strict", "--no-color-output", "--no-incremental", str(program)])

@@ -121,7 +121,7 @@ async def test_a_circle_of_asks_is_refused_and_named() -> None:
         assert await a.ask(Via((b,))) == "ab", "all are alive again"
 
 
-async def test_two_that_ask_each_other_concurrently_do_not_deadlock() -> None:
+async def test_mutual_concurrent_asks_do_not_deadlock() -> None:
     root, [a, b] = tree("a", "b")
     outcomes: list[str] = []
 
@@ -197,7 +197,7 @@ async def test_a_task_started_in_a_foreign_nursery_may_ask_the_actor_back() -> N
     assert replies == ["a"]
 
 
-async def test_an_answer_given_before_the_ask_back_is_no_circle() -> None:
+async def test_a_reply_before_the_ask_back_prevents_a_cycle() -> None:
     """b has replied to a; a's ask is over although a's task has not run yet."""
     root, [a, b] = tree("a", "b")
     async with root.running():
@@ -234,7 +234,7 @@ async def test_a_queued_key_is_activated_when_an_active_one_asks_for_it() -> Non
     assert sorted(replies) == ["ab", "b"]
 
 
-async def test_waits_leave_nothing_behind() -> None:
+async def test_waits_leave_no_trace() -> None:
     root, [a, b] = tree("a", "b")
     async with root.running():
         await a.ask(Via((b,)))

@@ -25,7 +25,7 @@ async def left(store: InlineStore) -> list[WorkspaceId]:
     return await store.read(workspaces_to_index([VAULT]))
 
 
-async def test_words_are_taken_in_soon_behind_a_change(
+async def test_words_are_indexed_soon_after_a_change(
     engine: InlineStore, autojump_clock: trio.abc.Clock
 ) -> None:
     await found_vault(engine)
@@ -43,7 +43,7 @@ async def test_words_are_taken_in_soon_behind_a_change(
         nursery.cancel_scope.cancel()
 
 
-async def test_what_nobody_told_of_is_found_in_time(
+async def test_unannounced_words_are_indexed_eventually(
     engine: InlineStore, autojump_clock: trio.abc.Clock
 ) -> None:
     await found_vault(engine)
@@ -56,7 +56,7 @@ async def test_what_nobody_told_of_is_found_in_time(
         nursery.cancel_scope.cancel()
 
 
-async def test_indexer_goes_on_behind_a_failure(
+async def test_indexer_continues_after_a_failure(
     engine: InlineStore, autojump_clock: trio.abc.Clock
 ) -> None:
     await found_vault(engine)

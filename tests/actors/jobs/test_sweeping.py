@@ -39,7 +39,7 @@ async def delete_vault(store: Store) -> None:
     assert await store.write(workspaces.delete(VAULT))
 
 
-async def test_what_was_left_is_swept_at_the_start(
+async def test_leftovers_are_swept_at_the_start(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     await delete_vault(engine)
@@ -48,7 +48,7 @@ async def test_what_was_left_is_swept_at_the_start(
     assert await left(engine) == 0
 
 
-async def test_what_is_deleted_is_swept_when_woken_and_otherwise_at_the_next_look(
+async def test_deletions_are_swept_when_woken_or_at_the_next_check(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     sweeper = SweepingJob(engine)

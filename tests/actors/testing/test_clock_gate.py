@@ -100,7 +100,7 @@ async def test_threshold_is_restored_after_a_cancellation(autojump_clock: MockCl
     assert threshold() == 0
 
 
-async def test_abandoned_thread_holds_the_gate_no_longer(autojump_clock: MockClock) -> None:
+async def test_abandoned_thread_releases_the_gate(autojump_clock: MockClock) -> None:
     gate = ClockGate()
 
     async def call() -> None:

@@ -111,12 +111,12 @@ def test_without_it_nothing_crashes() -> None:
     assert explore(careless, steps=STEPS, schedules=50).crashes == 0
 
 
-def test_a_scenario_that_bears_any_one_crash_passes_and_the_crashes_are_counted() -> None:
+def test_a_scenario_that_survives_any_single_crash_passes_and_crashes_are_counted() -> None:
     exploration = explore(careful, schedules=50, crash_anywhere=True)
     assert (exploration.schedules, exploration.crashes) == (50, 50)
 
 
-def test_every_point_of_the_actors_is_crashed_at_in_turn() -> None:
+def test_every_point_of_the_actors_crashes_in_turn() -> None:
     crashed: set[str] = set()
 
     class Crashes(Observer):
@@ -191,7 +191,7 @@ def test_a_failure_without_a_crash_has_none_in_its_report() -> None:
     assert "crash:" not in str(found.value)
 
 
-def test_it_counts_what_it_passes_and_crashes_once() -> None:
+def test_it_counts_points_and_crashes_once() -> None:
     faults = CrashOnce(1)
 
     async def scenario() -> list[str]:

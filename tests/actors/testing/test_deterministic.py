@@ -154,7 +154,7 @@ def test_time_passes_early_only_in_schedules_that_say_so() -> None:
     )
 
 
-def test_early_time_leaves_alone_a_clock_that_the_program_drives_itself() -> None:
+def test_early_time_does_not_affect_a_clock_that_the_program_drives() -> None:
     async def main() -> float:
         clock = trio.lowlevel.current_clock()
         assert isinstance(clock, MockClock)
@@ -167,7 +167,7 @@ def test_early_time_leaves_alone_a_clock_that_the_program_drives_itself() -> Non
     assert run_deterministic(main, seed="random+time:1").value == 0
 
 
-def test_errors_of_the_function_come_out_unchanged() -> None:
+def test_errors_of_the_function_are_raised_unchanged() -> None:
     error = LookupError("as it was")
 
     async def fail() -> None:
@@ -265,7 +265,7 @@ def test_run_without_end_is_reported(fn: Callable[[], Awaitable[None]], schedule
         run_deterministic(fn, seed=schedule, max_steps=50)
 
 
-def test_deadlock_behind_a_shield_is_reported_and_unwound() -> None:
+def test_deadlock_under_a_shield_is_reported_and_unwound() -> None:
     with pytest.raises(Deadlock, match="wait_shielded"):
         run_deterministic(wait_shielded)
 

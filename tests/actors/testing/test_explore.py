@@ -257,7 +257,7 @@ def test_replay_with_more_steps_than_there_are_is_refused() -> None:
         explore(run_steps, replay="random:1@0-2", steps=["read", "write"])
 
 
-def test_replay_with_steps_of_a_scenario_that_takes_none_is_refused() -> None:
+def test_replay_with_steps_of_a_scenario_without_steps_is_refused() -> None:
     with pytest.raises(ValueError, match="takes none"):
         explore(lost_update, replay="random:1@0-2")
 

@@ -75,7 +75,7 @@ def disk(*faults: Fault, seed: int = 0) -> tuple[Supervisor, ActorRef[Disk], lis
 @pytest.mark.parametrize(
     ("point", "written"), [("actor.taken", 0), ("disk.write", 0), ("actor.handled", 1)]
 )
-async def test_a_crash_happens_at_its_point_and_so_often(point: str, written: int) -> None:
+async def test_a_crash_happens_at_its_point_as_often_as_planned(point: str, written: int) -> None:
     root, ref, lines, plan = disk(Fault("crash", point, times=1))
     async with root.running():
         with pytest.raises(ActorCrashed) as caught:
@@ -124,7 +124,7 @@ async def test_a_cancellation_ends_the_innermost_block(point: str, written: int)
         assert len(lines) == written
 
 
-async def test_a_cancellation_without_a_block_says_so() -> None:
+async def test_a_cancellation_without_a_block_raises() -> None:
     root, ref, _, _ = disk(Fault("cancel", "ask.sending"))
     async with root.running():
         with pytest.raises(RuntimeError, match=r"no cancellable\(\) block"):

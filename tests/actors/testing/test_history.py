@@ -69,7 +69,7 @@ def test_second_operation_of_a_busy_process_is_an_error(history: History[Operati
         history.invoke("p", Read(B))
 
 
-def test_process_goes_on_after_an_unknown_outcome(history: History[Operation]) -> None:
+def test_process_continues_after_an_unknown_outcome(history: History[Operation]) -> None:
     history.invoke("p", Swap(A, None, 1)).unknown()
     history.invoke("p", Read(A)).ok(None)
     assert [entry.deadline for entry in history.entries] == [None, 3]
@@ -158,7 +158,7 @@ def test_cancellation_is_unknown_and_never_suppressed() -> None:
     assert outcomes(history) == [(Status.UNKNOWN, None)]
 
 
-def test_recording_knows_no_event_loop(history: History[Operation]) -> None:
+def test_recording_is_independent_of_the_event_loop(history: History[Operation]) -> None:
     async def read(process: str) -> None:
         with history.record(process, Read(A)) as call:
             await asyncio.sleep(0)
@@ -171,7 +171,7 @@ def test_recording_knows_no_event_loop(history: History[Operation]) -> None:
     assert [(e.invoked, e.completed) for e in history.entries] == [(0, 2), (1, 3)]
 
 
-def test_history_renders_one_event_a_line(history: History[Operation]) -> None:
+def test_history_renders_one_event_per_line(history: History[Operation]) -> None:
     commit = history.invoke("writer", Commit.of("w", "m1", {"a": (None, "x"), "b": (1, None)}))
     read = history.invoke(2, Read(A))
     read.ok("x")

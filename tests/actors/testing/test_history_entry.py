@@ -8,7 +8,7 @@ from tests.histories.operations import Read, Register
 A = Register("w", "a")
 
 
-def test_nothing_renders_as_nothing() -> None:
+def test_empty_history_renders_as_nothing() -> None:
     assert render_entries([]) == ""
 
 

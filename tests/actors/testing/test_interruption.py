@@ -44,7 +44,7 @@ async def test_call_that_ends_before_the_checkpoint_returns() -> None:
     assert await cancel_at_checkpoint(4, three_checkpoints) == Interruption("through", False, 3)
 
 
-async def test_call_woken_by_its_last_event_keeps_what_it_got() -> None:
+async def test_call_woken_by_its_last_event_keeps_its_result() -> None:
     send, receive = trio.open_memory_channel[int](0)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(send.send, 7)
@@ -53,7 +53,7 @@ async def test_call_woken_by_its_last_event_keeps_what_it_got() -> None:
     assert not received.cancelled
 
 
-async def test_error_of_the_call_comes_out() -> None:
+async def test_error_of_the_call_is_raised() -> None:
     async def fail() -> None:
         await trio.lowlevel.checkpoint()
         raise LookupError
@@ -67,7 +67,7 @@ async def test_negative_checkpoint_is_refused() -> None:
         await cancel_at_checkpoint(-1, three_checkpoints)
 
 
-def test_every_checkpoint_is_tried_when_it_begins_and_when_it_ends() -> None:
+def test_every_checkpoint_is_cancelled_when_it_begins_and_when_it_ends() -> None:
     outcomes: list[int] = []
 
     async def noting() -> None:

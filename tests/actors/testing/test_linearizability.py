@@ -331,9 +331,7 @@ RESPONSES = st.one_of(
 
 
 @given(runs(processes=3, length=70), st.data())
-def test_corrupted_run_is_judged_as_trying_every_order_judges_it(
-    run: Run, data: st.DataObject
-) -> None:
+def test_corrupted_run_is_judged_like_trying_every_order(run: Run, data: st.DataObject) -> None:
     entries = list(run.history.entries[:6])
     for _ in range(data.draw(st.integers(0, 2)) if entries else 0):
         index = data.draw(st.integers(0, len(entries) - 1))

@@ -50,7 +50,9 @@ def scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return name
 
 
-def test_schedule_that_passes_says_so(scenarios: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_schedule_that_passes_is_reported(
+    scenarios: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["replay", f"{scenarios}:passes", "--schedule", "random:1"]) == 0
     said, hint = capsys.readouterr().out.splitlines()
     assert said == f"{scenarios}:passes passes under random:1"

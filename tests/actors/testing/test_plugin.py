@@ -85,7 +85,7 @@ def test_marked_test_and_fixture_explore(
 
 
 @both
-def test_marked_test_is_run_by_the_explorer_alone(
+def test_marked_test_is_run_only_by_the_explorer(
     pytester: pytest.Pytester, arguments: tuple[str, ...]
 ) -> None:
     pytester.makepyfile(LOST_UPDATE.replace("EXPECTED", "30"))
@@ -94,7 +94,7 @@ def test_marked_test_is_run_by_the_explorer_alone(
 
 @both
 @pytest.mark.parametrize("test", ["test_lost_update", "test_lost_update_by_fixture"])
-def test_printed_command_replays_the_same_failure_alone(
+def test_printed_command_replays_exactly_the_same_failure(
     pytester: pytest.Pytester, arguments: tuple[str, ...], test: str
 ) -> None:
     path = pytester.makepyfile(LOST_UPDATE.replace("EXPECTED", "2"))
@@ -124,7 +124,7 @@ def test_command_names_the_test_from_where_pytest_was_called(
     run(pytester, *shlex.split(command)[3:], *WITH_TRIO).assert_outcomes(failed=1)
 
 
-def test_command_quotes_what_a_shell_would_read(pytester: pytest.Pytester) -> None:
+def test_command_quotes_shell_characters(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(LOST_UPDATE.replace('"members", [1]', '"members", [2]'))
     (command,) = set(commands(run(pytester, "-k", "single", *WITH_TRIO)))
     node = shlex.split(command)[3]

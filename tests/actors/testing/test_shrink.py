@@ -11,7 +11,7 @@ lists = st.lists(st.integers(0, 9), max_size=25)
 
 
 @given(items=lists, needed=st.sets(st.integers(0, 24)))
-def test_result_is_what_a_failure_needs_where_that_is_fixed(
+def test_result_contains_exactly_what_a_fixed_failure_needs(
     items: list[int], needed: set[int]
 ) -> None:
     numbered = list(enumerate(items))
@@ -20,7 +20,7 @@ def test_result_is_what_a_failure_needs_where_that_is_fixed(
 
 
 @given(items=lists, modulus=st.integers(1, 7), fewest=st.integers(0, 5))
-def test_result_fails_and_is_minimal_whatever_fails(
+def test_result_fails_and_is_minimal_for_any_failure(
     items: list[int], modulus: int, fewest: int
 ) -> None:
     def fails(part: list[int]) -> bool:

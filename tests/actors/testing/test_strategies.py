@@ -79,13 +79,13 @@ def test_priorities_change_as_often_as_the_depth_says(depth: int) -> None:
     assert maximum == depth - 1
 
 
-def test_a_task_that_waits_behind_a_spinning_one_gets_its_turn() -> None:
+def test_a_task_waiting_for_a_spinning_one_gets_its_turn() -> None:
     strategy = PriorityChanges(Random(1), depth=1, estimated_steps=20)
     steps = [strategy.choose([0, 1])[0] for _ in range(2 * PATIENCE)]
     assert set(steps) == {0, 1}
 
 
-def test_a_task_that_waits_behind_two_that_wake_each_other_gets_its_turn() -> None:
+def test_a_task_waiting_for_two_that_wake_each_other_gets_its_turn() -> None:
     for seed in range(20):
         strategy = PriorityChanges(Random(seed), depth=1, estimated_steps=20)
         stepped = set()

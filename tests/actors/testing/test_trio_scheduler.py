@@ -106,7 +106,7 @@ def test_the_run_loop_steps_a_batch_from_its_end() -> None:
     assert siblings_of(steps.names) == "abcabc", "the run loop no longer pops from the end"
 
 
-def test_tasks_kept_back_are_runnable_in_the_next_turn() -> None:
+def test_deferred_tasks_are_runnable_in_the_next_turn() -> None:
     steps = Steps()
 
     def last_spawned_alone(runnable: list[int]) -> list[int]:
@@ -197,7 +197,7 @@ def test_seeded_numbers_besides_the_order_repeat() -> None:
     assert (first.random(), first.uniform(0, 9)) == (second.random(), second.uniform(0, 9))
 
 
-def test_a_run_of_another_thread_is_left_alone() -> None:
+def test_a_run_in_another_thread_is_not_affected() -> None:
     chosen: list[int] = []
 
     def note(runnable: list[int]) -> list[int]:

@@ -32,7 +32,7 @@ async def test_accepted_changesets_take_the_positions_in_order_and_are_announced
         assert await text_of(rig, "a") == "new"
 
 
-async def test_changeset_is_refused_whole_and_leaves_nothing() -> None:
+async def test_refused_changeset_has_no_effect() -> None:
     async with serving() as rig:
         await rig.push(note("a", "a.md"))
         assert isinstance(await rig.refusal(note("b", "b.md"), note("c", "A.md")), PathConflict)
@@ -41,7 +41,7 @@ async def test_changeset_is_refused_whole_and_leaves_nothing() -> None:
         assert rig.announced == [1]
 
 
-async def test_repeated_mutation_gets_the_first_receipt_whatever_became_of_the_file() -> None:
+async def test_repeated_mutation_gets_the_first_receipt_whatever_the_state_of_the_file() -> None:
     async with serving() as rig:
         first = await rig.push(note("a", "a.md"), mutation="once")
         head = await rig.head("a")
@@ -64,7 +64,7 @@ async def test_refused_change_that_nobody_can_repeat_is_not_looked_up() -> None:
         assert store.reads == 1
 
 
-async def test_mutation_that_changed_nothing_is_remembered_too() -> None:
+async def test_mutation_without_effect_is_also_remembered() -> None:
     async with serving() as rig:
         await rig.push(note("a", "a.md", "same"))
         first = await rig.push(edit("r0", text="same"), mutation="nothing")
@@ -84,7 +84,7 @@ async def test_receipt_outlives_the_actor() -> None:
     store.close()
 
 
-async def test_receipt_of_a_purged_file_tells_nothing_of_what_it_held() -> None:
+async def test_receipt_of_a_purged_file_reveals_nothing_of_its_content() -> None:
     async with serving() as rig:
         await rig.push(note("a", "secret.md", "secret"), mutation="made")
         await rig.push(DeleteFile(FileId("a"), frozenset({"r0"})))
@@ -109,7 +109,7 @@ async def test_restored_file_has_its_text_again() -> None:
         assert (head.path, head.state, await text_of(rig, "a")) == ("b.md", "live", "kept")
 
 
-async def test_same_mutation_twice_at_once_has_one_effect() -> None:
+async def test_concurrent_repetition_of_a_mutation_has_one_effect() -> None:
     async with serving() as rig:
         receipts: list[Receipt] = []
 
@@ -124,7 +124,7 @@ async def test_same_mutation_twice_at_once_has_one_effect() -> None:
         assert rig.announced == [1]
 
 
-async def test_other_writer_behind_the_actor_makes_it_plan_anew() -> None:
+async def test_concurrent_writer_makes_the_actor_plan_again() -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
     await found_vault(flaky)
@@ -145,7 +145,7 @@ async def test_other_writer_behind_the_actor_makes_it_plan_anew() -> None:
     engine.close()
 
 
-async def test_shared_workspace_answers_heads_that_another_process_made() -> None:
+async def test_shared_workspace_returns_heads_created_by_another_process() -> None:
     store = open_inline()
     await found_vault(store)
     async with serving(store, shared=True) as here, serving(store, shared=True) as there:
@@ -158,7 +158,7 @@ async def test_shared_workspace_answers_heads_that_another_process_made() -> Non
 
 
 @pytest.mark.parametrize("kept", [False, True])
-async def test_failing_store_is_read_again_before_anything_else_is_said(kept: bool) -> None:
+async def test_failing_store_is_read_again_before_any_other_reply(kept: bool) -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
     await found_vault(flaky)
@@ -179,7 +179,9 @@ async def test_failing_store_is_read_again_before_anything_else_is_said(kept: bo
     engine.close()
 
 
-async def test_position_kept_without_an_answer_is_announced_when_the_store_is_read() -> None:
+async def test_position_committed_without_an_acknowledgement_is_announced_on_the_next_read() -> (
+    None
+):
     engine = open_inline()
     flaky = FaultyStore(engine)
     await found_vault(flaky)
@@ -194,7 +196,7 @@ async def test_position_kept_without_an_answer_is_announced_when_the_store_is_re
     engine.close()
 
 
-async def test_deleted_workspace_is_told_and_a_new_one_of_the_id_starts_empty() -> None:
+async def test_deletion_of_a_workspace_is_reported_and_a_new_one_with_its_id_starts_empty() -> None:
     async with serving() as rig:
         await rig.push(note("a", "a.md"))
         await rig.store.write(delete(VAULT))
@@ -205,7 +207,7 @@ async def test_deleted_workspace_is_told_and_a_new_one_of_the_id_starts_empty() 
         assert (await rig.push(note("b", "b.md"))).position == 1
 
 
-async def test_unknown_workspace_is_told() -> None:
+async def test_unknown_workspace_is_reported() -> None:
     async with serving() as rig:
         with pytest.raises(NoWorkspace):
             await rig.directory.ask(WorkspaceId("none"), HeadOf(FileId("a")))

@@ -63,7 +63,7 @@ async def test_saves_of_one_batch_build_on_each_other() -> None:
 
 
 @pytest.mark.parametrize("kept", [False, True])
-async def test_save_whose_outcome_nobody_knows_is_there_once_or_not_at_all(kept: bool) -> None:
+async def test_save_with_an_unknown_outcome_happened_once_or_not_at_all(kept: bool) -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
     await found_vault(flaky)
@@ -87,7 +87,7 @@ async def test_save_whose_outcome_nobody_knows_is_there_once_or_not_at_all(kept:
     engine.close()
 
 
-async def test_other_process_that_saves_meanwhile_loses_nothing() -> None:
+async def test_concurrent_save_of_another_process_loses_nothing() -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
     await found_vault(flaky)
@@ -145,7 +145,7 @@ async def head_id(rig: Rig, file: str = "a") -> str:
     return head.revision_id
 
 
-async def test_document_outlives_the_memory() -> None:
+async def test_document_outlives_its_cache_entry() -> None:
     documents = inline_documents(max_bytes=0)
     async with serving(documents=documents) as rig:
         await rig.push(note("a", "a.md", "start"))
@@ -158,7 +158,7 @@ async def test_document_outlives_the_memory() -> None:
         assert device.text == await text_of(rig, "a") == "2 1 0 start..."
 
 
-async def test_history_is_shed_and_the_text_stays() -> None:
+async def test_history_is_discarded_and_the_text_stays() -> None:
     limits = DocumentLimits(history=3, history_free=200)
     async with serving(documents=inline_documents(limits=limits)) as rig:
         await rig.push(note("a", "a.md", "start"))
@@ -181,7 +181,7 @@ async def test_history_is_shed_and_the_text_stays() -> None:
         assert late.text == device.text
 
 
-async def test_document_that_small_saves_made_dear_sheds_its_history(
+async def test_document_with_costly_history_from_small_saves_discards_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(limits, "MAX_STEPS", 40)
@@ -206,7 +206,7 @@ async def test_document_that_small_saves_made_dear_sheds_its_history(
         assert device.text == await text_of(rig, "a") == "st" + "x" * (len(epochs) - 1) + "art"
 
 
-async def test_save_behind_one_that_shed_the_history_is_of_another_generation() -> None:
+async def test_save_after_discarded_history_is_of_another_generation() -> None:
     limits = DocumentLimits(history=1, history_free=10)
     async with serving(documents=inline_documents(limits=limits)) as rig:
         await rig.push(note("a", "a.md", "x" * 100))
@@ -239,7 +239,7 @@ async def test_save_past_a_bound_changes_nothing(limits: DocumentLimits, text: s
         assert await text_of(rig, "a") == "small start"
 
 
-async def test_text_that_can_not_be_rendered_is_taken_back() -> None:
+async def test_text_that_cannot_be_rendered_is_undone() -> None:
     def check(text: str) -> None:
         if "!" in text:
             raise UnrenderableNote("no", limit="!", maximum=0, found=1)
@@ -259,7 +259,7 @@ async def test_text_that_can_not_be_rendered_is_taken_back() -> None:
         await device_of(rig)
 
 
-async def test_update_that_would_read_otherwise_once_stored_begins_a_new_generation() -> None:
+async def test_update_that_would_read_differently_once_stored_begins_a_new_generation() -> None:
     async with serving() as rig:
         await rig.push(note("a", "a.md", ""))
         device = await device_of(rig)
@@ -283,7 +283,7 @@ async def test_update_that_would_read_otherwise_once_stored_begins_a_new_generat
 
 @pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
 @pytest.mark.parametrize("at", range(11))
-async def test_note_with_a_treacherous_document_takes_honest_edits_and_texts(
+async def test_note_with_a_hostile_document_accepts_valid_edits_and_texts(
     at: int, max_bytes: int
 ) -> None:
     async with serving(documents=inline_documents(max_bytes=max_bytes)) as rig:
@@ -308,7 +308,7 @@ async def test_note_with_a_treacherous_document_takes_honest_edits_and_texts(
         assert (await device_of(rig)).text == changed
 
 
-async def test_note_from_before_a_limit_does_not_keep_others_where_they_are() -> None:
+async def test_note_older_than_a_limit_does_not_prevent_moves_of_others() -> None:
     def check(text: str) -> None:
         if "!" in text:
             raise UnrenderableNote("no", limit="!", maximum=0, found=1)
@@ -320,13 +320,13 @@ async def test_note_from_before_a_limit_does_not_keep_others_where_they_are() ->
         assert await text_of(rig, "b") == "[it](theme.md) !"
 
 
-async def test_purged_file_has_no_document_to_lack() -> None:
+async def test_purged_file_has_no_document_to_miss() -> None:
     async with serving() as rig:
         asked = MissingUpdate(A, Epoch("none"), b"\0")
         assert await rig.directory.ask(VAULT, asked) is None
 
 
-async def test_links_are_rewritten_in_the_note_as_another_process_left_it() -> None:
+async def test_links_are_rewritten_in_the_text_of_another_process() -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
     await found_vault(flaky)

@@ -82,7 +82,7 @@ async def ask(
     return await client.ask(operation.method, place, document, **headers)
 
 
-def test_every_operation_on_a_workspace_stands_in_the_table() -> None:
+def test_every_workspace_operation_is_in_the_table() -> None:
     assert set(SAMPLES) == set(OPERATIONS)
 
 
@@ -99,9 +99,7 @@ async def test_member_may_call_what_the_role_grants(api: NotesApi, name: str, ro
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-async def test_foreign_workspace_is_not_there_as_one_that_never_was(
-    api: NotesApi, name: str
-) -> None:
+async def test_foreign_workspace_looks_like_a_missing_one(api: NotesApi, name: str) -> None:
     note = await api.note("a.md", mutationId=MUTATION)
     stranger = api.client("stranger")
     foreign = await ask(stranger, note, OPERATIONS[name])
@@ -112,7 +110,7 @@ async def test_foreign_workspace_is_not_there_as_one_that_never_was(
 
 
 @pytest.mark.parametrize("name", [n for n in SAMPLES if "{fileId}" in OPERATIONS[n].path])
-async def test_file_of_another_workspace_is_not_there(api: NotesApi, name: str) -> None:
+async def test_file_of_another_workspace_is_not_found(api: NotesApi, name: str) -> None:
     note = await api.note("a.md")
     other = (await api.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
     response = await ask(api.owner, note, OPERATIONS[name], other)
@@ -120,7 +118,7 @@ async def test_file_of_another_workspace_is_not_there(api: NotesApi, name: str) 
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-async def test_locked_account_keeps_what_is_declared_for_it(api: NotesApi, name: str) -> None:
+async def test_locked_account_may_use_operations_declared_for_it(api: NotesApi, name: str) -> None:
     note = await api.note("a.md", mutationId=MUTATION)
     if name in ("restoreFile", "purgeFile"):
         await note.delete()
@@ -135,7 +133,7 @@ async def test_locked_account_keeps_what_is_declared_for_it(api: NotesApi, name:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_operation_on_a_workspace_takes_a_session_or_a_key(name: str) -> None:
+def test_workspace_operation_accepts_a_session_or_a_key(name: str) -> None:
     assert OPERATIONS[name].security is Security.SESSION_OR_KEY
 
 
@@ -143,7 +141,7 @@ def test_operation_on_a_workspace_takes_a_session_or_a_key(name: str) -> None:
     ("name", "parameter"),
     [(name, each) for name in SAMPLES for each in parameters_of(OPERATIONS[name].path)],
 )
-async def test_identifier_that_is_none_is_refused(api: NotesApi, name: str, parameter: str) -> None:
+async def test_malformed_identifier_is_refused(api: NotesApi, name: str, parameter: str) -> None:
     operation = OPERATIONS[name]
     given = dict.fromkeys(("workspaceId", "fileId", "revisionId", "mutationId"), NOBODYS)
     place = operation.path.format(**given | {parameter: "42"})

@@ -4,7 +4,7 @@ from octavo.http.api.registry import contract_document
 from tests.fakes.users_api import UsersApi
 
 
-async def test_account_read_by_its_session_is_the_one_that_was_made(
+async def test_account_read_by_its_session_is_the_created_one(
     users: UsersApi,
 ) -> None:
     made, its_cookie = await users.account()
@@ -18,7 +18,7 @@ async def test_account_read_by_its_key_is_the_same(users: UsersApi) -> None:
     assert by_key.json() == (await users.get("/api/account", its_cookie)).json()
 
 
-def test_account_promises_no_member_whose_feature_is_not_there() -> None:
+def test_account_has_no_members_of_missing_features() -> None:
     described = contract_document()["components"]
     assert isinstance(described, dict)
     assert set(described["schemas"]["Account"]["properties"]) == {
@@ -38,7 +38,7 @@ async def test_account_locked_reads_itself(users: UsersApi) -> None:
     assert (response.status, response.json()["state"]) == (200, "locked")
 
 
-async def test_account_removed_while_its_caller_is_remembered_is_signed_in_nowhere(
+async def test_account_removed_while_its_caller_is_cached_is_signed_out_everywhere(
     users: UsersApi,
 ) -> None:
     _, its_cookie = await users.account()

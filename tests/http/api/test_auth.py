@@ -23,7 +23,7 @@ JSON = (b"content-type", b"application/json")
 NULL_ORIGIN = (b"origin", b"null")
 
 
-async def test_sign_in_with_address_and_password_answers_the_user(
+async def test_sign_in_with_address_and_password_returns_the_user(
     users: UsersApi,
 ) -> None:
     made, _ = await users.account()
@@ -56,7 +56,7 @@ async def test_sign_in_sets_a_cookie_that_pages_cannot_read_and_neighbours_canno
     assert (name, len(token)) == ("__Host-octavo", 43)
 
 
-async def test_sign_in_not_to_be_remembered_lasts_as_long_as_the_browser(
+async def test_sign_in_without_remember_me_lasts_as_long_as_the_browser(
     users: UsersApi,
 ) -> None:
     await users.account()
@@ -66,7 +66,7 @@ async def test_sign_in_not_to_be_remembered_lasts_as_long_as_the_browser(
 
 
 @pytest.mark.parametrize("url", ["/notes", f"{ORIGIN}/notes?a=b", ORIGIN])
-async def test_sign_in_with_an_address_to_go_to_answers_it(users: UsersApi, url: str) -> None:
+async def test_sign_in_with_a_callback_address_returns_it(users: UsersApi, url: str) -> None:
     await users.account()
     response = await users.sign_in(callbackURL=url)
     assert (response.json()["redirect"], response.json()["url"]) == (True, url)
@@ -99,7 +99,7 @@ async def test_sign_in_with_an_address_elsewhere_is_refused(users: UsersApi, url
 
 
 @pytest.mark.parametrize("address", ["ANN@Example.ORG", "  ann@example.org\t"])
-async def test_sign_in_takes_the_address_in_any_case(users: UsersApi, address: str) -> None:
+async def test_sign_in_ignores_the_case_of_the_address(users: UsersApi, address: str) -> None:
     await users.account()
     assert (await users.sign_in(address)).status == 200
 
@@ -114,7 +114,7 @@ async def test_sign_in_takes_the_address_in_any_case(users: UsersApi, address: s
         ("bob@example.org", PASSWORD),
     ],
 )
-async def test_sign_in_refused_reads_alike_whatever_is_wrong(
+async def test_sign_in_refusals_look_alike_whatever_the_reason(
     users: UsersApi, address: str, password: str
 ) -> None:
     await users.account()
@@ -124,7 +124,7 @@ async def test_sign_in_refused_reads_alike_whatever_is_wrong(
     assert response.header("set-cookie") is None
 
 
-async def test_sign_in_to_a_disabled_account_reads_as_a_wrong_password(
+async def test_sign_in_to_a_disabled_account_looks_like_a_wrong_password(
     users: UsersApi,
 ) -> None:
     made, _ = await users.account()
@@ -144,7 +144,7 @@ async def test_sign_in_to_a_locked_account_succeeds(users: UsersApi) -> None:
     [(), (FROM_ELSEWHERE,), (NULL_ORIGIN,), (FROM_HERE, FROM_HERE), (FROM_HERE, FROM_ELSEWHERE)],
 )
 @pytest.mark.parametrize("target", [SIGN_IN, SIGN_OUT])
-async def test_change_without_the_one_origin_is_refused(
+async def test_change_from_another_origin_is_refused(
     users: UsersApi, target: str, headers: tuple[tuple[bytes, bytes], ...]
 ) -> None:
     made, its_cookie = await users.account()
@@ -204,7 +204,7 @@ async def test_sign_in_of_another_media_type_is_refused_with_a_message(
     assert response.json()["message"]
 
 
-async def test_sign_in_to_one_address_too_often_has_to_wait(users: UsersApi) -> None:
+async def test_sign_in_to_one_address_is_rate_limited(users: UsersApi) -> None:
     await users.account()
     for _ in range(10):
         assert (await users.sign_in(password="not this one")).status == 401
@@ -214,7 +214,7 @@ async def test_sign_in_to_one_address_too_often_has_to_wait(users: UsersApi) -> 
     assert response.json()["message"]
 
 
-async def test_sign_in_from_one_client_too_often_has_to_wait(users: UsersApi) -> None:
+async def test_sign_in_from_one_client_is_rate_limited(users: UsersApi) -> None:
     for number in range(60):
         response = await users.sign_in(f"a{number}@example.org", "not this one")
         assert response.status == 401
@@ -224,7 +224,7 @@ async def test_sign_in_from_one_client_too_often_has_to_wait(users: UsersApi) ->
     assert response.json()["message"]
 
 
-async def test_secrets_stand_in_no_answer_and_no_row(users: UsersApi) -> None:
+async def test_secrets_are_in_no_response_and_no_row(users: UsersApi) -> None:
     await users.account()
     response = await users.sign_in()
     token = cookie_set_by(response)[1].partition(b"=")[2]
@@ -244,5 +244,5 @@ async def test_secrets_stand_in_no_answer_and_no_row(users: UsersApi) -> None:
         ),
     ],
 )
-def test_secrets_sent_are_not_shown_by_what_holds_them(value: object) -> None:
+def test_repr_of_a_request_has_no_secret(value: object) -> None:
     assert PASSWORD not in repr(value)

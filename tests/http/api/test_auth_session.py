@@ -16,7 +16,7 @@ SIGN_OUT = "/api/auth/sign-out"
 SESSION = "/api/auth/get-session"
 
 
-async def test_session_asked_for_is_the_one_of_the_cookie(users: UsersApi) -> None:
+async def test_session_response_is_the_session_of_the_cookie(users: UsersApi) -> None:
     made, _ = await users.account()
     agent = (b"user-agent", b"Firefox\x1b[2J \xe9")
     signed_in = await users.sign_in(headers=(FROM_HERE, agent))
@@ -54,7 +54,7 @@ async def test_session_asked_for_from_elsewhere_is_refused(users: UsersApi) -> N
     assert (response.status, response.code) == (403, "wrong_origin")
 
 
-async def test_session_asked_for_as_the_librarys_client_asks_is_answered(
+async def test_session_request_of_the_library_client_succeeds(
     users: UsersApi,
 ) -> None:
     _, its_cookie = await users.account()
@@ -79,7 +79,7 @@ async def test_session_idle_is_null_from_the_thirtieth_day_on(
     assert (await users.get(SESSION, its_cookie)).body.startswith(body)
 
 
-async def test_sign_out_ends_the_session_at_once_and_clears_the_cookie(
+async def test_sign_out_ends_the_session_immediately_and_clears_the_cookie(
     users: UsersApi,
 ) -> None:
     _, its_cookie = await users.account()

@@ -29,7 +29,7 @@ async def test_request_with_nothing_is_not_signed_in(users: UsersApi) -> None:
         b"BEARER x",
     ],
 )
-async def test_key_that_is_none_is_refused_without_a_look_up(users: UsersApi, value: bytes) -> None:
+async def test_malformed_key_is_refused_without_a_lookup(users: UsersApi, value: bytes) -> None:
     _, its_cookie = await users.account()
     reads = users.house.store.reads
     response = await users.get(ACCOUNT, (b"authorization", value), its_cookie)
@@ -45,14 +45,14 @@ async def test_key_with_one_character_changed_is_refused(users: UsersApi) -> Non
     assert (await users.get(ACCOUNT, (name, other))).code == "key_refused"
 
 
-async def test_key_unknown_is_refused(users: UsersApi) -> None:
+async def test_unknown_key_is_refused(users: UsersApi) -> None:
     made, _ = await users.account()
     key = await users.key(made)
     await users.house.execute("DELETE FROM api_keys")
     assert (await users.get(ACCOUNT, key)).code == "key_refused"
 
 
-async def test_key_past_its_expiry_is_refused_though_it_is_remembered(
+async def test_expired_key_is_refused_even_if_cached(
     users: UsersApi,
 ) -> None:
     made, _ = await users.account()
@@ -64,7 +64,7 @@ async def test_key_past_its_expiry_is_refused_though_it_is_remembered(
     assert (await users.get(ACCOUNT, bearer(secret))).code == "key_refused"
 
 
-async def test_key_goes_before_a_cookie(users: UsersApi) -> None:
+async def test_key_takes_precedence_over_a_cookie(users: UsersApi) -> None:
     ann, _ = await users.account()
     _, bobs_cookie = await users.account("bob@example.org")
     response = await users.get(ACCOUNT, bobs_cookie, await users.key(ann))
@@ -86,14 +86,14 @@ async def test_authorization_of_a_proxy_leaves_the_cookie_in_force(
     assert response.status == 200
 
 
-async def test_key_as_a_cookie_opens_nothing(users: UsersApi) -> None:
+async def test_key_as_a_cookie_is_not_accepted(users: UsersApi) -> None:
     made, _ = await users.account()
     name, value = await users.key(made)
     assert (await users.get(ACCOUNT, (name, value))).status == 200
     assert (await users.get(ACCOUNT, cookie(value.decode()[7:]))).code == "not_signed_in"
 
 
-async def test_session_token_as_a_key_opens_nothing(users: UsersApi) -> None:
+async def test_session_token_as_a_key_is_not_accepted(users: UsersApi) -> None:
     made, its_cookie = await users.account()
     assert (await users.get(ACCOUNT, its_cookie)).status == 200
     assert (await users.get(ACCOUNT, bearer(made.token))).code == "key_refused"
@@ -103,7 +103,7 @@ async def test_session_token_as_a_key_opens_nothing(users: UsersApi) -> None:
     "headers",
     [(), (FROM_ELSEWHERE,), ((b"origin", b"null"),), (FROM_HERE, FROM_HERE)],
 )
-async def test_change_by_cookie_needs_the_one_origin(
+async def test_change_by_cookie_needs_the_configured_origin(
     users: UsersApi, headers: tuple[tuple[bytes, bytes], ...]
 ) -> None:
     _, its_cookie = await users.account()
@@ -119,9 +119,7 @@ async def test_reading_by_cookie_needs_no_origin(users: UsersApi) -> None:
 
 
 @pytest.mark.parametrize("state", ["disabled", "locked"])
-async def test_account_whose_state_changes_is_judged_by_it_at_once(
-    users: UsersApi, state: str
-) -> None:
+async def test_account_state_change_takes_effect_immediately(users: UsersApi, state: str) -> None:
     made, its_cookie = await users.account()
     key = await users.key(made)
     for credential in (key, its_cookie):
@@ -166,5 +164,5 @@ async def test_log_names_the_account_and_no_secret(users: UsersApi) -> None:
         ([], None),
     ],
 )
-def test_cookie_is_read_as_browsers_write_it(cookies: list[bytes], token: bytes | None) -> None:
+def test_cookie_is_parsed_as_browsers_write_it(cookies: list[bytes], token: bytes | None) -> None:
     assert session_token([(b"cookie", each) for each in cookies]) == token

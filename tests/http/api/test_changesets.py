@@ -26,7 +26,7 @@ async def paths(api: NotesApi) -> dict[str, str]:
     return {each["id"]: each["path"] for each in listed}
 
 
-async def test_changeset_of_every_operation_is_answered_in_its_order(
+async def test_changeset_of_every_operation_has_outcomes_in_order(
     api: NotesApi,
 ) -> None:
     kept, gone = await api.note("kept.md"), await api.note("gone.md")
@@ -58,7 +58,7 @@ async def test_changeset_of_every_operation_is_answered_in_its_order(
     assert api.announced[-1] == (api.workspace_id, 7)
 
 
-async def test_changeset_swaps_two_paths_and_turns_three_round(
+async def test_changeset_swaps_two_paths_and_rotates_three(
     api: NotesApi,
 ) -> None:
     one, two, three = [await api.note(f"{name}.md", name) for name in ("a", "b", "c")]
@@ -73,7 +73,7 @@ async def test_changeset_swaps_two_paths_and_turns_three_round(
     assert await paths(api) == {one.id: "C.md", two.id: "b.md", three.id: "a.md"}
 
 
-async def test_file_takes_the_place_of_one_that_goes_in_the_same_changeset(
+async def test_file_takes_the_path_of_one_deleted_in_the_same_changeset(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md")
@@ -91,7 +91,7 @@ async def test_file_takes_the_place_of_one_that_goes_in_the_same_changeset(
         (["x.txt"], (422, "invalid_path")),
     ],
 )
-async def test_changeset_with_one_change_that_is_refused_changes_nothing(
+async def test_changeset_with_one_refused_change_has_no_effect(
     api: NotesApi, others: list[str], refused: tuple[int, str]
 ) -> None:
     note = await api.note("taken.md", "before")
@@ -109,7 +109,7 @@ async def test_changeset_with_one_change_that_is_refused_changes_nothing(
     )
 
 
-async def test_changeset_on_heads_that_moved_names_every_one_of_them(
+async def test_changeset_with_moved_heads_names_all_of_them(
     api: NotesApi,
 ) -> None:
     notes = [await api.note(f"{number}.md") for number in range(5)]
@@ -121,7 +121,7 @@ async def test_changeset_on_heads_that_moved_names_every_one_of_them(
     assert response.json()["fileIds"] == [notes[1].id, notes[3].id]
 
 
-async def test_purged_file_is_told_before_missing_ones_and_those_before_moved_heads(
+async def test_purged_file_is_reported_before_missing_ones_and_those_before_moved_heads(
     api: NotesApi,
 ) -> None:
     moved, purged = await api.note("a.md"), await api.note("b.md")
@@ -135,7 +135,7 @@ async def test_purged_file_is_told_before_missing_ones_and_those_before_moved_he
     assert refusal(await api.push(stale, missing, late)) == (410, "file_purged")
 
 
-async def test_changeset_takes_five_hundred_operations_and_no_more(
+async def test_changeset_accepts_at_most_five_hundred_operations(
     api: NotesApi,
 ) -> None:
     operations = [create(api, f"{number}.md") for number in range(501)]
@@ -148,7 +148,7 @@ async def test_changeset_takes_five_hundred_operations_and_no_more(
     assert (receipt.status, receipt.body) == (200, response.body)
 
 
-async def test_changeset_that_changes_nothing_takes_no_position_and_has_a_receipt(
+async def test_changeset_without_effect_takes_no_position_and_has_a_receipt(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md", "same")
@@ -162,7 +162,7 @@ async def test_changeset_that_changes_nothing_takes_no_position_and_has_a_receip
     assert receipt.body == response.body
 
 
-async def test_changeset_sent_many_times_at_once_has_one_effect_and_one_answer(
+async def test_concurrently_repeated_changeset_has_one_effect_and_one_receipt(
     api: NotesApi,
 ) -> None:
     new, responses = create(api, "a.md"), list[Response]()
@@ -181,7 +181,7 @@ async def test_changeset_sent_many_times_at_once_has_one_effect_and_one_answer(
     assert refusal(other) == (409, "mutation_reused")
 
 
-async def test_changesets_at_once_get_positions_without_gaps(api: NotesApi) -> None:
+async def test_concurrent_changesets_get_positions_without_gaps(api: NotesApi) -> None:
     positions: list[int] = []
 
     async def push(number: int) -> None:
@@ -194,7 +194,7 @@ async def test_changesets_at_once_get_positions_without_gaps(api: NotesApi) -> N
     assert sorted(positions) == list(range(1, 151))
 
 
-async def test_one_of_those_who_change_a_head_at_once_succeeds(
+async def test_one_of_several_concurrent_changes_of_a_head_succeeds(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md")
@@ -227,7 +227,7 @@ async def test_one_of_those_who_change_a_head_at_once_succeeds(
         ({}, "/operations"),
     ],
 )
-async def test_operation_that_is_none_is_refused_where_it_is_wrong(
+async def test_malformed_operation_is_refused_with_its_path(
     api: NotesApi, operations: object, pointer: str
 ) -> None:
     document = {"mutationId": MUTATION, "operations": operations}
@@ -270,7 +270,7 @@ async def test_receipt_of_a_single_change_is_that_of_its_changeset(
     assert (change["fileId"], change["outcome"], receipt["position"]) == (note.id, "created", 1)
 
 
-async def test_receipt_of_a_file_that_was_purged_since_tells_nothing_of_it(
+async def test_receipt_of_a_purged_file_reveals_nothing_of_it(
     api: NotesApi,
 ) -> None:
     note = await api.note("secret.md", "secret", mutationId=MUTATION)
@@ -293,7 +293,7 @@ async def test_body_full_of_faults_is_refused_at_its_first(api: NotesApi) -> Non
     assert len(response.json()["errors"]) == 1
 
 
-async def test_operations_are_counted_before_any_is_looked_at(
+async def test_operations_are_counted_before_they_are_validated(
     api: NotesApi,
 ) -> None:
     document: Json = {"mutationId": MUTATION, "operations": [0] * 300_000}

@@ -31,7 +31,7 @@ def described(each: Operation) -> dict[str, object]:
     return paths()[each.path][each.method.lower()]
 
 
-def test_examples_are_of_operations_with_a_body_or_an_answer() -> None:
+def test_examples_exist_for_operations_with_a_body_or_a_response() -> None:
     assert set(EXAMPLES) == {each.id for each in (*WITH_BODY, *WITH_RESPONSE)}
     for each in OPERATIONS:
         example = EXAMPLES.get(each.id)
@@ -52,7 +52,7 @@ def test_request_example_is_valid_and_in_the_document(each: Operation) -> None:
 
 
 @pytest.mark.parametrize("each", WITH_RESPONSE, ids=lambda each: each.id)
-def test_response_example_is_what_the_models_would_write(each: Operation) -> None:
+def test_response_example_equals_the_models_output(each: Operation) -> None:
     response = EXAMPLES[each.id].response
     adapter: TypeAdapter[object] = TypeAdapter(each.response_type)  # type: ignore[arg-type]
     found = adapter.validate_json(json.dumps(response), by_alias=True, by_name=False)
@@ -69,7 +69,7 @@ def test_examples_are_loaded_with_the_document_only() -> None:
     assert done.stdout == "False\n"
 
 
-def test_yjs_update_of_the_save_leads_from_one_text_to_the_next() -> None:
+def test_yjs_update_of_the_save_turns_one_text_into_the_next() -> None:
     file, save = EXAMPLES["getFile"].response, EXAMPLES["saveNote"].request
     assert isinstance(file, dict)
     assert isinstance(save, dict)

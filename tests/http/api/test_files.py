@@ -39,7 +39,7 @@ async def purge(api: NotesApi, note: Note, tag: str | None) -> Response:
     return await api.owner.post(f"{note.place}/purge", {}, **_headers(tag))
 
 
-async def test_note_is_made_with_all_that_is_known_of_it(api: NotesApi) -> None:
+async def test_created_note_has_all_its_members(api: NotesApi) -> None:
     text = "# Zoë 🦉\r\n"
     response = await api.owner.post(
         api.files,
@@ -73,7 +73,7 @@ async def test_note_is_made_with_all_that_is_known_of_it(api: NotesApi) -> None:
     assert api.announced == [(api.workspace_id, 1)]
 
 
-async def test_update_gives_text_path_or_both_and_keeps_the_rest(
+async def test_update_changes_text_path_or_both_and_keeps_the_rest(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md", "one")
@@ -87,7 +87,7 @@ async def test_update_gives_text_path_or_both_and_keeps_the_rest(
     assert (read["path"], read["text"], read["head"]["id"]) == ("c.md", "three", note.revision)
 
 
-async def test_update_that_changes_nothing_takes_no_position(api: NotesApi) -> None:
+async def test_update_without_effect_takes_no_position(api: NotesApi) -> None:
     note = await api.note("a.md", "same")
     before = note.tag
     response = await note.update(path="a.md", text="same")
@@ -101,7 +101,7 @@ async def test_update_of_nothing_is_refused(api: NotesApi) -> None:
     assert refusal(await note.update()) == (400, "invalid_request")
 
 
-async def test_file_lives_is_deleted_is_restored_and_purged(api: NotesApi) -> None:
+async def test_file_is_created_deleted_restored_and_purged(api: NotesApi) -> None:
     note = await api.note("a.md", "kept")
     deleted = await note.delete()
     assert (deleted.json()["outcome"], deleted.json()["path"]) == ("deleted", "a.md")
@@ -134,7 +134,7 @@ async def test_file_lives_is_deleted_is_restored_and_purged(api: NotesApi) -> No
         ("missing", purge, (404, "not_found")),
     ],
 )
-async def test_change_that_the_state_of_the_file_does_not_take_is_refused(
+async def test_change_not_allowed_in_the_state_of_the_file_is_refused(
     api: NotesApi, state: str, change: Change, refused: tuple[int, str]
 ) -> None:
     note = await api.note("a.md")
@@ -150,7 +150,7 @@ async def test_change_that_the_state_of_the_file_does_not_take_is_refused(
 
 
 @pytest.mark.parametrize("state", ["live", "deleted", "purged"])
-async def test_id_that_was_used_makes_no_second_file(api: NotesApi, state: str) -> None:
+async def test_used_id_creates_no_second_file(api: NotesApi, state: str) -> None:
     note = await api.note("a.md")
     if state != "live":
         await note.delete()
@@ -198,7 +198,7 @@ async def test_tag_that_does_not_name_the_head_changes_nothing(
 
 @pytest.mark.parametrize("change", [update, delete, restore])
 @pytest.mark.parametrize("tags", ["{tag}", " {tag} ", f"{STALE}, {{tag}}", ",W/{tag},,{tag} ,"])
-async def test_list_that_names_the_head_strongly_is_taken(
+async def test_list_with_a_strong_tag_of_the_head_is_accepted(
     api: NotesApi, change: Change, tags: str
 ) -> None:
     note = await api.note("a.md")
@@ -234,7 +234,7 @@ async def test_head_that_moved_is_refused_and_stays(api: NotesApi) -> None:
     ],
 )
 @pytest.mark.parametrize("way", ["create", "move", "restore"])
-async def test_place_that_is_taken_is_refused_whichever_way_a_file_gets_there(
+async def test_taken_path_is_refused_for_every_operation(
     api: NotesApi, way: str, taken: str, path: str, refused: tuple[int, str]
 ) -> None:
     await api.note(taken)
@@ -251,7 +251,7 @@ async def test_place_that_is_taken_is_refused_whichever_way_a_file_gets_there(
     assert path in (taken, *({path} - set(paths)))
 
 
-async def test_place_of_a_deleted_file_is_free_and_not_given_back(
+async def test_path_of_a_deleted_file_is_free_and_not_returned(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md")
@@ -261,7 +261,7 @@ async def test_place_of_a_deleted_file_is_free_and_not_given_back(
     assert (await note.restore(path="b.md")).status == 200
 
 
-async def test_file_moves_to_another_writing_of_its_own_path(api: NotesApi) -> None:
+async def test_file_moves_to_another_spelling_of_its_own_path(api: NotesApi) -> None:
     note = await api.note("a.md")
     assert (await note.update(path="A.md")).json()["outcome"] == "updated"
     assert (await note.update(path="a.md/a.md")).status == 200
@@ -299,7 +299,7 @@ async def test_file_moves_to_another_writing_of_its_own_path(api: NotesApi) -> N
         ("x" * 249 + "/") * 4 + "x" * 21 + "y.md",
     ],
 )
-async def test_path_that_some_system_cannot_hold_is_refused(api: NotesApi, path: str) -> None:
+async def test_nonportable_path_is_refused(api: NotesApi, path: str) -> None:
     response = await api.owner.post(api.files, {"path": path, "text": ""})
     assert refusal(response) == (422, "invalid_path")
     note = await api.note("b.md")
@@ -318,7 +318,7 @@ async def test_path_that_some_system_cannot_hold_is_refused(api: NotesApi, path:
         "\U0010ffff.md",
     ],
 )
-async def test_path_that_every_system_holds_is_taken(api: NotesApi, path: str) -> None:
+async def test_portable_path_is_accepted(api: NotesApi, path: str) -> None:
     note = await api.note(path)
     assert (await note.read()).json()["path"] == path
     assert [each["path"] for each in await api.owner.pages(api.files, 5)] == [path]
@@ -352,7 +352,7 @@ async def test_text_with_nul_is_refused(api: NotesApi) -> None:
         (b"", ""),
     ],
 )
-async def test_body_that_is_none_is_refused_where_it_is_wrong(
+async def test_malformed_body_is_refused_with_its_path(
     api: NotesApi, body: bytes, pointer: str
 ) -> None:
     response = await api.owner.post(api.files, body)
@@ -361,7 +361,7 @@ async def test_body_that_is_none_is_refused_where_it_is_wrong(
     assert api.announced == []
 
 
-async def test_largest_text_fits_and_one_byte_more_does_not(api: NotesApi) -> None:
+async def test_largest_text_is_accepted_and_one_byte_more_is_not(api: NotesApi) -> None:
     lines = "x" * 1023 + "\n"
     text = lines * (LIMITS["length"] // len(lines))
     response = await api.owner.post(api.files, {"path": "a.md", "text": text + "x"})
@@ -385,7 +385,7 @@ async def test_body_of_more_than_eight_mebibytes_is_not_read(api: NotesApi) -> N
 # Repeating the same change
 
 
-async def test_change_sent_again_has_one_effect_and_one_answer(
+async def test_repeated_change_has_one_effect_and_one_response(
     api: NotesApi,
 ) -> None:
     document = {"path": "a.md", "text": "one", "mutationId": MUTATION, "fileId": NOBODYS}
@@ -401,7 +401,7 @@ async def test_change_sent_again_has_one_effect_and_one_answer(
     assert len(api.announced) == 2
 
 
-async def test_file_made_under_an_id_of_the_server_is_made_once(
+async def test_file_with_a_server_generated_id_is_created_once(
     api: NotesApi,
 ) -> None:
     document = {"path": "a.md", "text": "one", "mutationId": MUTATION}
@@ -427,7 +427,7 @@ async def test_mutation_of_another_change_is_refused(
     assert refusal(response) == (409, "mutation_reused")
 
 
-async def test_restore_and_purge_sent_again_get_their_first_answers(
+async def test_repeated_restore_and_purge_get_their_first_responses(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md")

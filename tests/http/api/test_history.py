@@ -16,7 +16,7 @@ async def diff(note: Note, **query: str) -> Response:
     return await note.api.owner.get(f"{note.place}/diff?{asked}")
 
 
-async def test_diff_without_more_tells_what_the_head_changed(api: NotesApi) -> None:
+async def test_default_diff_is_the_change_of_the_head(api: NotesApi) -> None:
     note = await api.note("a.md", FIRST)
     first = note.revision
     await note.update(text=SECOND)
@@ -38,7 +38,7 @@ async def test_diff_of_the_first_revision_adds_all(api: NotesApi) -> None:
     assert document["unified"] == "--- /dev/null\n+++ b/a.md\n@@ -0,0 +1 @@\n+one\n"
 
 
-async def test_diff_by_words_joins_to_both_texts(api: NotesApi) -> None:
+async def test_diff_by_words_concatenates_to_both_texts(api: NotesApi) -> None:
     note = await api.note("a.md", FIRST)
     await note.update(text=SECOND)
     pieces = (await diff(note, by="words")).json()["words"]
@@ -69,7 +69,7 @@ async def test_equal_texts_have_an_empty_diff(api: NotesApi) -> None:
     assert (document["unified"], document["hunks"]) == ("", [])
 
 
-async def test_deleted_note_tells_what_its_revisions_changed(api: NotesApi) -> None:
+async def test_deleted_note_still_has_diffs_of_its_revisions(api: NotesApi) -> None:
     note = await api.note("a.md", FIRST)
     first = note.revision
     await note.update(text=SECOND)
@@ -91,14 +91,14 @@ async def test_revision_that_is_not_of_the_file_is_not_found(api: NotesApi) -> N
 
 
 @pytest.mark.parametrize(("name", "value"), [("by", "letters"), ("context", "-1"), ("old", "x")])
-async def test_query_that_is_none_is_refused(api: NotesApi, name: str, value: str) -> None:
+async def test_malformed_query_is_refused(api: NotesApi, name: str, value: str) -> None:
     note = await api.note("a.md")
     response = await diff(note, **{name: value})
     assert refusal(response) == (400, "invalid_request")
     assert response.json()["errors"][0]["pointer"] == f"/query/{name}"
 
 
-async def test_each_revision_tells_its_author_and_its_way(api: NotesApi) -> None:
+async def test_each_revision_has_its_author_and_its_origin(api: NotesApi) -> None:
     note = await api.note("a.md", FIRST)
     first = note.revision
     await note.update(text=SECOND)

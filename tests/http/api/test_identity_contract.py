@@ -59,9 +59,7 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
         ("revokeApiKey", "DELETE /api/account/keys/{keyId}", {200, 400, 401, 403, 404, 500}),
     ],
 )
-def test_operation_is_declared_as_it_is_specified(
-    name: str, place: str, statuses: set[int]
-) -> None:
+def test_operation_is_declared_as_specified(name: str, place: str, statuses: set[int]) -> None:
     found = OPERATIONS[name]
     of_store = {503} if found.method == "GET" else {503, 507}
     assert f"{found.method} {found.path}" == place
@@ -70,12 +68,12 @@ def test_operation_is_declared_as_it_is_specified(
     )
 
 
-def test_operations_of_the_authentication_protocol_have_no_security_of_their_own() -> None:
+def test_operations_of_the_authentication_protocol_declare_no_security() -> None:
     without = {each.id for each in OPERATIONS.values() if each.security is Security.NONE}
     assert without == {"signInWithPassword", "getAuthSession", "signOut", "registerAccount"}
 
 
-def test_operations_that_a_locked_account_loses_are_those_two() -> None:
+def test_operations_unavailable_to_a_locked_account_are_those_two() -> None:
     secured = [each for each in OPERATIONS.values() if each.security is not Security.NONE]
     lost = {each.id for each in secured if each.locked is Locked.REFUSED}
     assert lost == {"createApiKey", "revokeOtherSessions"}

@@ -18,7 +18,7 @@ def users() -> Iterator[UsersApi]:
         yield UsersApi(made)
 
 
-async def test_operations_of_the_protocol_answer_that_with_a_message(
+async def test_operations_of_the_protocol_return_that_with_a_message(
     users: UsersApi,
 ) -> None:
     responses = [
@@ -32,7 +32,7 @@ async def test_operations_of_the_protocol_answer_that_with_a_message(
         assert response.header("retry-after")
 
 
-async def test_registration_answers_that(users: UsersApi) -> None:
+async def test_registration_returns_that(users: UsersApi) -> None:
     response = await users.register(TOKEN)
     assert (response.status, response.code) == (503, "storage_unavailable")
 

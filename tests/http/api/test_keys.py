@@ -13,7 +13,7 @@ KEYS = "/api/account/keys"
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
 
 
-async def test_key_made_is_told_with_its_secret(users: UsersApi) -> None:
+async def test_created_key_is_returned_with_its_secret(users: UsersApi) -> None:
     _, its_cookie = await users.account()
     body = {"name": " Backup ", "expiresAt": "2027-01-15T10:00:00+01:00"}
     response = await users.post(KEYS, body, its_cookie, FROM_HERE)
@@ -29,7 +29,7 @@ async def test_key_made_is_told_with_its_secret(users: UsersApi) -> None:
     }
 
 
-async def test_key_made_opens_the_account(users: UsersApi) -> None:
+async def test_created_key_authenticates_the_account(users: UsersApi) -> None:
     _, its_cookie = await users.account()
     made = await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE)
     assert (await users.get("/api/account", bearer(made.json()["secret"]))).status == 200
@@ -53,7 +53,7 @@ async def test_keys_are_listed_without_secrets_the_newest_first(users: UsersApi)
     }
 
 
-async def test_keys_of_others_are_not_listed(users: UsersApi) -> None:
+async def test_keys_of_other_accounts_are_not_listed(users: UsersApi) -> None:
     ann, _ = await users.account()
     await users.key(ann)
     _, bobs_cookie = await users.account("bob@example.org")
@@ -88,7 +88,7 @@ async def test_key_used_is_listed_with_the_time(users: UsersApi) -> None:
         ({"name": "a", "secret": "b"}, "/secret"),
     ],
 )
-async def test_key_that_cannot_be_made_so_is_refused_where_it_is_wrong(
+async def test_invalid_key_request_is_refused_with_its_path(
     users: UsersApi, document: object, pointer: str
 ) -> None:
     _, its_cookie = await users.account()
@@ -106,7 +106,7 @@ async def test_key_with_a_body_of_ten_megabytes_is_refused(users: UsersApi) -> N
     assert (response.status, response.code) == (413, "body_too_large")
 
 
-async def test_keys_made_at_once_are_twenty_five_at_most(users: UsersApi) -> None:
+async def test_concurrent_key_creation_stops_at_twenty_five(users: UsersApi) -> None:
     _, its_cookie = await users.account()
     responses: list[Response] = []
 
@@ -150,7 +150,7 @@ async def test_key_revokes_itself(users: UsersApi) -> None:
     assert (await users.get(KEYS, key)).status == 401
 
 
-async def test_key_of_another_account_reads_as_none(users: UsersApi) -> None:
+async def test_key_of_another_account_is_not_found(users: UsersApi) -> None:
     ann, ann_cookie = await users.account()
     await users.key(ann)
     [item] = (await users.get(KEYS, ann_cookie)).json()["items"]
@@ -162,7 +162,7 @@ async def test_key_of_another_account_reads_as_none(users: UsersApi) -> None:
     assert len((await users.get(KEYS, ann_cookie)).json()["items"]) == 1
 
 
-async def test_account_locked_lists_and_revokes_keys_and_makes_none(
+async def test_locked_account_lists_and_revokes_keys_and_creates_none(
     users: UsersApi,
 ) -> None:
     made, its_cookie = await users.account()
@@ -174,7 +174,7 @@ async def test_account_locked_lists_and_revokes_keys_and_makes_none(
     assert (await users.delete(f"{KEYS}/{item['id']}", its_cookie, FROM_HERE)).status == 200
 
 
-async def test_key_made_as_the_account_is_disabled_is_refused(users: UsersApi) -> None:
+async def test_key_created_while_the_account_is_disabled_is_refused(users: UsersApi) -> None:
     _, its_cookie = await users.account()
     assert (await users.get(KEYS, its_cookie)).status == 200
     await users.house.execute("UPDATE accounts SET state = 'disabled'")

@@ -63,7 +63,7 @@ async def test_swap_keeps_each_link_with_its_file(api: NotesApi) -> None:
     assert await text_of(links) == "[one](2.md) [two](1.md)"
 
 
-async def test_move_without_being_asked_leaves_links_alone(api: NotesApi) -> None:
+async def test_move_without_the_option_leaves_links_unchanged(api: NotesApi) -> None:
     target = await api.note("topic.md")
     links = await api.note("a.md", "[it](topic.md)")
     await target.update(path="theme.md")
@@ -88,7 +88,7 @@ async def test_refused_move_changes_no_link(api: NotesApi) -> None:
     assert await text_of(links) == "[it](topic.md)"
 
 
-async def test_move_that_is_sent_again_has_one_effect_and_one_answer(
+async def test_repeated_move_has_one_effect_and_one_response(
     api: NotesApi,
 ) -> None:
     target = await api.note("topic.md")
@@ -101,7 +101,7 @@ async def test_move_that_is_sent_again_has_one_effect_and_one_answer(
     assert refusal(await api.push(without, mutation=NOBODYS)) == (409, "mutation_reused")
 
 
-async def test_links_from_before_there_was_an_index_follow_as_well(
+async def test_links_older_than_the_index_are_also_rewritten(
     api: NotesApi,
 ) -> None:
     target = await api.note("topic.md")
@@ -111,7 +111,7 @@ async def test_links_from_before_there_was_an_index_follow_as_well(
     assert {await text_of(each) for each in links} == {"[it](theme.md)"}
 
 
-async def test_move_is_refused_for_now_when_the_links_are_not_known_in_time(
+async def test_move_is_temporarily_refused_when_the_index_is_not_ready(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = await api.note("topic.md")
@@ -128,7 +128,7 @@ async def test_move_is_refused_for_now_when_the_links_are_not_known_in_time(
     assert await text_of(links) == "[it](theme.md)"
 
 
-async def test_link_does_not_lead_to_a_file_that_is_restored_beside_the_move(
+async def test_link_does_not_lead_to_a_file_restored_with_the_move(
     api: NotesApi,
 ) -> None:
     restored = await api.note("x.md", "old")

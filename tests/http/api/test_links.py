@@ -11,7 +11,7 @@ from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, refusal
 READ = {200, 400, 401, 403, 404, 423, 500, 503}
 
 
-async def test_links_of_a_file_and_those_to_it_are_told(api: NotesApi, reader: Client) -> None:
+async def test_links_of_a_file_and_its_backlinks_are_listed(api: NotesApi, reader: Client) -> None:
     one = await api.note("x/one.md", "# One\n\n[two](two.md#part) ![[none.png]]")
     two = await api.note("x/two.md", "# Two\n\n## Part\n\n[[one|1]] [[one]] [up](#two)")
     response = await reader.get(f"{one.place}/links")
@@ -59,7 +59,7 @@ async def test_links_of_a_file_and_those_to_it_are_told(api: NotesApi, reader: C
     ]
 
 
-async def test_links_to_a_file_come_in_pages(api: NotesApi, reader: Client) -> None:
+async def test_backlinks_of_a_file_are_paged(api: NotesApi, reader: Client) -> None:
     one = await api.note("one.md", "[[two]]")
     for number in range(5):
         await api.note(f"n{number}.md", "[[one]]")
@@ -74,7 +74,7 @@ async def test_links_to_a_file_come_in_pages(api: NotesApi, reader: Client) -> N
     assert sorted(each["path"] for each in found) == [f"n{number}.md" for number in range(5)]
 
 
-async def test_links_that_lead_nowhere_come_in_pages(api: NotesApi, reader: Client) -> None:
+async def test_broken_links_are_paged(api: NotesApi, reader: Client) -> None:
     await api.note("one.md", "[[two]] [[three]] [web](https://example.org) [[one]] [](#x)")
     two = await api.note("two.md", "![x](none.png) [[three#part]]")
     items = await reader.pages(f"{api.place}/links/unresolved", 1)
@@ -88,7 +88,7 @@ async def test_links_that_lead_nowhere_come_in_pages(api: NotesApi, reader: Clie
     assert [each["target"] for each in items] == ["two", "three"]
 
 
-async def test_links_from_before_there_was_an_index_are_told(api: NotesApi, reader: Client) -> None:
+async def test_links_older_than_the_index_are_listed(api: NotesApi, reader: Client) -> None:
     one = await api.note("one.md", "[[two]]")
     await api.note("two.md", "[[one]]")
     await api.forget_indexes()
@@ -100,9 +100,7 @@ async def test_links_from_before_there_was_an_index_are_told(api: NotesApi, read
     assert [each["target"] for each in items] == ["none"]
 
 
-async def test_links_are_told_while_the_index_takes_nothing_in(
-    api: NotesApi, reader: Client
-) -> None:
+async def test_links_are_listed_while_indexing_is_impossible(api: NotesApi, reader: Client) -> None:
     one = await api.note("one.md", "[[two]]")
     await api.forget_indexes()
     await api.note("two.md", "[[one]]")
@@ -134,14 +132,14 @@ async def test_strangers_see_no_links(api: NotesApi) -> None:
 @pytest.mark.parametrize(
     "after", ["x", "WyIiLCAieCJd", "WyIiLCAiLTEiXQ", "WyIiXQ", "WyIiLCAiwrIiXQ"]
 )
-async def test_cursor_that_is_none_is_refused(api: NotesApi, reader: Client, after: str) -> None:
+async def test_malformed_cursor_is_refused(api: NotesApi, reader: Client, after: str) -> None:
     note = await api.note("one.md")
     for place in (f"{note.place}/links", f"{api.place}/links/unresolved"):
         response = await reader.get(f"{place}?after={after}")
         assert refusal(response) == (400, "invalid_request")
 
 
-def test_operations_are_declared_as_they_are_specified() -> None:
+def test_operations_are_declared_as_specified() -> None:
     for found in contract_of((LinkOperations,)):
         possible = found.statuses | {each.status for each in possible_problems(found)}
         assert found.method == "GET"

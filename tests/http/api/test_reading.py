@@ -45,7 +45,7 @@ async def test_file_is_read_with_its_text_and_the_tag_of_its_head(
         ("", 400),
     ],
 )
-async def test_reader_who_has_the_head_is_told_so(api: NotesApi, tags: str, status: int) -> None:
+async def test_reader_with_the_current_head_gets_304(api: NotesApi, tags: str, status: int) -> None:
     note = await api.note("a.md")
     response = await note.read(if_none_match=tags.format(tag=note.tag, bare=note.revision))
     assert response.status == status
@@ -60,7 +60,7 @@ async def test_reader_who_has_the_head_is_told_so(api: NotesApi, tags: str, stat
 
 
 @pytest.mark.parametrize("tags", [None, "*", f'"{NOBODYS}"'])
-async def test_file_that_is_not_live_is_not_read_whatever_the_reader_has(
+async def test_file_that_is_not_live_is_not_found_whatever_the_readers_tag(
     api: NotesApi, tags: str | None
 ) -> None:
     note = await api.note("a.md")
@@ -110,7 +110,7 @@ async def test_files_are_listed_by_path_without_texts(api: NotesApi) -> None:
         ("_", []),
     ],
 )
-async def test_files_are_listed_by_the_begin_of_their_paths(
+async def test_files_are_listed_by_a_prefix_of_their_paths(
     api: NotesApi, prefix: str, found: list[str]
 ) -> None:
     for path in ("a/b.md", "a/c/d.md", "a0.md", "b/a.md", "\ud7ff.md", "\U0010ffff" * 2 + ".md"):
@@ -144,7 +144,7 @@ async def test_deleted_files_are_listed_though_they_share_a_path(api: NotesApi, 
     assert refusal(response) == (400, "invalid_request")
 
 
-async def test_file_that_stays_is_listed_once_while_others_come_and_go(
+async def test_unchanged_file_is_listed_once_while_others_come_and_go(
     api: NotesApi,
 ) -> None:
     notes = [await api.note(f"{number:02}.md") for number in range(20)]
@@ -166,7 +166,7 @@ async def test_file_that_stays_is_listed_once_while_others_come_and_go(
 # Revisions
 
 
-async def test_revisions_are_listed_from_the_newest_and_stay_when_the_file_goes(
+async def test_revisions_are_listed_newest_first_and_outlive_the_file(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md", "0")
@@ -182,7 +182,7 @@ async def test_revisions_are_listed_from_the_newest_and_stay_when_the_file_goes(
     assert listed[0]["position"] == 6
 
 
-async def test_revisions_listed_while_new_ones_come_are_told_once(
+async def test_revisions_listed_during_changes_appear_once(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md")
@@ -213,7 +213,7 @@ async def test_every_revision_is_read_with_the_text_it_had(api: NotesApi) -> Non
     assert (deleted.json()["state"], deleted.json()["text"]) == ("deleted", "two")
 
 
-async def test_revisions_of_a_purged_file_tell_their_times_alone(
+async def test_revisions_of_a_purged_file_have_only_their_times(
     api: NotesApi,
 ) -> None:
     note = await api.note("secret.md", "secret")
@@ -231,7 +231,7 @@ async def test_revisions_of_a_purged_file_tell_their_times_alone(
     assert refusal(read) == (410, "file_purged")
 
 
-async def test_revision_of_another_file_is_not_there(api: NotesApi) -> None:
+async def test_revision_of_another_file_is_not_found(api: NotesApi) -> None:
     note, other = await api.note("a.md"), await api.note("b.md")
     for revision in (other.revision, NOBODYS):
         response = await api.owner.get(f"{note.place}/revisions/{revision}")
@@ -241,7 +241,7 @@ async def test_revision_of_another_file_is_not_there(api: NotesApi) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["WyJhIl0", "WyItMSJd", "WyIxMjM0NTY3ODkwMTIzNDU2Nzg5MCJd"])
-async def test_place_in_the_revisions_that_is_none_is_refused(api: NotesApi, cursor: str) -> None:
+async def test_malformed_cursor_of_revisions_is_refused(api: NotesApi, cursor: str) -> None:
     note = await api.note("a.md")
     response = await api.owner.get(f"{note.place}/revisions?after={cursor}")
     assert refusal(response) == (400, "invalid_request")
@@ -271,7 +271,7 @@ async def test_files_and_revisions_are_read_in_the_order_asked(
     assert found["items"][1] == alone.json()
 
 
-async def test_what_is_not_there_is_told_beside_what_is(api: NotesApi) -> None:
+async def test_missing_items_are_listed_next_to_found_ones(api: NotesApi) -> None:
     deleted, purged = await api.note("a.md"), await api.note("b.md")
     of_deleted, of_purged = deleted.revision, purged.revision
     for note in (deleted, purged):
@@ -290,7 +290,7 @@ async def test_nothing_asked_is_nothing_found(api: NotesApi) -> None:
     assert await read(api) == {"items": [], "missing": []}
 
 
-async def test_five_hundred_files_and_as_many_revisions_are_read_at_once(
+async def test_five_hundred_files_and_as_many_revisions_are_read_together(
     api: NotesApi,
 ) -> None:
     operations: list[Json] = [
@@ -312,7 +312,7 @@ async def test_five_hundred_files_and_as_many_revisions_are_read_at_once(
     assert response.json()["errors"][0]["pointer"] == "/fileIds"
 
 
-async def test_files_of_more_text_than_one_answer_holds_are_refused(
+async def test_files_too_large_for_one_response_are_refused(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "MAX_BYTES", 1 << 20)
@@ -326,7 +326,7 @@ async def test_files_of_more_text_than_one_answer_holds_are_refused(
     assert refusal(response) == (422, "too_many_files")
 
 
-async def test_files_are_read_up_to_the_most_bytes_and_not_beyond(
+async def test_files_are_read_up_to_the_byte_limit_and_not_beyond(
     api: NotesApi,
 ) -> None:
     text = ("x" * 1023 + "\n") * (reading.MAX_BYTES // 4 // 1024)
@@ -341,7 +341,7 @@ async def test_files_are_read_up_to_the_most_bytes_and_not_beyond(
     assert refusal(response) == (422, "too_many_files")
 
 
-def test_answer_of_the_worst_text_is_six_times_as_long() -> None:
+def test_response_of_the_worst_text_is_six_times_as_long() -> None:
     text = "\x01" * reading.MAX_BYTES
     item = WorkspaceFile.model_construct(text=text)
     response = reading.ReadFilesSchema.model_construct(items=[item], missing=[])

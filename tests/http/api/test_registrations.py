@@ -10,7 +10,7 @@ from tests.fakes.users_api import ADDRESS, FROM_ELSEWHERE, ORIGIN, UsersApi, coo
 REGISTRATIONS = "/api/registrations"
 
 
-async def test_registration_with_an_invitation_answers_the_whole_account(
+async def test_registration_with_an_invitation_returns_the_whole_account(
     users: UsersApi,
 ) -> None:
     response = await users.register(await users.house.invite(role="administrator"))
@@ -54,7 +54,7 @@ async def refused(users: UsersApi, invitation: str | None, address: str = ADDRES
 
 
 @pytest.mark.parametrize("invitation", [None, "", "x", "x" * 43, "\0", "é" * 43])
-async def test_registration_with_no_invitation_that_there_is_is_refused(
+async def test_registration_with_an_unknown_invitation_is_refused(
     users: UsersApi, invitation: str | None
 ) -> None:
     await refused(users, invitation)
@@ -104,7 +104,7 @@ async def test_registration_of_a_taken_address_leaves_the_invitation_open(
     assert (await users.register(invitation, "bob@example.org")).status == 201
 
 
-async def test_registration_of_a_taken_address_tells_so_to_nobody_uninvited(
+async def test_registration_of_a_taken_address_reveals_nothing_without_an_invitation(
     users: UsersApi,
 ) -> None:
     await users.account()
@@ -128,7 +128,7 @@ async def test_registration_of_a_taken_address_tells_so_to_nobody_uninvited(
         (ADDRESS, PASSWORD, "x" * 101, "/displayName"),
     ],
 )
-async def test_registration_with_a_value_that_cannot_be_is_refused_where_it_stands(
+async def test_registration_with_an_invalid_value_is_refused_with_its_path(
     users: UsersApi, address: str, password: str, name: str, pointer: str
 ) -> None:
     response = await users.register(await users.house.invite(), address, password, name)
@@ -140,7 +140,7 @@ async def test_registration_with_a_value_that_cannot_be_is_refused_where_it_stan
     assert password not in response.body.decode()
 
 
-async def test_registration_with_several_faults_tells_them_all(users: UsersApi) -> None:
+async def test_registration_with_several_faults_reports_them_all(users: UsersApi) -> None:
     response = await users.register(None, "ann", "short", "\0")
     pointers = [error["pointer"] for error in response.json()["errors"]]
     assert pointers == ["/address", "/displayName", "/password"]
@@ -156,7 +156,7 @@ async def test_registration_from_elsewhere_is_refused(
     assert ORIGIN in response.json()["detail"]
 
 
-async def test_registration_from_one_client_too_often_has_to_wait(
+async def test_registration_from_one_client_is_rate_limited(
     users: UsersApi,
 ) -> None:
     for number in range(30):
@@ -166,7 +166,7 @@ async def test_registration_from_one_client_too_often_has_to_wait(
     assert response.header("retry-after") == "10"
 
 
-async def test_registration_of_one_address_too_often_has_to_wait(users: UsersApi) -> None:
+async def test_registration_of_one_address_is_rate_limited(users: UsersApi) -> None:
     for _ in range(10):
         assert (await users.register("x")).status == 404
     response = await users.register("x")
@@ -177,7 +177,7 @@ async def test_registration_of_one_address_too_often_has_to_wait(users: UsersApi
     )
 
 
-async def test_registrations_at_once_with_one_invitation_make_one_account(
+async def test_concurrent_registrations_with_one_invitation_create_one_account(
     users: UsersApi,
 ) -> None:
     invitation = await users.house.invite()
@@ -194,7 +194,7 @@ async def test_registrations_at_once_with_one_invitation_make_one_account(
     assert len(await users.house.rows("SELECT 1 FROM sessions")) == 1
 
 
-async def test_registrations_at_once_of_one_address_make_one_account(
+async def test_concurrent_registrations_of_one_address_create_one_account(
     users: UsersApi,
 ) -> None:
     invitations = [await users.house.invite() for _ in range(4)]
@@ -211,7 +211,7 @@ async def test_registrations_at_once_of_one_address_make_one_account(
     assert len(still_open) == 3
 
 
-async def test_registration_cancelled_before_its_commit_made_nothing() -> None:
+async def test_registration_cancelled_before_its_commit_created_nothing() -> None:
     async def wait(point: str) -> None:
         if point == "store.before_commit" and registering.is_set():
             reached.set()

@@ -18,7 +18,7 @@ def test_document_is_valid_and_has_every_operation() -> None:
     assert set(paths) == {each.path for each in contract_of(CONTRACT)}
 
 
-def test_every_problem_that_can_be_answered_is_explained_once() -> None:
+def test_every_possible_problem_is_explained_once() -> None:
     codes = [each.code for each in explained_problems()]
     operations = contract_of(CONTRACT)
     possible = {each.code for declared in operations for each in possible_problems(declared)}
@@ -28,7 +28,7 @@ def test_every_problem_that_can_be_answered_is_explained_once() -> None:
 
 
 @pytest.mark.parametrize("problem", explained_problems(), ids=lambda each: each.code)
-def test_problem_says_what_it_means_and_what_to_do(
+def test_problem_has_a_meaning_and_a_remedy(
     problem: type[Problem] | ServerProblem,
 ) -> None:
     assert problem.summary.endswith(".")

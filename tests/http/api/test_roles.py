@@ -49,7 +49,7 @@ async def remove(store: FaultyStore, workspace_id: WorkspaceId) -> None:
     await store.write(script)
 
 
-async def test_member_is_looked_up_once_in_so_many_seconds(
+async def test_member_is_looked_up_once_per_interval(
     store: FaultyStore, autojump_clock: MockClock
 ) -> None:
     access = Access(store, fresh=5)
@@ -61,7 +61,7 @@ async def test_member_is_looked_up_once_in_so_many_seconds(
     assert await access.role(VAULT, ANN) is None
 
 
-async def test_member_who_is_forgotten_is_out_at_once(store: FaultyStore) -> None:
+async def test_invalidated_member_loses_access_immediately(store: FaultyStore) -> None:
     access = Access(store, fresh=5)
     for each in (VAULT, OTHER):
         assert await access.role(each, ANN) == "owner"
@@ -72,7 +72,7 @@ async def test_member_who_is_forgotten_is_out_at_once(store: FaultyStore) -> Non
     assert store.reads == 3
 
 
-async def test_look_that_began_before_the_end_is_not_remembered(store: FaultyStore) -> None:
+async def test_lookup_begun_before_the_invalidation_is_not_cached(store: FaultyStore) -> None:
     access = Access(store, fresh=5)
     store.release_reads = trio.Event()
     async with trio.open_nursery() as nursery:
@@ -84,7 +84,7 @@ async def test_look_that_began_before_the_end_is_not_remembered(store: FaultySto
     assert await access.role(VAULT, ANN) is None
 
 
-async def test_stranger_is_looked_up_each_time_and_let_in_at_once(store: FaultyStore) -> None:
+async def test_stranger_is_looked_up_each_time_and_admitted_immediately(store: FaultyStore) -> None:
     access = Access(store, fresh=5)
     assert await access.role(VAULT, BOB) is None
 
@@ -100,14 +100,14 @@ async def test_stranger_is_looked_up_each_time_and_let_in_at_once(store: FaultyS
     assert await access.role(VAULT, BOB) == "reader"
 
 
-async def test_without_remembering_each_request_looks(store: FaultyStore) -> None:
+async def test_without_a_cache_each_request_looks_up(store: FaultyStore) -> None:
     access = Access(store)
     for _ in range(3):
         assert await access.role(VAULT, ANN) == "owner"
     assert store.reads == 3
 
 
-async def test_so_many_workspaces_are_remembered(store: FaultyStore) -> None:
+async def test_number_of_cached_workspaces_is_bounded(store: FaultyStore) -> None:
     access = Access(store, fresh=5, maximum=1)
     for each in (VAULT, OTHER, OTHER, VAULT):
         assert await access.role(each, ANN) == "owner"

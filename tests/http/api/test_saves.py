@@ -49,14 +49,14 @@ async def test_empty_note_has_an_empty_document(api: NotesApi) -> None:
     assert await text_of(note) == "first"
 
 
-async def test_text_alone_is_read_without_the_document(api: NotesApi) -> None:
+async def test_text_is_read_without_the_document_on_request(api: NotesApi) -> None:
     note = await api.note("a.md")
     response = await api.owner.get(f"{note.place}?content=text")
     assert response.json()["document"] is None
     assert response.json()["text"] == "text"
 
 
-async def test_save_makes_a_head_and_answers_nothing_that_the_device_has(
+async def test_save_creates_a_head_and_returns_nothing_the_device_has(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md", START)
@@ -73,7 +73,7 @@ async def test_save_makes_a_head_and_answers_nothing_that_the_device_has(
     assert api.announced[-1] == (api.workspace_id, 2)
 
 
-async def test_save_without_a_state_vector_is_answered_with_the_whole_document(
+async def test_save_without_a_state_vector_returns_the_whole_document(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md", START)
@@ -86,7 +86,7 @@ async def test_save_without_a_state_vector_is_answered_with_the_whole_document(
     assert Device(whole, 9).text == "zero\n" + START
 
 
-async def test_devices_that_edited_at_once_converge(api: NotesApi) -> None:
+async def test_devices_with_concurrent_edits_converge(api: NotesApi) -> None:
     note = await api.note("a.md", START)
     first, second = await device_of(note, 7), await device_of(note, 8)
     first.insert(0, "from the first\n")
@@ -128,7 +128,7 @@ async def test_save_is_repeated_by_its_mutation(api: NotesApi) -> None:
     )
 
 
-async def test_what_was_inserted_and_deleted_is_known_to_later_saves(
+async def test_insertions_deleted_again_are_known_to_later_saves(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md", START)
@@ -155,7 +155,7 @@ async def test_text_write_reaches_the_devices_as_the_smallest_edits(
     assert await text_of(note) == device.text
 
 
-async def test_deleted_note_comes_back_with_its_document(api: NotesApi) -> None:
+async def test_deleted_note_is_restored_with_its_document(api: NotesApi) -> None:
     note = await api.note("a.md", START)
     device = await device_of(note)
     device.insert(0, "zero\n")
@@ -182,7 +182,7 @@ async def test_earlier_revision_is_restored_into_the_same_document(
     assert device.text == "zero\n" + START
 
 
-async def test_deleted_note_is_restored_as_it_once_was(api: NotesApi) -> None:
+async def test_deleted_note_is_restored_to_an_earlier_revision(api: NotesApi) -> None:
     note = await api.note("a.md", START)
     first = note.revision
     await note.update(text="later")
@@ -191,7 +191,7 @@ async def test_deleted_note_is_restored_as_it_once_was(api: NotesApi) -> None:
     assert await text_of(note) == START
 
 
-async def test_restore_that_is_sent_again_has_its_first_answer_when_the_text_is_gone(
+async def test_repeated_restore_gets_its_first_response_after_the_text_is_gone(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md", START)
@@ -248,7 +248,7 @@ async def test_changeset_saves_and_writes_together(api: NotesApi) -> None:
     assert await text_of(one) == "saved " + START
 
 
-async def test_refused_changeset_leaves_every_document_as_it_was(
+async def test_refused_changeset_leaves_every_document_unchanged(
     api: NotesApi,
 ) -> None:
     one, two = (
@@ -323,7 +323,7 @@ def later_half() -> str:
         ("%%%", (400, "invalid_request")),
     ],
 )
-async def test_update_that_can_not_be_accepted_leaves_the_note_as_it_was(
+async def test_update_that_cannot_be_accepted_leaves_the_note_unchanged(
     api: NotesApi, update: str, refused: tuple[int, str]
 ) -> None:
     note = await api.note("a.md", START)
@@ -338,7 +338,7 @@ async def test_update_that_can_not_be_accepted_leaves_the_note_as_it_was(
     assert await text_of(note) == "still " + START
 
 
-async def test_state_vector_that_is_none_is_refused_before_anything_is_done(
+async def test_malformed_state_vector_is_refused_before_any_effect(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md", START)
@@ -359,7 +359,7 @@ async def test_many_files_are_read_with_their_documents(api: NotesApi) -> None:
     assert items == [(await each.read()).json() for each in notes]
 
 
-async def test_documents_count_among_the_bytes_that_are_read(
+async def test_documents_count_against_the_byte_limit_of_reads(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = await api.note("a.md", "x" * 100)
@@ -380,7 +380,7 @@ async def test_image_has_no_document(api: NotesApi) -> None:
     assert (await note.read()).json()["document"] is None
 
 
-async def test_purged_note_has_no_document_any_more(api: NotesApi) -> None:
+async def test_purged_note_has_no_document(api: NotesApi) -> None:
     note = await api.note("a.md", START)
     device = await device_of(note)
     device.insert(0, "x")
@@ -391,7 +391,7 @@ async def test_purged_note_has_no_document_any_more(api: NotesApi) -> None:
     assert refusal(await save(note, device)) == (410, "file_purged")
 
 
-async def test_revisions_tell_by_which_way_they_came(api: NotesApi) -> None:
+async def test_revisions_have_their_origin(api: NotesApi) -> None:
     note = await api.note("a.md")
     revisions: list[Json] = (await api.owner.get(f"{note.place}/revisions")).json()["items"]
     assert [each["origin"] for each in revisions] == ["device"]

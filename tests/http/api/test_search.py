@@ -47,7 +47,7 @@ async def test_note_is_found_with_its_title_and_snippets(api: NotesApi, reader: 
     )
 
 
-async def test_each_change_is_found_at_once(api: NotesApi, reader: Client) -> None:
+async def test_each_change_is_found_immediately(api: NotesApi, reader: Client) -> None:
     search = f"{api.place}/search?q="
     note = await api.note("a.md", "red")
     assert await paths(reader, f"{search}red") == ["a.md"]
@@ -63,7 +63,7 @@ async def test_each_change_is_found_at_once(api: NotesApi, reader: Client) -> No
     assert await paths(reader, f"{search}blue") == []
 
 
-async def test_folder_and_limit_narrow_what_is_found(api: NotesApi, reader: Client) -> None:
+async def test_folder_and_limit_restrict_the_results(api: NotesApi, reader: Client) -> None:
     for path in ("x/a.md", "x/y/b.md", "z/c.md"):
         await api.note(path, "tide")
     assert len(await paths(reader, f"{api.place}/search?q=tide")) == 3
@@ -75,7 +75,7 @@ async def test_folder_and_limit_narrow_what_is_found(api: NotesApi, reader: Clie
     assert (len(response.json()["items"]), response.json()["more"]) == (2, True)
 
 
-async def test_snippet_holds_the_text_of_the_note_as_it_is(api: NotesApi, reader: Client) -> None:
+async def test_snippet_has_the_text_of_the_note_unchanged(api: NotesApi, reader: Client) -> None:
     await api.note("a.md", "<script>alert('tide')</script> 🦉 tide")
     [item] = (await reader.get(f"{api.place}/search?q=tide")).json()["items"]
     [snippet] = item["snippets"]
@@ -125,7 +125,7 @@ async def test_all_workspaces_of_the_account_are_searched_and_no_other(
         ("q=x&order=new", "/query/order"),
     ],
 )
-async def test_question_that_can_not_be_answered_is_refused(
+async def test_query_that_cannot_be_answered_is_refused(
     api: NotesApi, reader: Client, query: str, place: str
 ) -> None:
     for target in (f"{api.place}/search", "/api/search"):
@@ -134,7 +134,7 @@ async def test_question_that_can_not_be_answered_is_refused(
         assert [each["pointer"] for each in response.json()["errors"]] == [place]
 
 
-async def test_search_goes_on_with_what_it_has_where_nothing_can_be_written(
+async def test_search_uses_the_existing_index_while_writes_fail(
     api: NotesApi, reader: Client
 ) -> None:
     search = f"{api.place}/search?q=tide"
@@ -148,13 +148,13 @@ async def test_search_goes_on_with_what_it_has_where_nothing_can_be_written(
     assert (len(response["items"]), response["complete"]) == (2, True)
 
 
-async def test_nothing_at_all_is_found_where_there_are_no_workspaces(
+async def test_nothing_is_found_without_workspaces(
     api: NotesApi,
 ) -> None:
     assert await paths(api.client("stranger"), "/api/search?q=tide") == []
 
 
-def test_operations_are_declared_as_they_are_specified() -> None:
+def test_operations_are_declared_as_specified() -> None:
     for found in contract_of((SearchOperations,)):
         possible = found.statuses | {each.status for each in possible_problems(found)}
         assert found.method == "GET"

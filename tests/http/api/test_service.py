@@ -62,7 +62,7 @@ async def test_readiness_ready_lists_the_requirements(
         (service(UNMET, stopping=True), "stopping"),
     ],
 )
-async def test_readiness_not_ready_is_a_problem_that_says_why(
+async def test_readiness_not_ready_is_a_problem_with_the_reason(
     path: str, application: Application, reason: str
 ) -> None:
     response = await ask(application, "GET", path)

@@ -51,13 +51,13 @@ async def test_sessions_are_listed_in_pages(users: UsersApi) -> None:
     assert pages == 3
 
 
-async def test_sessions_on_a_page_that_is_just_full_have_no_next(users: UsersApi) -> None:
+async def test_sessions_on_an_exactly_full_page_have_no_next(users: UsersApi) -> None:
     first, _ = await browsers(users, 2)
     page = (await users.get(f"{SESSIONS}?limit=2", first)).json()
     assert (len(page["items"]), page["next"]) == (2, None)
 
 
-async def test_sessions_listed_with_a_page_that_cannot_be_are_refused(
+async def test_sessions_listed_with_an_invalid_page_are_refused(
     users: UsersApi,
 ) -> None:
     _, its_cookie = await users.account()
@@ -66,7 +66,7 @@ async def test_sessions_listed_with_a_page_that_cannot_be_are_refused(
         assert (response.status, response.code) == (400, "invalid_request")
 
 
-async def test_sessions_expired_and_of_others_are_not_listed(users: UsersApi) -> None:
+async def test_expired_and_foreign_sessions_are_not_listed(users: UsersApi) -> None:
     ann, _ = await users.account()
     key = await users.key(ann)
     await users.account("bob@example.org")
@@ -75,14 +75,14 @@ async def test_sessions_expired_and_of_others_are_not_listed(users: UsersApi) ->
     assert (await users.get(SESSIONS, key)).json() == {"items": [], "next": None}
 
 
-async def test_session_expired_is_removed_by_the_next_sign_in(users: UsersApi) -> None:
+async def test_expired_session_is_removed_by_the_next_sign_in(users: UsersApi) -> None:
     await users.account()
     users.house.chance.time = START + 30 * 86_400
     await users.sign_in()
     assert len(await users.house.rows("SELECT 1 FROM sessions")) == 1
 
 
-async def test_session_ended_is_signed_out_at_once(users: UsersApi) -> None:
+async def test_ended_session_is_signed_out_immediately(users: UsersApi) -> None:
     first, second = await browsers(users, 2)
     assert (await users.get("/api/account", second)).status == 200
     [newer, _] = (await users.get(SESSIONS, first)).json()["items"]
@@ -92,7 +92,7 @@ async def test_session_ended_is_signed_out_at_once(users: UsersApi) -> None:
     assert (await users.get("/api/account", first)).status == 200
 
 
-async def test_session_of_another_account_reads_as_none(users: UsersApi) -> None:
+async def test_session_of_another_account_is_not_found(users: UsersApi) -> None:
     ann, ann_cookie = await users.account()
     _, bobs_cookie = await users.account("bob@example.org")
     target = f"{SESSIONS}/{ann.session.session_id}"
@@ -103,7 +103,7 @@ async def test_session_of_another_account_reads_as_none(users: UsersApi) -> None
     assert (await users.get("/api/account", ann_cookie)).status == 200
 
 
-async def test_other_sessions_ended_are_all_but_that_of_the_request(
+async def test_ending_other_sessions_keeps_that_of_the_request(
     users: UsersApi,
 ) -> None:
     cookies = await browsers(users, 4)
@@ -115,7 +115,7 @@ async def test_other_sessions_ended_are_all_but_that_of_the_request(
     assert statuses == [401, 200, 401, 401]
 
 
-async def test_other_sessions_ended_by_a_key_are_all(users: UsersApi) -> None:
+async def test_ending_other_sessions_by_a_key_ends_all(users: UsersApi) -> None:
     made, its_cookie = await users.account()
     key = await users.key(made)
     assert (await users.post_nothing(OTHERS, key)).json() == {"ended": 1}
@@ -123,7 +123,7 @@ async def test_other_sessions_ended_by_a_key_are_all(users: UsersApi) -> None:
     assert (await users.get("/api/account", key)).status == 200
 
 
-async def test_sessions_ended_from_elsewhere_are_not(users: UsersApi) -> None:
+async def test_sessions_are_not_ended_by_another_origin(users: UsersApi) -> None:
     first, _ = await browsers(users, 2)
     for headers in ((first,), (first, FROM_ELSEWHERE)):
         response = await users.post_nothing(OTHERS, *headers)
@@ -131,7 +131,7 @@ async def test_sessions_ended_from_elsewhere_are_not(users: UsersApi) -> None:
     assert len(await users.house.rows("SELECT 1 FROM sessions")) == 2
 
 
-async def test_account_locked_lists_and_ends_a_session_and_not_all_others(
+async def test_locked_account_lists_and_ends_one_session_and_not_all_others(
     users: UsersApi,
 ) -> None:
     first, _ = await browsers(users, 2)

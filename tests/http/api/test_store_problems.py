@@ -22,7 +22,7 @@ async def create(api: NotesApi) -> Response:
 
 
 @pytest.mark.parametrize("kept", [False, True], ids=["before it was kept", "after it was kept"])
-async def test_change_whose_fate_is_unknown_has_one_effect_when_it_is_sent_again(
+async def test_change_with_an_unknown_outcome_has_one_effect_when_repeated(
     api: NotesApi, kept: bool
 ) -> None:
     api.store.fail = StoreUnavailable("gone", outcome_unknown=True)
@@ -38,7 +38,7 @@ async def test_change_whose_fate_is_unknown_has_one_effect_when_it_is_sent_again
     assert [each["path"] for each in await api.owner.pages(api.files, 5)] == ["a.md"]
 
 
-async def test_change_that_was_not_kept_is_told_so(api: NotesApi) -> None:
+async def test_change_that_was_not_committed_is_reported(api: NotesApi) -> None:
     api.store.fail = StoreUnavailable("busy")
     failed = await create(api)
     assert refusal(failed) == (503, "storage_unavailable")
@@ -46,7 +46,7 @@ async def test_change_that_was_not_kept_is_told_so(api: NotesApi) -> None:
     assert (await create(api)).status == 201
 
 
-async def test_change_that_finds_no_room_is_told_so_and_what_is_kept_is_read(
+async def test_change_on_a_full_disk_is_reported_and_existing_data_is_readable(
     api: NotesApi,
 ) -> None:
     note = await api.note("b.md")
@@ -57,7 +57,7 @@ async def test_change_that_finds_no_room_is_told_so_and_what_is_kept_is_read(
     assert (await note.read()).status == 200
 
 
-async def test_head_is_read_anew_behind_a_failure(api: NotesApi) -> None:
+async def test_head_is_read_again_after_a_failure(api: NotesApi) -> None:
     note = await api.note("a.md", "one")
     api.store.fail, api.store.commits_anyway = (
         StoreUnavailable("gone", outcome_unknown=True),
@@ -81,7 +81,7 @@ async def test_head_is_read_anew_behind_a_failure(api: NotesApi) -> None:
         ("DELETE", "{place}", None),
     ],
 )
-async def test_request_is_refused_for_now_while_the_store_is_away(
+async def test_request_is_temporarily_refused_while_the_store_is_unavailable(
     api: NotesApi, method: str, place: str, document: Json | None
 ) -> None:
     note = await api.note("b.md")
@@ -94,7 +94,7 @@ async def test_request_is_refused_for_now_while_the_store_is_away(
     assert (await note.read()).status == 200
 
 
-async def test_requests_beyond_what_the_workspace_holds_are_refused_and_change_nothing(
+async def test_requests_over_the_workspace_queue_limit_are_refused_without_effect(
     api: NotesApi, autojump_clock: object
 ) -> None:
     @dataclass
@@ -137,7 +137,7 @@ async def test_requests_beyond_what_the_workspace_holds_are_refused_and_change_n
         (ActorQuarantined("rests", 2.4), "workspace_busy", b"3"),
     ],
 )
-def test_workspace_that_did_not_take_a_request_is_busy(
+def test_workspace_that_does_not_accept_a_request_is_busy(
     error: Exception, code: str, retry_after: bytes
 ) -> None:
     with pytest.raises(Problem) as raised, refusals_as_problems():
@@ -146,7 +146,7 @@ def test_workspace_that_did_not_take_a_request_is_busy(
     assert raised.value.headers == ((b"retry-after", retry_after),)
 
 
-async def test_mistake_in_a_workspace_is_an_internal_error_and_the_workspace_goes_on(
+async def test_bug_in_a_workspace_is_an_internal_error_and_the_workspace_continues(
     api: NotesApi, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail() -> None:

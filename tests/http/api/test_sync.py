@@ -62,16 +62,16 @@ async def live_state(api: NotesApi) -> Live:
     return {each["id"]: (each["path"], each["text"]) for each in read.json()["items"]}
 
 
-async def test_versions_of_the_protocol_are_told_to_anybody(api: NotesApi) -> None:
+async def test_versions_of_the_protocol_are_public(api: NotesApi) -> None:
     response = await api.client("stranger").get("/api/sync/protocol")
     assert (response.status, response.json()) == (200, {"versions": [1]})
 
 
-async def test_feed_of_an_empty_workspace_has_nothing(api: NotesApi) -> None:
+async def test_feed_of_an_empty_workspace_is_empty(api: NotesApi) -> None:
     assert await feed(api) == {"entries": [], "next": 0, "position": 0, "more": False}
 
 
-async def test_file_stands_in_the_feed_once_where_it_changed_last(
+async def test_file_is_in_the_feed_once_at_its_last_change(
     api: NotesApi,
 ) -> None:
     one, two = await api.note("a.md", "1"), await api.note("b.md", "2")
@@ -109,7 +109,7 @@ async def test_feed_with_texts_has_those_of_live_files(api: NotesApi) -> None:
     ]
 
 
-async def test_page_of_the_feed_never_tears_a_position(api: NotesApi) -> None:
+async def test_page_of_the_feed_never_splits_a_position(api: NotesApi) -> None:
     def creates(count: int) -> list[Json]:
         return [
             {
@@ -134,7 +134,7 @@ async def test_page_of_the_feed_never_tears_a_position(api: NotesApi) -> None:
     assert sizes == [[1, 2, 2], [3, 3, 3], [4] * 5]
 
 
-async def test_pages_of_texts_end_when_there_is_much_and_others_do_not(
+async def test_pages_with_texts_are_limited_by_size_and_others_are_not(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sync, "MAX_BYTES", 100)
@@ -169,7 +169,7 @@ async def test_pages_of_texts_end_when_there_is_much_and_others_do_not(
         ("include=html", "/query/include"),
     ],
 )
-async def test_place_in_the_feed_that_is_none_is_refused(
+async def test_malformed_cursor_of_the_feed_is_refused(
     api: NotesApi, query: str, pointer: str
 ) -> None:
     for number in range(3):
@@ -180,13 +180,13 @@ async def test_place_in_the_feed_that_is_none_is_refused(
 
 
 @pytest.mark.parametrize("place", ["feed", "snapshot"])
-async def test_protocol_that_is_not_served_is_refused(api: NotesApi, place: str) -> None:
+async def test_unsupported_protocol_is_refused(api: NotesApi, place: str) -> None:
     response = await api.owner.get(f"{api.place}/{place}", sync_protocol="2")
     assert refusal(response) == (400, "unsupported_protocol")
     assert (await api.owner.get(f"{api.place}/{place}", sync_protocol="1")).status == 200
 
 
-async def test_cursor_of_any_age_leads_to_what_is_there(api: NotesApi) -> None:
+async def test_cursor_of_any_age_leads_to_the_current_state(api: NotesApi) -> None:
     notes = [await api.note(f"{number}.md", str(number)) for number in range(4)]
     for note in notes[:2]:
         await note.update(text="new")
@@ -215,7 +215,7 @@ async def test_snapshot_has_every_live_file_with_its_text(api: NotesApi) -> None
     assert files == [by_feed[one.id], by_feed[three.id]]
 
 
-async def test_snapshot_of_an_empty_workspace_is_its_end(api: NotesApi) -> None:
+async def test_snapshot_of_an_empty_workspace_is_only_its_last_line(api: NotesApi) -> None:
     files, end = lines(await api.owner.get(f"{api.place}/snapshot"))
     assert (files, end) == ([], {"position": 0, "files": 0})
 
@@ -261,7 +261,7 @@ async def test_snapshot_is_exact_at_its_position_while_others_write(
     ]
 
 
-async def test_file_purged_during_a_snapshot_is_left_out_and_told_by_the_feed(
+async def test_file_purged_during_a_snapshot_is_omitted_and_in_the_feed(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sync, "_STEP", 2)
@@ -277,7 +277,7 @@ async def test_file_purged_during_a_snapshot_is_left_out_and_told_by_the_feed(
     assert [(each["fileId"], each["state"]) for each in entries] == [(notes[5].id, "purged")]
 
 
-async def test_snapshot_step_is_bounded_by_what_the_files_were(
+async def test_snapshot_step_is_limited_by_the_former_file_sizes(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sync, "MAX_BYTES", 100)
@@ -296,7 +296,7 @@ async def test_snapshot_step_is_bounded_by_what_the_files_were(
     assert api.store.reads - before - of_updates == 2 + 2 * len(notes)
 
 
-async def test_snapshot_of_a_workspace_that_is_deleted_meanwhile_has_no_end(
+async def test_snapshot_of_a_workspace_deleted_meanwhile_has_no_last_line(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sync, "_STEP", 2)
@@ -315,7 +315,7 @@ async def test_snapshot_of_a_workspace_that_is_deleted_meanwhile_has_no_end(
     assert not any("files" in each for each in told)
 
 
-async def test_snapshot_ends_for_whoever_is_a_member_no_more(
+async def test_snapshot_ends_when_membership_ends(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sync, "_STEP", 2)
@@ -384,7 +384,7 @@ class Writer:
 
 @settings(max_examples=40)
 @given(before=CHANGES, during=CHANGES, limit=st.integers(1, 4))
-async def test_snapshot_and_the_feed_behind_it_lead_to_the_live_state(
+async def test_snapshot_and_the_following_feed_lead_to_the_live_state(
     before: list[list[tuple[str, int]]], during: list[list[tuple[str, int]]], limit: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:

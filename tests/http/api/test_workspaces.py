@@ -10,7 +10,7 @@ WORKSPACES = "/api/workspaces"
 START = "2027-01-15T08:00:00.000Z"
 
 
-async def test_workspace_made_belongs_to_its_maker_alone(api: NotesApi) -> None:
+async def test_created_workspace_belongs_to_its_creator_only(api: NotesApi) -> None:
     stranger = api.client("stranger")
     made = await stranger.post(WORKSPACES, {"name": "  Mine "})
     document = made.json()
@@ -71,14 +71,14 @@ async def test_pages_of_any_size_hold_every_workspace_once(api: NotesApi, limit:
         ("order=name", "/query/order"),
     ],
 )
-async def test_page_that_is_none_is_refused(api: NotesApi, query: str, pointer: str) -> None:
+async def test_malformed_page_is_refused(api: NotesApi, query: str, pointer: str) -> None:
     response = await api.owner.get(f"{WORKSPACES}?{query}")
     assert refusal(response) == (400, "invalid_request")
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
 @pytest.mark.parametrize("role", ["owner", "administrator"])
-async def test_workspace_is_renamed_by_those_who_manage_it(api: NotesApi, role: str) -> None:
+async def test_workspace_is_renamed_by_managers(api: NotesApi, role: str) -> None:
     response = await api.client(role).put(api.place, {"name": "Anew"})
     assert response.status == 200
     assert response.json() == {
@@ -104,7 +104,7 @@ async def test_workspace_is_renamed_by_those_who_manage_it(api: NotesApi, role: 
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "PUT"])
-async def test_name_that_is_none_is_refused(
+async def test_invalid_name_is_refused(
     api: NotesApi, method: str, document: object, pointer: str
 ) -> None:
     place = WORKSPACES if method == "POST" else api.place
@@ -114,7 +114,7 @@ async def test_name_that_is_none_is_refused(
     assert [each["name"] for each in await api.owner.pages(WORKSPACES, 9)] == ["Vault"]
 
 
-async def test_workspace_deleted_goes_with_all_that_it_held_and_is_told(
+async def test_deleted_workspace_takes_its_content_with_it_and_is_announced(
     api: NotesApi,
 ) -> None:
     note = await api.note("a.md")

@@ -54,9 +54,7 @@ CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
         ("openSyncNotices", "GET /api/sync/notices", {101, 400, 401, 403, 500, 503}),
     ],
 )
-def test_operation_is_declared_as_it_is_specified(
-    name: str, place: str, statuses: set[int]
-) -> None:
+def test_operation_is_declared_as_specified(name: str, place: str, statuses: set[int]) -> None:
     found = OPERATIONS[name]
     possible = found.statuses | {each.status for each in possible_problems(found)}
     assert f"{found.method} {found.path}" == place

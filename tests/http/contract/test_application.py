@@ -20,26 +20,24 @@ IF_MATCH = (b"if-match", b'"1"')
 
 
 @pytest.mark.parametrize("target", ["/api/shelves", "/api/nowhere", SHELF, "/api/act"])
-async def test_answer_carries_the_id_that_was_sent(target: str) -> None:
+async def test_response_has_the_request_id_that_was_sent(target: str) -> None:
     response = await ask(shelf_application(), "GET", target, headers=[(b"x-request-id", b"theirs")])
     assert response.header("x-request-id") == "theirs"
 
 
-async def test_answer_without_an_id_carries_that_of_the_wire() -> None:
+async def test_response_without_a_client_id_has_that_of_the_server() -> None:
     response = await ask(shelf_application(), "GET", "/api/shelves", exchange=WireExchange())
     assert response.header("x-request-id") == "from-the-wire"
 
 
-async def test_answer_without_a_wire_carries_an_id_made_here() -> None:
+async def test_response_without_a_server_has_a_generated_id() -> None:
     response = await ask(shelf_application(), "GET", "/api/shelves")
     assert response.header("x-request-id") == "made-here"
 
 
 @pytest.mark.parametrize("values", [[b"no spaces"], [b"a", b"b"]])
 @pytest.mark.parametrize("target", ["/api/shelves", "/api/nowhere", "/page"])
-async def test_id_that_is_refused_is_answered_under_a_fresh_one(
-    target: str, values: list[bytes]
-) -> None:
+async def test_refused_id_is_replaced_in_the_response(target: str, values: list[bytes]) -> None:
     headers = [(b"x-request-id", value) for value in values]
     response = await ask(shelf_application(), "GET", target, headers=headers)
     assert (response.status, response.code) == (400, "invalid_request")
@@ -50,14 +48,14 @@ async def test_id_that_is_refused_is_answered_under_a_fresh_one(
 
 
 @pytest.mark.parametrize("target", ["/api/nowhere", "/api/shelves/", "/api", "/elsewhere", "/%FF"])
-async def test_path_unknown_is_a_problem(target: str) -> None:
+async def test_unknown_path_is_a_problem(target: str) -> None:
     response = await ask(shelf_application(), "GET", target)
     assert (response.status, response.code) == (404, "not_found")
     assert response.json()["type"] == "https://notes.example/problems/not_found"
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE", "TRACE", "get"])
-async def test_method_unknown_is_a_problem_that_lists_the_others(method: str) -> None:
+async def test_unknown_method_is_a_problem_that_lists_the_others(method: str) -> None:
     response = await ask(shelf_application(), method, "/api/shelves")
     assert (response.status, response.code) == (405, "method_not_allowed")
     assert response.header("allow") == "GET, HEAD, OPTIONS"
@@ -82,23 +80,23 @@ async def test_head_is_the_head_of_the_get(target: str) -> None:
 # Authentication.
 
 
-async def test_operation_with_security_without_a_caller_is_refused_before_it_is_checked() -> None:
+async def test_operation_with_security_is_refused_without_a_caller_before_validation() -> None:
     response = await ask(shelf_application(), "GET", "/api/shelves/no-uuid?unknown=1")
     assert (response.status, response.code) == (401, "not_signed_in")
 
 
-async def test_locked_account_is_refused_what_it_does_not_keep() -> None:
+async def test_locked_account_is_refused_other_operations() -> None:
     headers = [(b"x-reader", b"locked-ann"), IF_MATCH]
     response = await ask_json(shelf_application(), "PUT", PAGE, {"text": "x"}, headers)
     assert (response.status, response.code) == (423, "account_locked")
 
 
-async def test_locked_account_keeps_what_is_declared_so() -> None:
+async def test_locked_account_may_use_declared_operations() -> None:
     response = await ask(shelf_application(), "GET", SHELF, headers=[(b"x-reader", b"locked-ann")])
     assert response.status == 200
 
 
-async def test_rate_class_exceeded_is_refused_with_the_time_to_come_back() -> None:
+async def test_exceeded_rate_class_is_refused_with_a_retry_time() -> None:
     application = shelf_application()
     for _ in range(2):
         response = await ask_json(application, "PUT", PAGE, {"text": "x"}, [READER, IF_MATCH])
@@ -109,13 +107,13 @@ async def test_rate_class_exceeded_is_refused_with_the_time_to_come_back() -> No
 # The response.
 
 
-async def test_answer_is_the_model_by_the_names_of_the_wire() -> None:
+async def test_response_is_the_model_with_its_json_names() -> None:
     response = await ask(shelf_application(), "GET", SHELF, headers=[READER])
     assert response.json() == {"shelfId": str(KNOWN), "noteCount": 3}
     assert response.header("etag") == '"1"'
 
 
-async def test_answer_takes_all_parts_of_the_request_to_the_handler() -> None:
+async def test_handler_gets_all_parts_of_the_request() -> None:
     application = shelf_application()
     response = await ask_json(
         application, "PUT", f"{SHELF}/pages/a%2Fb", {"text": "hello"}, [READER, IF_MATCH]
@@ -123,19 +121,19 @@ async def test_answer_takes_all_parts_of_the_request_to_the_handler() -> None:
     assert (response.status, response.json()) == (201, {"text": "a/b: hello", "by": "ann"})
 
 
-async def test_answer_that_is_no_model_is_json_all_the_same() -> None:
+async def test_response_without_a_model_is_json_too() -> None:
     response = await ask(shelf_application(), "GET", "/api/shelves?after=x")
     assert response.body == b'[100,"x"]'
 
 
 @pytest.mark.parametrize("target", ["/api/shelves", "/api/nowhere", "/api/stream"])
-async def test_answer_is_not_stored_and_has_the_security_headers(target: str) -> None:
+async def test_response_is_not_stored_and_has_the_security_headers(target: str) -> None:
     response = await ask(shelf_application(), "GET", target)
     assert response.header("cache-control") == "no-store"
     assert set(API_HEADERS) <= set(response.headers)
 
 
-async def test_answer_with_a_cache_control_of_its_own_has_that_alone() -> None:
+async def test_response_with_its_own_cache_control_has_only_that() -> None:
     response = await ask(shelf_application(), "GET", SHELF, headers=[READER])
     assert response.header("cache-control") == "private"
 
@@ -162,7 +160,7 @@ async def test_reply_has_its_own_status_and_headers() -> None:
     assert (response.status, response.header("x-known")) == (202, "1")
 
 
-async def test_stream_is_sent_as_it_comes_with_its_length_and_closed() -> None:
+async def test_stream_is_sent_incrementally_with_its_length_and_closed() -> None:
     shelf = ShelfOperations(chunks=[b"one", b"two"])
     response = await ask(shelf_application(shelf), "GET", "/api/stream")
     assert (response.body, response.ended) == (b"onetwo", True)
@@ -173,14 +171,14 @@ async def test_stream_is_sent_as_it_comes_with_its_length_and_closed() -> None:
     assert shelf.closed
 
 
-async def test_stream_of_a_head_is_not_begun() -> None:
+async def test_stream_of_a_head_is_not_started() -> None:
     shelf = ShelfOperations(chunks=[b"one"])
     response = await ask(shelf_application(shelf), "HEAD", "/api/stream")
     assert (response.body, response.header("content-length"), response.ended) == (b"", "3", True)
     assert not shelf.closed
 
 
-async def test_stream_that_breaks_comes_out_so_that_the_connection_is_cut() -> None:
+async def test_failing_stream_raises_so_that_the_connection_is_cut() -> None:
     records: list[RequestRecord] = []
     application = shelf_application(ShelfOperations(chunks=[b"one"], breaks=True), records)
     response = Response()
@@ -194,7 +192,7 @@ async def test_stream_that_breaks_comes_out_so_that_the_connection_is_cut() -> N
 # The server.
 
 
-async def test_times_declared_are_asked_of_the_wire_in_order() -> None:
+async def test_declared_times_are_requested_from_the_server_in_order() -> None:
     exchange = WireExchange()
     headers = [READER, IF_MATCH, (b"content-type", b"application/json")]
     response = await ask(
@@ -204,19 +202,19 @@ async def test_times_declared_are_asked_of_the_wire_in_order() -> None:
     assert (exchange.allowed, exchange.ignores_disconnect) == ([5.0, 9.0], True)
 
 
-async def test_times_not_declared_leave_the_wire_its_own() -> None:
+async def test_undeclared_times_keep_the_server_defaults() -> None:
     exchange = WireExchange()
     await ask(shelf_application(), "GET", "/api/shelves", exchange=exchange)
     assert (exchange.allowed, exchange.ignores_disconnect) == ([], False)
 
 
-async def test_refused_request_withstands_no_disconnect() -> None:
+async def test_refused_request_does_not_survive_a_disconnect() -> None:
     exchange = WireExchange()
     response = await ask(shelf_application(), "PUT", PAGE, headers=[READER], exchange=exchange)
     assert (response.status, exchange.ignores_disconnect) == (400, False)
 
 
-async def test_cancelled_handler_answers_nothing_and_is_in_the_log() -> None:
+async def test_cancelled_handler_sends_nothing_and_is_logged() -> None:
     records: list[RequestRecord] = []
     response = Response()
     with trio.CancelScope() as scope:
@@ -226,7 +224,7 @@ async def test_cancelled_handler_answers_nothing_and_is_in_the_log() -> None:
     assert (response.status, records[0].status) == (0, 499)
 
 
-async def test_client_that_leaves_within_its_body_gets_no_answer() -> None:
+async def test_client_that_disconnects_within_its_body_gets_no_response() -> None:
     records: list[RequestRecord] = []
     headers = [READER, IF_MATCH, (b"content-type", b"application/json")]
     response = await ask(
@@ -244,7 +242,7 @@ async def test_client_that_leaves_within_its_body_gets_no_answer() -> None:
 # The log.
 
 
-async def test_record_tells_what_became_of_the_request() -> None:
+async def test_record_describes_the_outcome_of_the_request() -> None:
     records: list[RequestRecord] = []
     application = shelf_application(records=records)
     response = await ask_json(application, "PUT", PAGE, {"text": "hello"}, [READER, IF_MATCH])
@@ -275,7 +273,7 @@ async def test_record_tells_what_became_of_the_request() -> None:
         ("GET", "/page", None, 404, "not_found"),
     ],
 )
-async def test_record_is_written_once_whatever_the_answer(
+async def test_record_is_written_once_for_any_response(
     method: str, target: str, operation: str | None, status: int, failure: str | None
 ) -> None:
     records: list[RequestRecord] = []

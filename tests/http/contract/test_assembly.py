@@ -213,11 +213,11 @@ def test_declaration_that_contradicts_its_handler_is_refused(
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 207])
-def test_status_of_a_success_is_taken(status: int) -> None:
+def test_success_status_is_accepted(status: int) -> None:
     assert only(nothing, other_statuses=(status,)).statuses == {200, status}
 
 
-def test_status_not_modified_is_taken_where_the_handler_may_answer_it() -> None:
+def test_status_not_modified_is_accepted_if_the_handler_may_return_it() -> None:
     assert only(perhaps, other_statuses=(304,)).statuses == {200, 304}
 
 
@@ -248,7 +248,7 @@ def test_contract_with_two_statuses_of_one_code_is_refused(
         contract_of([ShelfOperations, group(plain, problems=(problem,))])
 
 
-def test_body_of_a_model_that_takes_extra_members_is_refused_by_its_name() -> None:
+def test_body_model_that_accepts_extra_members_is_refused_by_its_name() -> None:
     with pytest.raises(ValueError, match="Ignoring accepts undeclared members"):
         json_body(Ignoring, limit=10)
 
@@ -260,7 +260,7 @@ def test_body_of_a_model_that_takes_extra_members_is_refused_by_its_name() -> No
         (group(plain, id="other"), "GET /api/do is declared twice"),
     ],
 )
-def test_contract_that_declares_a_thing_twice_is_refused(second: type, message: str) -> None:
+def test_contract_with_a_duplicate_declaration_is_refused(second: type, message: str) -> None:
     with pytest.raises(ContractError, match=message):
         contract_of([group(plain), second])
 
@@ -311,7 +311,7 @@ def test_handler_declared_twice_serves_two_operations() -> None:
         (Stream | None, None, True, False, True),
     ],
 )
-def test_success_is_what_the_handler_returns(
+def test_success_is_the_return_type_of_the_handler(
     returned: object, response_type: object, empty: bool, not_modified: bool, streams: bool
 ) -> None:
     async def handler(self: object, call: Call): ...  # type: ignore[no-untyped-def]  # noqa: ANN202
@@ -369,31 +369,31 @@ def test_success_is_what_the_handler_returns(
     ],
     ids=str,
 )
-def test_problems_derived_are_those_that_the_declaration_implies(
+def test_derived_problems_are_implied_by_the_declaration(
     declared: dict[str, object], codes: list[str]
 ) -> None:
     assert [problem.code for problem in derived_problems(only(plain, **declared))] == codes
 
 
-def test_problems_derived_of_a_body_are_those_of_its_arrival() -> None:
+def test_derived_problems_of_a_body_are_those_of_reading_it() -> None:
     found = derived_problems(only(with_body, method="POST", body=BODY))
     assert [problem.status for problem in found] == [400, 408, 413, 415, 500, 503]
 
 
 @pytest.mark.parametrize("each", operations_of(ShelfOperations), ids=lambda each: each.id)
-def test_problems_possible_are_the_derived_and_its_own_by_status(each: Operation) -> None:
+def test_possible_problems_are_the_derived_and_its_own_by_status(each: Operation) -> None:
     found = possible_problems(each)
     assert set(found) == {*derived_problems(each), *each.problems}
     assert [problem.status for problem in found] == sorted(problem.status for problem in found)
 
 
-def test_models_of_the_contract_refuse_what_is_not_declared() -> None:
+def test_models_of_the_contract_refuse_undeclared_members() -> None:
     for document in ({"text": "x", "other": 1}, {"text": 1}, {}):
         with pytest.raises(ValueError, match="1 validation error"):
             NoteInput.model_validate(document)
 
 
-def test_models_of_the_contract_are_read_by_the_names_of_the_wire_alone() -> None:
+def test_models_of_the_contract_are_read_by_their_json_names_only() -> None:
     read = ShelfPath.__pydantic_validator__.validate_json
     found = read(
         b'{"shelfId":"0190a0b0-0000-7000-8000-00000000000a"}', by_alias=True, by_name=False
@@ -403,5 +403,5 @@ def test_models_of_the_contract_are_read_by_the_names_of_the_wire_alone() -> Non
         read(b'{"shelf_id":"0190a0b0-0000-7000-8000-00000000000a"}', by_alias=True, by_name=False)
 
 
-def test_headers_are_named_as_on_the_wire() -> None:
+def test_headers_have_their_http_names() -> None:
     assert [field.alias for field in Headers.model_fields.values()] == ["if-match"]

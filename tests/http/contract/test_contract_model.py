@@ -10,7 +10,7 @@ from octavo.http.contract.contract_model import LATEST, milliseconds_of, timesta
 
 
 @given(st.integers(0, LATEST))
-def test_time_is_told_in_rfc_3339_and_read_again(milliseconds: int) -> None:
+def test_time_round_trips_in_rfc_3339(milliseconds: int) -> None:
     told = timestamp(milliseconds)
     assert told.endswith("Z")
     assert len(told) == len("2026-01-31T12:00:00.000Z")
@@ -26,11 +26,11 @@ def test_time_is_told_in_rfc_3339_and_read_again(milliseconds: int) -> None:
         (1 << 62, "9999-12-31T23:59:59.999Z"),
     ],
 )
-def test_time_that_has_no_notation_is_told_as_the_nearest(milliseconds: int, told: str) -> None:
+def test_time_without_a_notation_is_written_as_the_nearest(milliseconds: int, told: str) -> None:
     assert timestamp(milliseconds) == told
 
 
-def test_offset_from_utc_is_taken_off() -> None:
+def test_offset_from_utc_is_subtracted() -> None:
     given = datetime.fromisoformat("2026-01-31T12:00:00+01:00")
     assert timestamp(milliseconds_of(given)) == "2026-01-31T11:00:00.000Z"
     assert given.astimezone(UTC).hour == 11

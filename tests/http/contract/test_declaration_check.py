@@ -94,7 +94,7 @@ PARTS = [
 
 @pytest.mark.parametrize("kind", SEVERAL, ids=str)
 @pytest.mark.parametrize(("part", "field", "declared"), PARTS)
-def test_parameter_that_is_no_single_value_is_refused(
+def test_parameter_without_a_single_value_is_refused(
     part: str, field: str, declared: dict[str, object], kind: object
 ) -> None:
     message = rf"^do \(by_{part}\): {part} has {field} as a list or a model"
@@ -103,7 +103,7 @@ def test_parameter_that_is_no_single_value_is_refused(
 
 
 @pytest.mark.parametrize("kind", [Literal[1, 2], Literal["a", 1], Weight, Weight | None], ids=str)
-def test_parameter_that_no_text_sets_is_refused(kind: object) -> None:
+def test_parameter_that_no_text_matches_is_refused(kind: object) -> None:
     with pytest.raises(
         ContractError, match=r"do \(.*query has oneField as \d, which text is never"
     ):
@@ -112,7 +112,7 @@ def test_parameter_that_no_text_sets_is_refused(kind: object) -> None:
 
 @pytest.mark.parametrize(("kind", "text"), SINGLE, ids=str)
 @pytest.mark.parametrize(("part", "field", "declared"), PARTS)
-def test_parameter_that_is_a_single_value_is_taken_and_can_be_met(
+def test_parameter_with_a_single_value_is_accepted_and_satisfiable(
     part: str, field: str, declared: dict[str, object], kind: object, text: str
 ) -> None:
     found = only(handler_with(part, kind, ...), **declared)

@@ -47,14 +47,14 @@ def a_shelf(_: Call) -> Shelf:
 @pytest.mark.parametrize(
     "error", [Shut("Come back."), ExceptionGroup("nursery", [Shut("Come back.")])], ids=repr
 )
-async def test_problem_raised_is_answered(error: Exception) -> None:
+async def test_raised_problem_is_the_response(error: Exception) -> None:
     response = await ask(act(raising(error)), "POST", "/api/act")
     assert (response.status, response.code) == (409, "shut")
     assert response.json()["detail"] == "Come back."
 
 
 @pytest.mark.parametrize("error", [ClientLeft(), ExceptionGroup("n", [ClientLeft()])], ids=repr)
-async def test_client_that_left_a_handler_gets_no_answer(
+async def test_client_that_left_a_handler_gets_no_response(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     response = await ask(act(raising(error)), "POST", "/api/act")
@@ -68,7 +68,7 @@ def refused_by_pydantic(_: Call) -> object:
 @pytest.mark.parametrize(
     "act_", [raising(RuntimeError("secret")), refused_by_pydantic], ids=["error", "validation"]
 )
-async def test_failure_of_a_handler_is_logged_once_and_tells_nothing(
+async def test_failure_of_a_handler_is_logged_once_and_not_revealed(
     act_: Callable[[Call], object], caplog: pytest.LogCaptureFixture
 ) -> None:
     response = await ask(act(act_), "POST", "/api/act")
@@ -96,7 +96,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("result", "what", "_"), UNDECLARED, ids=[row[1] for row in UNDECLARED])
-async def test_undeclared_answer_fails_a_test(
+async def test_undeclared_response_fails_a_test(
     result: Callable[[Call], object], what: str, _: int
 ) -> None:
     with pytest.raises(UndeclaredResponseError, match=what):
@@ -104,7 +104,7 @@ async def test_undeclared_answer_fails_a_test(
 
 
 @pytest.mark.parametrize(("result", "what", "status"), UNDECLARED, ids=[r[1] for r in UNDECLARED])
-async def test_undeclared_answer_in_production_is_given_and_logged_once(
+async def test_undeclared_response_in_production_is_sent_and_logged_once(
     result: Callable[[Call], object],
     what: str,
     status: int,
@@ -118,9 +118,7 @@ async def test_undeclared_answer_in_production_is_given_and_logged_once(
 
 
 @pytest.mark.parametrize(("result", "what"), WRONG)
-async def test_answer_that_is_not_as_declared_fails_a_test(
-    result: Callable[[Call], object], what: str
-) -> None:
+async def test_mistyped_response_fails_a_test(result: Callable[[Call], object], what: str) -> None:
     with pytest.raises(UndeclaredResponseError, match=what):
         await ask(act(result), "POST", "/api/act")
 
@@ -143,7 +141,7 @@ class Streams:
 
 
 @pytest.mark.parametrize("answered", [None, Reply(None), "text", b"bytes"], ids=repr)
-async def test_stream_that_is_none_fails_a_test(answered: object) -> None:
+async def test_return_value_other_than_a_stream_fails_a_test(answered: object) -> None:
     application = Application(
         [Streams(answered)], new_id=lambda: "an-id", log_request=lambda _: None, strict=True
     )
@@ -152,7 +150,7 @@ async def test_stream_that_is_none_fails_a_test(answered: object) -> None:
 
 
 @pytest.mark.parametrize(("result", "what"), WRONG)
-async def test_answer_that_is_not_as_declared_is_a_failure_in_production_logged_once(
+async def test_mistyped_response_is_a_failure_in_production_logged_once(
     result: Callable[[Call], object], what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     response = await ask(act(result, strict=False), "POST", "/api/act")
@@ -197,7 +195,7 @@ class Loose:
         ("/api/none", {"x": 1}),
     ],
 )
-async def test_answer_that_is_no_plain_model_is_held_to_its_declaration_too(
+async def test_response_without_a_plain_model_is_also_checked(
     target: str, result: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     application = Application([Loose(result)], new_id=lambda: "made", log_request=lambda _: None)
@@ -206,7 +204,7 @@ async def test_answer_that_is_no_plain_model_is_held_to_its_declaration_too(
     assert len(caplog.records) == 1
 
 
-async def test_problem_that_the_declaration_implies_needs_no_declaring() -> None:
+async def test_implied_problem_needs_no_declaration() -> None:
     response = await ask_json(
         shelf_application(), "PUT", PAGE, {"text": "x" * 101}, [READER, IF_MATCH]
     )

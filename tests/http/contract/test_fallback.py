@@ -57,7 +57,7 @@ def page(scope: Scope, receive: Receive, send: Send) -> list[Event]:
     ]
 
 
-async def test_fallback_serves_under_the_id_of_the_request_and_in_the_log() -> None:
+async def test_fallback_serves_with_the_request_id_and_is_logged() -> None:
     records: list[RequestRecord] = []
     response = await ask(beside(page, records), "GET", "/page")
     assert (response.status, response.body) == (200, b"made-here")
@@ -65,7 +65,7 @@ async def test_fallback_serves_under_the_id_of_the_request_and_in_the_log() -> N
     assert (records[0].status, records[0].response_bytes) == (200, 9)
 
 
-async def test_fallback_answers_a_head_without_a_body_and_logs_none() -> None:
+async def test_fallback_serves_a_head_without_a_body_and_logs_none() -> None:
     records: list[RequestRecord] = []
     response = await ask(beside(page, records), "HEAD", "/page")
     assert (response.status, response.body, response.ended) == (200, b"", True)
@@ -78,18 +78,16 @@ async def test_fallback_serves_nothing_of_the_api(target: str) -> None:
 
 
 @pytest.mark.parametrize(("target", "status"), [("/api/page", 200), ("/api/page/", 404)])
-async def test_fallback_serves_the_paths_of_the_api_that_it_is_given(
-    target: str, status: int
-) -> None:
+async def test_fallback_serves_the_api_paths_assigned_to_it(target: str, status: int) -> None:
     assert (await ask(beside(page), "GET", target)).status == status
 
 
-async def test_fallback_that_fails_is_answered_for() -> None:
+async def test_failing_fallback_gets_an_internal_error() -> None:
     response = await ask(beside(lambda *_: RuntimeError("x")), "GET", "/page")
     assert (response.status, response.code) == (500, "internal_error")
 
 
-async def test_fallback_that_fails_after_its_head_comes_out() -> None:
+async def test_fallback_that_fails_after_its_head_raises() -> None:
     def half(scope: Scope, receive: Receive, send: Send) -> list[Event | None]:
         return [page(scope, receive, send)[0], None]
 
@@ -99,7 +97,7 @@ async def test_fallback_that_fails_after_its_head_comes_out() -> None:
     assert (records[0].status, records[0].failure) == (200, "internal_error")
 
 
-async def test_websocket_known_is_handed_over_as_it_is() -> None:
+async def test_known_websocket_is_handed_over_unchanged() -> None:
     response = Response()
     scope = scope_of("GET", "/api/notices", [(b"x-request-id", b"theirs")], kind="websocket")
     await beside(page)(scope, never, response.take)
@@ -107,7 +105,7 @@ async def test_websocket_known_is_handed_over_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(("given", "status"), [(b"theirs", 404), (b"no spaces", 400)])
-async def test_websocket_unknown_is_refused_with_a_problem(given: bytes, status: int) -> None:
+async def test_unknown_websocket_is_refused_with_a_problem(given: bytes, status: int) -> None:
     kinds: list[str] = []
     response = Response()
 
@@ -138,7 +136,7 @@ async def test_lifespan_without_a_fallback_starts_and_stops() -> None:
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
 
-async def test_lifespan_is_the_fallbacks_own() -> None:
+async def test_lifespan_is_that_of_the_fallback() -> None:
     seen: list[str] = []
 
     def note(scope: Scope, receive: Receive, send: Send) -> list[Event]:
@@ -156,7 +154,7 @@ async def test_lifespan_is_the_fallbacks_own() -> None:
         ({Security.SESSION_OR_KEY: AnyOf()}, None, "putNote needs a rate limiter for writes"),
     ],
 )
-def test_application_without_what_an_operation_needs_is_not_built(
+def test_application_without_a_required_dependency_is_not_built(
     authenticators: dict[Security, AnyOf], limiter: AnyOf | None, missing: str
 ) -> None:
     with pytest.raises(ContractError, match=missing):

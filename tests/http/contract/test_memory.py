@@ -121,7 +121,7 @@ async def send_text(texts: Texts, size: int, *, announced: bool = True) -> Respo
         (100, False, LIMIT),
     ],
 )
-async def test_body_is_held_by_what_it_may_bring_until_the_handler_returned(
+async def test_body_holds_its_maximum_size_until_the_handler_returned(
     size: int, announced: bool, held: int
 ) -> None:
     texts = Texts()
@@ -134,7 +134,7 @@ async def test_body_is_held_by_what_it_may_bring_until_the_handler_returned(
     ("length", "status"),
     [(b"%d" % COUNTED, 503), (b"%d" % (LIMIT + 1), 413), (b"1" * 30, 413), (b"no", 400)],
 )
-async def test_body_without_room_is_refused_unread_and_reaches_no_handler(
+async def test_body_without_memory_is_refused_unread_and_reaches_no_handler(
     length: bytes, status: int
 ) -> None:
     texts = Texts()
@@ -148,7 +148,7 @@ async def test_body_without_room_is_refused_unread_and_reaches_no_handler(
     assert texts.held == []
 
 
-async def test_body_without_room_is_taken_once_there_is_room_again() -> None:
+async def test_body_is_accepted_once_memory_is_free_again() -> None:
     texts = Texts()
     with texts.budget.hold(CLIENT, STEP):
         refused = await send_text(texts, COUNTED)
@@ -157,14 +157,14 @@ async def test_body_without_room_is_taken_once_there_is_room_again() -> None:
     assert (await send_text(texts, COUNTED)).status == 204
 
 
-async def test_body_of_one_client_leaves_room_for_another() -> None:
+async def test_body_of_one_client_leaves_memory_for_another() -> None:
     texts = Texts()
     with texts.budget.hold("192.0.2.8", STEP):
         assert (await send_text(texts, COUNTED)).status == 204
 
 
 @pytest.mark.parametrize("leaves", [True, False], ids=["client leaves", "cancelled"])
-async def test_body_that_never_comes_is_given_back(leaves: bool) -> None:
+async def test_memory_of_a_body_that_never_arrives_is_released(leaves: bool) -> None:
     texts = Texts()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % LIMIT)]
     held: list[int] = []
@@ -187,7 +187,7 @@ async def never_sent(event: Event) -> None:
 
 
 @pytest.mark.parametrize("wire", [True, False], ids=["wire", "other server"])
-async def test_answer_without_room_is_refused(wire: bool) -> None:
+async def test_response_without_memory_is_refused(wire: bool) -> None:
     texts = Texts()
     exchange = WireExchange() if wire else None
     with texts.budget.hold(CLIENT, STEP):
@@ -198,7 +198,7 @@ async def test_answer_without_room_is_refused(wire: bool) -> None:
 
 
 @pytest.mark.parametrize("target", ["/api/give", "/api/stream"])
-async def test_answer_is_held_until_it_was_sent_or_cancelled(target: str) -> None:
+async def test_response_is_held_until_sent_or_cancelled(target: str) -> None:
     texts = Texts()
     size = len(TEXT) + (11 if target == "/api/give" else 0)
     sending = trio.Event()
@@ -217,7 +217,7 @@ async def test_answer_is_held_until_it_was_sent_or_cancelled(target: str) -> Non
     assert texts.budget.held == 0
 
 
-async def test_change_that_was_made_is_told_without_room() -> None:
+async def test_response_to_a_committed_change_is_sent_without_memory() -> None:
     texts = Texts()
     responses: list[Response] = []
 
@@ -237,7 +237,7 @@ async def test_change_that_was_made_is_told_without_room() -> None:
     assert texts.budget.held == 0
 
 
-async def test_stream_without_room_is_not_begun() -> None:
+async def test_stream_without_memory_is_not_started() -> None:
     texts = Texts()
     with texts.budget.hold(CLIENT, 1):
         response = await ask(texts.application(), "GET", "/api/stream")
@@ -245,7 +245,7 @@ async def test_stream_without_room_is_not_begun() -> None:
     assert texts.held == []
 
 
-async def test_stream_makes_its_next_piece_once_there_is_room() -> None:
+async def test_stream_makes_its_next_piece_once_memory_is_free() -> None:
     texts = Texts()
     response = Response()
     first, go_on = trio.Event(), trio.Event()
@@ -270,7 +270,7 @@ async def test_stream_makes_its_next_piece_once_there_is_room() -> None:
     assert texts.budget.held == 0
 
 
-async def test_page_of_another_application_waits_for_room() -> None:
+async def test_page_of_another_application_waits_for_memory() -> None:
     budget = MemoryBudget(STEP, STEP)
 
     async def page(scope: Scope, receive: Receive, send: Send) -> None:

@@ -64,21 +64,21 @@ TestHolding = Holding.TestCase
 
 
 @given(size=st.integers(1, 10**12))
-def test_hold_that_is_alone_is_admitted_whatever_its_size(size: int) -> None:
+def test_only_hold_is_admitted_whatever_its_size(size: int) -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     with budget.hold("192.0.2.1", size):
         assert budget.held == size
     assert budget.held == 0
 
 
-def test_hold_is_given_back_when_its_block_fails() -> None:
+def test_hold_is_released_when_its_block_fails() -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     with suppress(RuntimeError), budget.hold("192.0.2.1", 10):
         raise RuntimeError
     assert budget.held == 0
 
 
-def test_refusal_says_when_to_come_back() -> None:
+def test_refusal_has_a_retry_time() -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     with budget.hold("192.0.2.1", PER_CLIENT), pytest.raises(ServerBusy) as refused:
         budget.hold("192.0.2.1", 1)
@@ -86,7 +86,7 @@ def test_refusal_says_when_to_come_back() -> None:
     assert refused.value.headers == ((b"retry-after", b"1"),)
 
 
-def test_what_has_to_be_told_is_counted_without_room_and_keeps_others_out() -> None:
+def test_forced_hold_exceeds_the_budget_and_keeps_others_out() -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     with budget.hold("192.0.2.1", PER_CLIENT):
         with budget.count("192.0.2.1", 1), pytest.raises(ServerBusy):
@@ -97,7 +97,7 @@ def test_what_has_to_be_told_is_counted_without_room_and_keeps_others_out() -> N
     budget.require_room("192.0.2.1", TOTAL * 2)
 
 
-async def test_those_who_wait_are_served_in_turn_as_room_comes_free() -> None:
+async def test_waiters_are_served_in_order_as_memory_is_released() -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     order: list[str] = []
 
@@ -121,7 +121,7 @@ async def test_those_who_wait_are_served_in_turn_as_room_comes_free() -> None:
     assert budget.held == 0
 
 
-async def test_wait_that_is_cancelled_holds_nothing_and_lets_the_next_in() -> None:
+async def test_cancelled_waiter_holds_nothing_and_admits_the_next() -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     admitted = trio.Event()
 
@@ -148,7 +148,7 @@ async def test_wait_that_is_cancelled_holds_nothing_and_lets_the_next_in() -> No
     assert budget.held == 0
 
 
-async def test_waiter_that_is_cancelled_as_room_is_made_holds_nothing() -> None:
+async def test_waiter_cancelled_during_a_release_holds_nothing() -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
 
     async def wait() -> None:
@@ -170,7 +170,7 @@ async def test_waiter_that_is_cancelled_as_room_is_made_holds_nothing() -> None:
             assert budget.held == TOTAL
 
 
-async def test_whoever_comes_later_is_not_before_those_who_wait() -> None:
+async def test_newcomer_does_not_overtake_waiters() -> None:
     budget = MemoryBudget(10 * STEP, 10 * STEP)
     full = [budget.hold(CLIENTS[0], STEP) for _ in range(10)]
     async with trio.open_nursery() as nursery:

@@ -49,7 +49,7 @@ async def test_requests_follow_each_other_on_one_connection() -> None:
     ("method", "target", "status"),
     [("POST", "/api/nowhere", 404), ("POST", "/api/shelves", 405), ("PUT", PAGE, 401)],
 )
-async def test_refusal_before_the_body_leaves_a_connection_that_goes_on(
+async def test_refusal_before_the_body_keeps_the_connection(
     method: str, target: str, status: int
 ) -> None:
     async with serving(shelf_application()) as server, server.client() as client:
@@ -67,7 +67,7 @@ async def test_refusal_before_the_body_leaves_a_connection_that_goes_on(
         ("DELETE", f"/api/shelves/{KNOWN}", 204),
     ],
 )
-async def test_answer_without_a_body_ends_at_its_head(
+async def test_response_without_a_body_ends_at_its_head(
     method: str, target: str, status: int
 ) -> None:
     application = shelf_application(ShelfOperations(chunks=[b"one"]))
@@ -76,7 +76,7 @@ async def test_answer_without_a_body_ends_at_its_head(
         assert (await client.ask(request("GET", "/api/stream"))).body == b"one"
 
 
-async def test_stream_that_breaks_cuts_the_connection() -> None:
+async def test_failing_stream_cuts_the_connection() -> None:
     application = shelf_application(ShelfOperations(chunks=[b"one"], breaks=True))
     async with serving(application) as server:
         async with server.client() as client:
@@ -97,7 +97,7 @@ async def test_stream_that_breaks_cuts_the_connection() -> None:
         ("HEAD", "/", 200, None),
     ],
 )
-async def test_page_is_in_the_log_with_its_bytes_and_the_code_of_its_refusal(
+async def test_page_is_logged_with_its_bytes_and_the_code_of_its_refusal(
     method: str, target: str, status: int, failure: str | None, accept: str
 ) -> None:
     records: list[RequestRecord] = []
@@ -180,7 +180,7 @@ class Patient:
         return Application([self], new_id=lambda: "made", log_request=self.record, strict=True)
 
 
-async def test_handler_is_cancelled_when_its_client_leaves() -> None:
+async def test_handler_is_cancelled_when_its_client_disconnects() -> None:
     patient = Patient()
     async with serving(patient.application()) as server, server.client() as client:
         await client.send(request("POST", "/api/last"))
@@ -191,7 +191,7 @@ async def test_handler_is_cancelled_when_its_client_leaves() -> None:
     assert [record.status for record in patient.records] == [499]
 
 
-async def test_handler_that_finishes_does_so_when_its_client_leaves() -> None:
+async def test_declared_handler_finishes_after_its_client_disconnects() -> None:
     patient = Patient()
     async with serving(patient.application()) as server, server.client() as client:
         await client.send(request("POST", "/api/finish"))
@@ -203,7 +203,7 @@ async def test_handler_that_finishes_does_so_when_its_client_leaves() -> None:
 
 
 @pytest.mark.parametrize("body", [b'{"text":', b""], ids=["within the body", "before the body"])
-async def test_body_that_stops_is_answered_by_the_wire_and_reaches_no_handler(body: bytes) -> None:
+async def test_stalled_body_is_answered_by_the_server_and_reaches_no_handler(body: bytes) -> None:
     patient = Patient()
     async with serving(patient.application()) as server, server.client() as client:
         head = "POST /api/read HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"

@@ -49,7 +49,7 @@ def test_document_is_valid_openapi() -> None:
     OpenAPIV31SpecValidator(written()).validate()
 
 
-def test_document_says_what_it_is() -> None:
+def test_document_has_title_and_version() -> None:
     made = written()
     assert made["openapi"] == "3.1.0"
     assert made["jsonSchemaDialect"] == "https://json-schema.org/draft/2020-12/schema"
@@ -58,18 +58,18 @@ def test_document_says_what_it_is() -> None:
     assert made["tags"] == [{"name": "service"}, {"name": "shelves"}, {"name": "notes"}]
 
 
-def test_document_is_the_same_every_time() -> None:
+def test_document_is_deterministic() -> None:
     assert json.dumps(written()) == json.dumps(written())
 
 
-def test_document_has_no_schema_that_nothing_uses() -> None:
+def test_document_has_no_unused_schema() -> None:
     made = written()
     used = {ref.removeprefix("#/components/schemas/") for ref in references(made)}
     assert set(made["components"]["schemas"]) <= used
 
 
 @pytest.mark.parametrize("each", contract_of(GROUPS), ids=lambda each: each.id)
-def test_operation_lists_its_answers_and_takes_an_id(each: Operation) -> None:
+def test_operation_lists_its_responses_and_takes_an_id(each: Operation) -> None:
     found = written()["paths"][each.path][each.method.lower()]
     assert (found["operationId"], found["tags"]) == (each.id, [each.tag])
     problems = possible_problems(each)
@@ -83,7 +83,7 @@ def test_operation_lists_its_answers_and_takes_an_id(each: Operation) -> None:
     assert all("x-request-id" in response["headers"] for response in found["responses"].values())
 
 
-def test_parameters_have_their_place_their_schema_and_their_words() -> None:
+def test_parameters_have_location_schema_and_description() -> None:
     by_name = {p["name"]: p for p in entry("getReadiness")["parameters"] if "name" in p}
     assert by_name["detail"] == {
         "name": "detail",
@@ -103,14 +103,12 @@ def test_parameters_have_their_place_their_schema_and_their_words() -> None:
     ("name", "place", "required"),
     [("shelfId", "path", True), ("page", "path", True), ("if-match", "header", True)],
 )
-def test_parameters_are_required_as_they_are_declared(
-    name: str, place: str, required: bool
-) -> None:
+def test_parameters_are_required_as_declared(name: str, place: str, required: bool) -> None:
     [found] = [p for p in entry("putNote")["parameters"] if p.get("name") == name]
     assert (found["in"], found["required"]) == (place, required)
 
 
-def test_body_is_what_its_kind_takes() -> None:
+def test_body_is_described_by_its_kind() -> None:
     assert entry("putNote")["requestBody"] == {
         "description": "At most 100 bytes.",
         "required": True,
@@ -137,14 +135,14 @@ def test_success_has_its_headers_and_its_content() -> None:
         ("putNote", [{"sessionCookie": []}, {"personalApiKey": []}], "refused"),
     ],
 )
-def test_operation_says_who_may_call(
+def test_operation_has_its_security(
     operation_id: str, security: list[object], locked: str | None
 ) -> None:
     found = entry(operation_id)
     assert (found["security"], found.get("x-locked-account")) == (security, locked)
 
 
-def test_operation_says_its_rate_class_and_when_to_come_back() -> None:
+def test_operation_has_its_rate_class_and_retry_header() -> None:
     found = entry("putNote")
     assert found["x-rate-class"] == "writes"
     assert "retry-after" in found["responses"]["429"]["headers"]

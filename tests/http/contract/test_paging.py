@@ -11,7 +11,7 @@ from octavo.http.contract.problems import InvalidRequest
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))))
-def test_cursor_is_read_as_it_was_made(parts: list[str]) -> None:
+def test_cursor_round_trips(parts: list[str]) -> None:
     assert read_cursor(cursor(*parts), len(parts)) == tuple(parts)
 
 
@@ -33,7 +33,7 @@ def forged(text: bytes) -> str:
         forged(b"\xff"),
     ],
 )
-def test_cursor_that_is_none_is_refused(after: str) -> None:
+def test_malformed_cursor_is_refused(after: str) -> None:
     with pytest.raises(InvalidRequest):
         read_cursor(after, 1)
 

@@ -51,7 +51,7 @@ async def test_query_that_matches_is_read(query: str, response: list[object]) ->
         ("LIMIT=1", ["/query/LIMIT"]),
     ],
 )
-async def test_query_that_does_not_match_is_refused_with_every_place(
+async def test_mismatching_query_is_refused_with_every_location(
     query: str, pointers: list[str]
 ) -> None:
     response = await ask(shelf_application(), "GET", f"{SHELVES}?{query}")
@@ -60,14 +60,14 @@ async def test_query_that_does_not_match_is_refused_with_every_place(
     assert all(error["message"] for error in response.json()["errors"])
 
 
-async def test_query_with_many_faults_is_refused_with_some_of_them() -> None:
+async def test_query_with_many_faults_lists_some_of_them() -> None:
     query = "&".join(f"q{number}=1" for number in range(1000))
     response = await ask(shelf_application(), "GET", f"{SHELVES}?{query}")
     assert len(response.json()["errors"]) == MAX_LISTED
 
 
 @pytest.mark.parametrize("query", ["x=1", "shelf_id=1"])
-async def test_query_of_an_operation_that_takes_none_is_refused(query: str) -> None:
+async def test_query_of_an_operation_without_one_is_refused(query: str) -> None:
     response = await ask(shelf_application(), "DELETE", f"/api/shelves/{KNOWN}?{query}")
     assert (response.status, response.code) == (400, "invalid_request")
 
@@ -77,7 +77,7 @@ async def test_query_of_an_operation_that_takes_none_is_refused(query: str) -> N
         st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")), max_size=5
     )
 )
-def test_read_query_gives_back_what_was_encoded(parameters: dict[str, str]) -> None:
+def test_read_query_returns_what_was_encoded(parameters: dict[str, str]) -> None:
     errors: list[tuple[str, str]] = []
     assert read_query(urlencode(parameters).encode(), errors) == parameters
     assert read_query(urlencode(parameters, quote_via=quote).encode(), errors) == parameters
@@ -85,14 +85,14 @@ def test_read_query_gives_back_what_was_encoded(parameters: dict[str, str]) -> N
 
 
 @given(st.binary())
-def test_read_query_of_any_bytes_reads_or_tells(query: bytes) -> None:
+def test_read_query_of_any_bytes_succeeds_or_is_refused(query: bytes) -> None:
     errors: list[tuple[str, str]] = []
     names = read_query(query, errors)
     assert len(names) + len(errors) == len([pair for pair in query.split(b"&") if pair])
 
 
 @pytest.mark.parametrize("given", [str(KNOWN), str(KNOWN).upper()])
-async def test_identifier_in_either_case_is_taken(given: str) -> None:
+async def test_identifier_in_either_case_is_accepted(given: str) -> None:
     response = await ask(shelf_application(), "GET", f"/api/shelves/{given}", headers=[READER])
     assert response.json()["shelfId"] == str(KNOWN)
 
@@ -110,7 +110,7 @@ async def test_identifier_in_either_case_is_taken(given: str) -> None:
         "g" * 36,
     ],
 )
-async def test_identifier_that_is_no_uuid_is_refused(given: str) -> None:
+async def test_identifier_that_is_not_a_uuid_is_refused(given: str) -> None:
     response = await ask(shelf_application(), "GET", f"/api/shelves/{given}", headers=[READER])
     assert (response.status, response.code) == (400, "invalid_request")
     [error] = response.json()["errors"]
@@ -126,7 +126,7 @@ UUID_ALIKE = st.text("0123456789abcdefABCDEFgG-{}ü٣ ", min_size=36, max_size=3
 
 
 @given(UUID_ALIKE)
-def test_text_as_long_as_a_uuid_is_taken_in_the_one_notation_alone(text: str) -> None:
+def test_text_of_the_length_of_a_uuid_must_have_its_notation(text: str) -> None:
     notation = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
     try:
         TypeAdapter(UUID).validate_strings(text)
@@ -136,7 +136,7 @@ def test_text_as_long_as_a_uuid_is_taken_in_the_one_notation_alone(text: str) ->
     assert taken == (notation.fullmatch(text) is not None)
 
 
-async def test_all_parts_that_do_not_match_are_told_together() -> None:
+async def test_all_mismatching_parts_are_reported_together() -> None:
     response = await ask(
         shelf_application(), "PUT", "/api/shelves/x/pages/one?y=1", headers=[READER, TYPED]
     )
@@ -144,13 +144,13 @@ async def test_all_parts_that_do_not_match_are_told_together() -> None:
     assert pointers == ["/path/shelfId", "/query/y", "/headers/if-match"]
 
 
-async def test_headers_of_one_name_are_one_list() -> None:
+async def test_repeated_header_is_one_list() -> None:
     headers = [READER, (b"if-none-match", b'"0"'), (b"if-none-match", b'"1"')]
     response = await ask(shelf_application(), "GET", f"/api/shelves/{KNOWN}", headers=headers)
     assert response.status == 200
 
 
-async def test_headers_that_are_not_declared_are_let_be() -> None:
+async def test_undeclared_headers_are_ignored() -> None:
     headers = [READER, (b"x-whatever", b"\xff"), (b"if-match", b"x")]
     response = await ask(shelf_application(), "GET", f"/api/shelves/{KNOWN}", headers=headers)
     assert response.status == 200

@@ -32,7 +32,7 @@ def line(record: RequestRecord) -> dict[str, object]:
     return told
 
 
-def test_line_tells_who_asked_for_what_and_how_it_ended() -> None:
+def test_line_has_caller_request_and_outcome() -> None:
     assert line(RECORD) == {
         "time": "1970-01-01T00:00:00.000Z",
         "level": "info",
@@ -50,7 +50,7 @@ def test_line_tells_who_asked_for_what_and_how_it_ended() -> None:
     }
 
 
-def test_line_leaves_out_what_there_is_none_of() -> None:
+def test_line_omits_missing_values() -> None:
     record = RECORD._replace(operation=None, principal=None)
     assert line(RECORD).keys() - line(record).keys() == {"operation", "account"}
 
@@ -91,7 +91,7 @@ def test_path_is_shown_without_its_secrets(path: str, shown: str) -> None:
     slashes=st.integers(1, 3),
     after=st.text("/?abc"),
 )
-def test_path_never_shows_the_segment_that_opens(
+def test_path_never_shows_a_secret_segment(
     before: str, name: str, slashes: int, after: str
 ) -> None:
     path = f"{before}/{name}{'/' * slashes}s3cret{after}"

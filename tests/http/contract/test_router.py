@@ -56,7 +56,7 @@ def test_find_agrees_with_trying_every_template(templates: list[str], path: str)
 
 
 @given(templates=TEMPLATES, data=st.data())
-def test_find_path_made_from_a_template_gives_the_values_back(
+def test_find_path_made_from_a_template_returns_the_values(
     templates: list[str], data: st.DataObject
 ) -> None:
     if not templates:
@@ -80,7 +80,7 @@ def test_find_other_path_finds_nothing(path: str) -> None:
     assert found(router, path) == (None, [])
 
 
-def test_find_encoded_slash_does_not_part_a_segment() -> None:
+def test_find_encoded_slash_does_not_split_a_segment() -> None:
     router = Router([("GET", "/p/{name}", "p"), ("GET", "/p/{name}/{other}", "q")])
     assert found(router, "/p/a%2Fb") == ("p", ["a/b"])
 
@@ -98,6 +98,6 @@ def test_resource_has_the_methods_of_its_template() -> None:
 @pytest.mark.parametrize(
     "template", ["", "a", "/a/", "//", "/a b", "/{}", "/{a-b}", "/x{a}", "/%61", "/ä"]
 )
-def test_router_what_is_no_template_is_refused(template: str) -> None:
+def test_router_malformed_template_is_refused(template: str) -> None:
     with pytest.raises(ContractError, match=r"must start with a slash|is not a valid segment"):
         Router([("GET", template, 1)])

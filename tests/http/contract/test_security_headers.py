@@ -29,7 +29,7 @@ def test_headers_forbid_script_frames_sniffing_and_embedding(headers: Headers) -
     assert dict(headers)[b"cross-origin-resource-policy"] == b"same-origin"
 
 
-def test_headers_of_pages_allow_their_own_style_images_and_forms_alone() -> None:
+def test_headers_of_pages_allow_only_their_own_style_images_and_forms() -> None:
     allowed = {name: value for name, value in policy(PAGE_HEADERS).items() if value != "'none'"}
     assert allowed == {"style-src": "'self'", "img-src": "'self'", "form-action": "'self'"}
 

@@ -116,20 +116,20 @@ async def ask(
     return response.status_code, {name.lower(): value for name, value in response.headers}, text
 
 
-async def test_index_says_where_the_api_document_is(running: Running) -> None:
+async def test_index_links_the_api_document(running: Running) -> None:
     status, headers, text = await ask(running, "/")
     assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert '<a href="/api/openapi.json">' in text
     assert '<a href="/api/docs">' in text
 
 
-async def test_index_promises_no_more_than_there_is(running: Running) -> None:
+async def test_index_mentions_only_what_exists(running: Running) -> None:
     _, _, text = await ask(running, "/")
     assert "a notes backend that you host yourself" in text
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
-async def test_page_runs_nothing_and_loads_the_style_sheet_and_the_icon_alone(
+async def test_page_has_no_script_and_loads_only_the_style_sheet_and_the_icon(
     running: Running, path: str
 ) -> None:
     _, _, text = await ask(running, path)
@@ -140,7 +140,7 @@ async def test_page_runs_nothing_and_loads_the_style_sheet_and_the_icon_alone(
 
 @pytest.mark.parametrize("accept", [BROWSER, PROBLEM])
 @pytest.mark.parametrize("path", [*ADDRESSES, STYLE, ICON_PATH, "/favicon.ico", "/test/failure"])
-async def test_answer_has_the_headers_of_pages_once(
+async def test_response_has_the_headers_of_pages_once(
     running: Running, path: str, accept: str
 ) -> None:
     response = await running.test_client().get(path, headers={"accept": accept})
@@ -200,7 +200,7 @@ def test_style_sheet_has_every_class_of_the_templates() -> None:
     assert {"card", "button", "message"} <= used
 
 
-def test_icon_is_small_and_runs_nothing() -> None:
+def test_icon_is_small_and_has_no_script() -> None:
     root = ElementTree.fromstring(ICON.read_text())
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags <= {"svg", "rect", "path"}
@@ -219,24 +219,24 @@ async def test_page_has_a_title_one_heading_landmarks_and_a_way_back(
 
 
 @pytest.mark.parametrize(("path", "current"), [("/", 0), ("/problems", 1), ("/api/docs", 1)])
-async def test_page_marks_where_one_is(running: Running, path: str, current: int) -> None:
+async def test_page_marks_the_current_location(running: Running, path: str, current: int) -> None:
     _, _, text = await ask(running, path)
     assert text.count('aria-current="page"') == current
 
 
-async def test_problem_page_says_what_it_means_and_what_to_do(running: Running) -> None:
+async def test_problem_page_has_a_meaning_and_a_remedy(running: Running) -> None:
     _, _, text = await ask(running, "/problems/not_found")
     shown = unescape(text)
     assert NotFound.summary in shown
     assert f"<h2>What to do</h2>\n<p>{NotFound.remedy}</p>" in shown
 
 
-async def test_problem_page_without_a_remedy_promises_none(running: Running) -> None:
+async def test_problem_page_without_a_remedy_mentions_none(running: Running) -> None:
     status, _, text = await ask(running, "/problems/unexplained")
     assert (status, "What to do" in text) == (200, False)
 
 
-async def test_api_page_is_kept_by_the_browser_and_revalidated(running: Running) -> None:
+async def test_api_page_is_cached_by_the_browser_and_revalidated(running: Running) -> None:
     status, headers, text = await ask(running, "/api/docs")
     assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert (headers["cache-control"], "/api/shelves" in text) == ("no-cache", True)
@@ -244,7 +244,7 @@ async def test_api_page_is_kept_by_the_browser_and_revalidated(running: Running)
     assert (again.status_code, await again.get_data()) == (304, b"")
 
 
-async def test_api_page_shows_words_of_the_contract_as_no_markup() -> None:
+async def test_api_page_escapes_the_words_of_the_contract() -> None:
     described = document([ShelfOperations], title="<b>Octavo</b>", version="1")
     async with pages(api_document="/api/openapi.json", contract=described).test_app() as app:
         _, _, text = await ask(app, "/api/docs")
@@ -252,7 +252,7 @@ async def test_api_page_shows_words_of_the_contract_as_no_markup() -> None:
     assert "<b>" not in text
 
 
-async def test_api_page_links_lead_somewhere(running: Running) -> None:
+async def test_api_page_links_have_targets(running: Running) -> None:
     _, _, text = await ask(running, "/api/docs")
     anchors = Anchors(text)
     local = {target.removeprefix("#") for target in anchors.targets if target.startswith("#")}
@@ -264,7 +264,7 @@ async def test_api_page_links_lead_somewhere(running: Running) -> None:
     assert all(target.startswith("/") for target in others)
 
 
-async def test_problem_has_a_page_that_its_type_leads_to(running: Running) -> None:
+async def test_problem_type_links_to_its_page(running: Running) -> None:
     _, _, refused = await ask(running, "/nowhere", accept=PROBLEM)
     address = json.loads(refused)["type"].removeprefix("https://octavo.example")
     status, _, text = await ask(running, address)
@@ -311,7 +311,7 @@ async def test_refusal_is_a_page_for_browsers_and_a_document_for_programs(
         ("not a media type", "text/html; charset=utf-8"),
     ],
 )
-async def test_refusal_is_in_the_form_that_is_preferred(
+async def test_refusal_is_in_the_preferred_format(
     running: Running, accept: str, media_type: str
 ) -> None:
     _, headers, _ = await ask(running, "/nowhere", accept=accept)
@@ -323,17 +323,17 @@ async def test_refusal_keeps_the_headers_of_its_problem(running: Running) -> Non
     assert headers["retry-after"] == "7"
 
 
-async def test_refusal_of_a_method_lists_those_that_are_taken(running: Running) -> None:
+async def test_refusal_of_a_method_lists_the_allowed_ones(running: Running) -> None:
     _, headers, _ = await ask(running, "/", "POST")
     assert headers["allow"] == "GET, HEAD, OPTIONS"
 
 
-async def test_text_on_a_page_is_no_markup(running: Running) -> None:
+async def test_text_on_a_page_is_escaped(running: Running) -> None:
     _, _, text = await ask(running, "/test/problem")
     assert "&lt;b&gt;later&lt;/b&gt;" in text
 
 
-async def test_form_at_the_limit_is_taken(running: Running) -> None:
+async def test_form_at_the_limit_is_accepted(running: Running) -> None:
     status, _, text = await ask(running, "/test/form", "POST", data=b"x" * LARGEST_BODY)
     assert (status, text) == (200, str(LARGEST_BODY))
 
@@ -354,14 +354,14 @@ async def test_failure_is_logged_once_with_the_request_and_not_shown(
     assert repr(failure) == "ValueError('the reason')"
 
 
-async def test_problem_alone_in_a_group_is_answered_as_itself(
+async def test_problem_as_the_only_member_of_a_group_is_unwrapped(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
     status, _, _ = await ask(running, "/test/group/1")
     assert (status, caplog.records) == (404, [])
 
 
-async def test_answers_take_as_long_as_they_take() -> None:
+async def test_responses_have_no_timeout() -> None:
     # Quart would end one at its timeout as if it were complete.
     assert make().config["RESPONSE_TIMEOUT"] is None
 

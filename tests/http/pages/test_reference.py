@@ -30,14 +30,14 @@ def entry(operation_id: str) -> OperationEntry:
     return found
 
 
-def test_reference_has_every_operation_once_below_its_tag() -> None:
+def test_reference_has_every_operation_once_under_its_tag() -> None:
     found = {(tag, each.id) for tag, entries in made().tags.items() for each in entries}
     declared = contract_of(GROUPS)
     assert found == {(each.tag, each.id) for each in declared}
     assert sum(map(len, made().tags.values())) == len(declared)
 
 
-def test_operation_tells_how_it_is_called() -> None:
+def test_operation_shows_how_to_call_it() -> None:
     found = entry("putNote")
     assert (found.method, found.path) == ("PUT", "/api/shelves/{shelfId}/pages/{page}")
     assert found.callers == "session or personal API key"
@@ -50,12 +50,12 @@ def test_operation_tells_how_it_is_called() -> None:
     ]
 
 
-def test_operation_that_anybody_may_call_says_so() -> None:
+def test_operation_without_authentication_says_so() -> None:
     assert entry("getHealth").callers == "anybody"
     assert entry("getShelf").allowed_when_locked
 
 
-def test_operation_tells_body_and_answers_with_their_members() -> None:
+def test_operation_shows_body_and_responses_with_their_members() -> None:
     found = entry("putNote")
     assert found.body is not None
     assert found.body.media_types == ("application/json",)
@@ -66,7 +66,7 @@ def test_operation_tells_body_and_answers_with_their_members() -> None:
     assert shown == [("201", ["text", "by"])]
 
 
-def test_answer_without_a_schema_tells_its_media_type() -> None:
+def test_response_without_a_schema_shows_its_media_type() -> None:
     [response] = entry("stream").responses
     assert (response.media_types, response.type, response.members) == (("text/plain",), (), ())
 
@@ -77,11 +77,11 @@ def test_operation_lists_its_refusals(declared: Operation) -> None:
     assert told == {problem.code for problem in possible_problems(declared)}
 
 
-def test_refusals_of_one_status_stand_together() -> None:
+def test_refusals_of_one_status_are_together() -> None:
     assert RefusalEntry("401", ("key_refused", "not_signed_in")) in entry("getShelf").refusals
 
 
-def test_shapes_are_those_of_the_document_in_order() -> None:
+def test_schemas_are_those_of_the_document_in_order() -> None:
     names = [each.name for each in made().shapes]
     assert names == sorted(names)
     assert {"NoteInput", "Problem", "Shelf"} <= set(names)
@@ -89,7 +89,7 @@ def test_shapes_are_those_of_the_document_in_order() -> None:
     assert [each.name for each in shelf.members] == ["shelfId", "noteCount"]
 
 
-def test_shape_that_is_no_object_has_its_type() -> None:
+def test_schema_that_is_not_an_object_shows_its_type() -> None:
     described = document(GROUPS, title="Octavo", version="0.1.0")
     components = {"schemas": {"Colour": {"enum": ["red"]}}}
     [shape] = reference({**described, "components": components, "paths": {}}).shapes

@@ -52,7 +52,7 @@ def page(accounts: Accounts) -> QuartTrio:
     )
 
 
-async def test_form_holds_the_invitation_of_the_link() -> None:
+async def test_form_has_the_invitation_of_the_link() -> None:
     response = await page(Accounts()).test_client().get('/register?invitation=a"b')
     text = await response.get_data(as_text=True)
     assert response.status_code == 200
@@ -61,7 +61,7 @@ async def test_form_holds_the_invitation_of_the_link() -> None:
     assert "<script" not in text
 
 
-async def test_page_without_an_invitation_has_no_form_and_says_what_to_do() -> None:
+async def test_page_without_an_invitation_has_no_form_and_a_remedy() -> None:
     response = await page(Accounts()).test_client().get("/register")
     text = await response.get_data(as_text=True)
     assert response.status_code == 200
@@ -81,7 +81,7 @@ async def test_form_at_another_host_links_to_the_public_address(host: str, told:
     assert (f'href="{PUBLIC}/register?invitation=a%2Fb">{PUBLIC}</a>' in text) is told
 
 
-async def test_form_sent_from_another_address_leads_to_the_public_one() -> None:
+async def test_form_sent_from_another_address_links_to_the_public_one() -> None:
     response = await page(Accounts(WrongOrigin())).test_client().post("/register", form=GIVEN)
     text = await response.get_data(as_text=True)
     assert response.status_code == 403
@@ -91,7 +91,7 @@ async def test_form_sent_from_another_address_leads_to_the_public_one() -> None:
     assert GIVEN["password"] not in text
 
 
-async def test_sent_form_makes_the_account_and_signs_in() -> None:
+async def test_sent_form_creates_the_account_and_signs_in() -> None:
     accounts = Accounts()
     response = await page(accounts).test_client().post("/register", form=GIVEN)
     assert (response.status_code, response.headers["set-cookie"]) == (303, "a=b")
@@ -101,7 +101,7 @@ async def test_sent_form_makes_the_account_and_signs_in() -> None:
     assert "Welcome." in await done.get_data(as_text=True)
 
 
-async def test_link_that_opens_nothing_has_no_form_and_says_what_to_do() -> None:
+async def test_invalid_link_has_no_form_and_a_remedy() -> None:
     accounts = Accounts()
     accounts.open = False
     response = await page(accounts).test_client().get("/register?invitation=used")
@@ -112,7 +112,7 @@ async def test_link_that_opens_nothing_has_no_form_and_says_what_to_do() -> None
     assert "<form" not in text
 
 
-async def test_form_whose_invitation_was_used_meanwhile_says_what_to_do() -> None:
+async def test_form_whose_invitation_was_used_meanwhile_shows_a_remedy() -> None:
     accounts = Accounts(NotFound("opens nothing"))
     accounts.open = False
     response = await page(accounts).test_client().post("/register", form=GIVEN)
@@ -122,13 +122,13 @@ async def test_form_whose_invitation_was_used_meanwhile_says_what_to_do() -> Non
     assert "<form" not in text
 
 
-async def test_form_with_an_invitation_that_is_none_has_no_form() -> None:
+async def test_form_with_a_malformed_invitation_has_no_form() -> None:
     problem = InvalidRequest(errors=[("/invitation", "too long")])
     response = await page(Accounts(problem)).test_client().post("/register", form=GIVEN)
     assert (response.status_code, "<form" in await response.get_data(as_text=True)) == (400, False)
 
 
-async def test_faults_are_summed_up_and_the_first_wrong_field_has_the_focus() -> None:
+async def test_faults_are_summarized_and_the_first_wrong_field_has_the_focus() -> None:
     faults = InvalidRequest(errors=[("/displayName", "Too long."), ("/password", "Too short.")])
     response = await page(Accounts(faults)).test_client().post("/register", form=GIVEN)
     text = await response.get_data(as_text=True)
@@ -140,7 +140,7 @@ async def test_faults_are_summed_up_and_the_first_wrong_field_has_the_focus() ->
     ]
 
 
-async def test_link_that_can_not_be_looked_up_says_so() -> None:
+async def test_link_that_cannot_be_looked_up_says_so() -> None:
     accounts = Accounts(StoreUnavailable("locked"))
     response = await page(accounts).test_client().get("/register?invitation=any")
     assert response.status_code == 503
@@ -157,7 +157,7 @@ async def test_link_that_can_not_be_looked_up_says_so() -> None:
         (InvalidRequest(errors=[("/password", "Too easily guessed.")]), 400, "Too easily guessed."),
     ],
 )
-async def test_refused_form_says_why_and_keeps_all_but_the_password(
+async def test_refused_form_shows_the_reason_and_keeps_all_but_the_password(
     problem: Exception, status: int, told: str
 ) -> None:
     response = await page(Accounts(problem)).test_client().post("/register", form=GIVEN)

@@ -52,7 +52,7 @@ def words(schema: Schema) -> str:
         ),
     ],
 )
-def test_type_is_told_on_one_line(schema: Schema, expected: str) -> None:
+def test_type_is_shown_on_one_line(schema: Schema, expected: str) -> None:
     assert words(schema) == expected
 
 
@@ -61,7 +61,7 @@ def test_type_keeps_neighbouring_words_together() -> None:
     assert type_of(schema) == (TextPart("array of string or null"),)
 
 
-def test_members_have_their_type_their_words_and_whether_they_are_required() -> None:
+def test_members_have_type_description_and_whether_they_are_required() -> None:
     schema = {
         "type": "object",
         "required": ["text"],
@@ -76,10 +76,10 @@ def test_members_have_their_type_their_words_and_whether_they_are_required() -> 
     )
 
 
-def test_member_of_a_request_has_its_place_and_its_own_words() -> None:
+def test_member_of_a_request_has_its_location_and_its_own_description() -> None:
     found = member("id", {"type": "string"}, required=True, description="Which.", place="path")
     assert found == Member("id", (TextPart("string"),), True, "Which.", None, "path")
 
 
-def test_schema_that_is_no_object_has_no_members() -> None:
+def test_schema_that_is_not_an_object_has_no_members() -> None:
     assert members_of({"type": "array"}) == ()

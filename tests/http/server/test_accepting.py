@@ -21,7 +21,7 @@ def connect_many(port: int, stack: ExitStack) -> list[socket.socket]:
     return [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(MANY)]
 
 
-async def test_those_who_wait_are_let_in_many_a_round() -> None:
+async def test_waiting_clients_are_accepted_many_per_round() -> None:
     async with serving(limits=LIMITS) as server:
         with ExitStack() as stack:
             clients = connect_many(server.port, stack)
@@ -40,7 +40,7 @@ async def test_those_who_wait_are_let_in_many_a_round() -> None:
             assert rounds.count < MANY // 10
 
 
-async def test_those_who_wait_are_let_in_under_tls(authority: Authority) -> None:
+async def test_waiting_clients_are_accepted_under_tls(authority: Authority) -> None:
     context = authority.context("http/1.1")
     async with serving(limits=LIMITS, certificate=authority.certificate, tls=context) as server:
         with ExitStack() as stack:
@@ -48,7 +48,7 @@ async def test_those_who_wait_are_let_in_under_tls(authority: Authority) -> None
             assert await server.is_well()
 
 
-async def test_nobody_is_let_in_by_a_service_that_stops() -> None:
+async def test_stopping_service_accepts_nobody() -> None:
     async with serving(limits=LIMITS) as server:
         with ExitStack() as stack:
             server.shutdown.set()
@@ -57,7 +57,7 @@ async def test_nobody_is_let_in_by_a_service_that_stops() -> None:
                 await server.ended.wait()
 
 
-async def test_the_queue_of_those_who_wait_stays_as_long_as_it_was_made() -> None:
+async def test_listen_queue_keeps_its_configured_length() -> None:
     listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
     async with serving(listener=listener):
         information = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)

@@ -42,7 +42,7 @@ def test_second_connection_of_the_same_client_is_refused(first: str, second: str
         ("", ""),
     ],
 )
-def test_second_connection_of_another_client_or_an_exempt_one_is_let_in(
+def test_second_connection_of_another_or_an_exempt_client_is_accepted(
     first: str | None, second: str | None
 ) -> None:
     admission = ConnectionAdmission(total=10, per_client=1, exempt=PROXIES)
@@ -51,7 +51,7 @@ def test_second_connection_of_another_client_or_an_exempt_one_is_let_in(
 
 
 @pytest.mark.parametrize("address", ["192.0.2.9", "10.0.0.1", None])
-def test_connection_beyond_the_total_is_refused_whoever_opens_it(address: str | None) -> None:
+def test_connection_over_the_total_is_refused_for_any_client(address: str | None) -> None:
     admission = ConnectionAdmission(total=1, per_client=1, exempt=PROXIES)
     assert admission.admit("192.0.2.1") is None
     assert admission.admit(address) is AdmissionDenied.TOTAL

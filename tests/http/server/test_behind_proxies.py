@@ -71,7 +71,7 @@ async def test_trusted_proxy_names_client_and_scheme(
 
 @pytest.mark.parametrize("trusted", [(), STRANGERS], ids=["nobody", "others"])
 @pytest.mark.parametrize("kind", ["x-forwarded", "forwarded"])
-async def test_peer_that_is_not_trusted_changes_nothing(
+async def test_untrusted_peer_changes_nothing(
     kind: ForwardedHeader, trusted: Sequence[Network]
 ) -> None:
     headers = X_FORWARDED + FORWARDED
@@ -89,7 +89,7 @@ async def test_peer_that_is_not_trusted_changes_nothing(
 @pytest.mark.parametrize(
     ("trusted", "told"), [(TRUSTED, f"wss {CLIENT}"), (STRANGERS, "ws 127.0.0.1")], ids=["", "not"]
 )
-async def test_handshake_of_a_websocket_is_told_of_as_a_request_is(
+async def test_websocket_handshake_is_attributed_like_a_request(
     kind: ForwardedHeader, header: str, trusted: Sequence[Network], told: str
 ) -> None:
     request = UPGRADE.replace(b"host:", header.encode() + b"host:")
@@ -103,7 +103,7 @@ async def test_handshake_of_a_websocket_is_told_of_as_a_request_is(
 @pytest.mark.parametrize(
     ("trusted", "told"), [(TRUSTED, TOLD), (STRANGERS, "https 127.0.0.1 own")], ids=["", "not"]
 )
-async def test_http2_of_a_proxy_is_told_of_as_http_1_1_is(
+async def test_http2_of_a_proxy_is_attributed_like_http_1_1(
     trusted: Sequence[Network], told: str, authority: Authority
 ) -> None:
     async with (
@@ -133,7 +133,7 @@ async def test_http2_of_a_proxy_is_told_of_as_http_1_1_is(
         assert (await read_responses(connection, client, 1))[number] == ("200", told.encode())
 
 
-async def test_tls_that_the_proxy_ended_is_told_by_the_scheme_of_its_own_client(
+async def test_tls_terminated_by_the_proxy_gives_the_scheme_of_its_client(
     authority: Authority,
 ) -> None:
     plain = f"GET /who HTTP/1.1\r\nhost: a\r\nforwarded: for={CLIENT};proto=http\r\n\r\n"
@@ -159,7 +159,7 @@ async def test_tls_that_the_proxy_ended_is_told_by_the_scheme_of_its_own_client(
     ],
     ids=["trusted", "others", "nobody"],
 )
-async def test_bound_for_one_client_holds_no_proxy_but_the_bound_for_all_does(
+async def test_limit_per_client_does_not_apply_to_a_proxy_but_the_total_does(
     trusted: Sequence[Network], expected: list[int]
 ) -> None:
     limits = replace(QUICK, connections=4, connections_per_client=2)

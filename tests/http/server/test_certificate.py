@@ -32,7 +32,7 @@ async def endless(scope: Scope, receive: Receive, send: Send) -> None:
 APPLICATION = routed({"/scheme": scheme, "/endless": endless, "/ws": refuse_socket})
 
 
-async def test_requests_are_answered_in_order_under_tls(authority: Authority) -> None:
+async def test_requests_get_responses_in_order_under_tls(authority: Authority) -> None:
     async with (
         serving(
             APPLICATION, certificate=authority.certificate, tls=authority.context("http/1.1")
@@ -44,7 +44,7 @@ async def test_requests_are_answered_in_order_under_tls(authority: Authority) ->
         assert (await client.read_response()).body == b"GET / "
 
 
-async def test_http2_is_agreed_on_under_tls(authority: Authority) -> None:
+async def test_http2_is_negotiated_under_tls(authority: Authority) -> None:
     async with (
         serving(
             APPLICATION, certificate=authority.certificate, tls=authority.context("h2")
@@ -77,7 +77,7 @@ async def test_refusal_arrives_under_tls(authority: Authority, data: bytes, stat
 
 
 @pytest.mark.parametrize("data", [GET, b"\x16\x03\x01", b"", bytes(1000)])
-async def test_client_that_speaks_no_tls_is_let_go(authority: Authority, data: bytes) -> None:
+async def test_client_without_tls_is_disconnected(authority: Authority, data: bytes) -> None:
     async with serving(
         APPLICATION, certificate=authority.certificate, tls=authority.context()
     ) as server:
@@ -89,7 +89,7 @@ async def test_client_that_speaks_no_tls_is_let_go(authority: Authority, data: b
         assert await server.is_well()
 
 
-async def test_stalled_reader_under_tls_holds_up_no_shutdown(authority: Authority) -> None:
+async def test_stalled_reader_under_tls_does_not_block_shutdown(authority: Authority) -> None:
     limits = replace(QUICK, write_time=60)
     async with (
         serving(
@@ -109,7 +109,9 @@ async def test_stalled_reader_under_tls_holds_up_no_shutdown(authority: Authorit
             await server.ended.wait()
 
 
-async def test_handler_is_cancelled_when_its_client_leaves_under_tls(authority: Authority) -> None:
+async def test_handler_is_cancelled_when_its_client_disconnects_under_tls(
+    authority: Authority,
+) -> None:
     started, cancelled = trio.Event(), trio.Event()
 
     async def waiting(scope: Scope, receive: Receive, send: Send) -> None:

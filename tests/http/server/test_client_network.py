@@ -32,7 +32,7 @@ def test_clients_of_one_64_count_as_one(
 
 
 @given(st.ip_addresses(v=4), st.ip_addresses(v=4))
-def test_clients_of_ipv4_count_each(
+def test_ipv4_clients_count_separately(
     one: ipaddress.IPv4Address, other: ipaddress.IPv4Address
 ) -> None:
     assert (client_network(str(one)) == client_network(str(other))) is (one == other)

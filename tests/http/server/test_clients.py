@@ -54,7 +54,9 @@ ROUTES: dict[str, Application] = {
 
 
 @every_way
-async def test_client_and_wire_agree_on_version_and_scheme(way: Way, authority: Authority) -> None:
+async def test_client_and_server_agree_on_version_and_scheme(
+    way: Way, authority: Authority
+) -> None:
     async with way.serving(authority, ROUTES) as server:
         [reply] = await way.ask(server, authority, Request("/spoken"))
     assert reply.body == f"{'https' if way.tls else 'http'} {way.version}".encode()
@@ -63,7 +65,9 @@ async def test_client_and_wire_agree_on_version_and_scheme(way: Way, authority: 
 
 
 @every_way
-async def test_streamed_answer_comes_whole_and_in_order(way: Way, authority: Authority) -> None:
+async def test_streamed_response_arrives_complete_and_in_order(
+    way: Way, authority: Authority
+) -> None:
     async with way.serving(authority, ROUTES) as server:
         [reply] = await way.ask(server, authority, Request("/stream"))
     assert reply.body == b"onetwothree"
@@ -97,7 +101,7 @@ async def test_part_of_a_stream_arrives_before_the_next_is_made(
 
 
 @every_way
-async def test_large_answer_comes_whole(way: Way, authority: Authority) -> None:
+async def test_large_response_arrives_complete(way: Way, authority: Authority) -> None:
     async with way.serving(authority, ROUTES) as server:
         [reply] = await way.ask(server, authority, Request("/large"))
     assert reply.body == LARGE
@@ -116,7 +120,7 @@ async def test_large_answer_comes_whole(way: Way, authority: Authority) -> None:
     ],
     ids=str,
 )
-async def test_large_upload_arrives_whole(way: Way, chunked: bool, authority: Authority) -> None:
+async def test_large_upload_arrives_complete(way: Way, chunked: bool, authority: Authority) -> None:
     upload = Request("/digest", "POST", LARGE, chunked)
     async with way.serving(authority, ROUTES) as server:
         [reply] = await way.ask(server, authority, upload)
@@ -125,7 +129,7 @@ async def test_large_upload_arrives_whole(way: Way, chunked: bool, authority: Au
 
 @pytest.mark.parametrize("way", REUSING, ids=str)
 @pytest.mark.parametrize("path", ["/large", "/stream"])
-async def test_head_is_answered_as_a_get_without_its_body(
+async def test_head_gets_the_response_of_a_get_without_its_body(
     way: Way, path: str, authority: Authority
 ) -> None:
     async with way.serving(authority, ROUTES) as server:
@@ -154,9 +158,7 @@ async def test_requests_share_a_connection_unless_it_is_http_1_0(
 
 
 @pytest.mark.parametrize("way", MODERN, ids=str)
-async def test_body_that_nobody_reads_leaves_the_connection_as_it_was(
-    way: Way, authority: Authority
-) -> None:
+async def test_unread_body_leaves_the_connection_usable(way: Way, authority: Authority) -> None:
     unread = Request("/peer", "POST", b"that nobody reads")
     async with way.serving(authority, ROUTES) as server:
         first, second = await way.ask(server, authority, unread, Request("/peer"))
@@ -164,9 +166,7 @@ async def test_body_that_nobody_reads_leaves_the_connection_as_it_was(
 
 
 @pytest.mark.parametrize("way", MODERN, ids=str)
-async def test_connection_that_the_client_wants_closed_is_closed(
-    way: Way, authority: Authority
-) -> None:
+async def test_connection_is_closed_on_the_clients_request(way: Way, authority: Authority) -> None:
     last = Request("/peer", headers=(("connection", "close"),))
     async with way.serving(authority, ROUTES) as server:
         first, closing, other = await way.ask(
@@ -176,7 +176,7 @@ async def test_connection_that_the_client_wants_closed_is_closed(
     assert first.body == closing.body != other.body
 
 
-async def test_http_1_0_that_asks_to_be_kept_alive_is_closed(authority: Authority) -> None:
+async def test_http_1_0_with_keep_alive_is_closed(authority: Authority) -> None:
     way = Way("curl", "1.0", tls=False)
     asked = Request("/peer", headers=(("connection", "keep-alive"),))
     async with way.serving(authority, ROUTES) as server:
@@ -227,7 +227,7 @@ async def test_refusal_in_the_middle_of_an_upload_arrives(way: Way, authority: A
 
 
 @pytest.mark.parametrize("body", [None, b"hello"], ids=["get", "post"])
-async def test_upgrade_to_http2_in_plain_text_is_answered_over_http_1_1(
+async def test_upgrade_to_http2_in_plain_text_is_ignored_over_http_1_1(
     body: bytes | None, authority: Authority
 ) -> None:
     # curl offers h2c by itself when it is to use HTTP/2 without TLS.
@@ -294,7 +294,7 @@ async def read(connection: h11.Connection, client: Client) -> tuple[int, bytes]:
 
 
 @pytest.mark.parametrize("tls", [False, True])
-async def test_pipelined_requests_are_answered_as_h11_expects(
+async def test_pipelined_requests_get_responses_as_h11_expects(
     tls: bool, authority: Authority
 ) -> None:
     way = Way("h11", "1.1", tls)
@@ -312,7 +312,7 @@ async def test_pipelined_requests_are_answered_as_h11_expects(
         assert isinstance(connection.next_event(), h11.ConnectionClosed)
 
 
-async def test_early_answer_over_http2_is_never_reset(authority: Authority) -> None:
+async def test_early_response_over_http2_is_never_reset(authority: Authority) -> None:
     way = Way("httpx", "2", tls=False)
     async with (
         way.serving(authority, ROUTES) as server,
@@ -323,7 +323,7 @@ async def test_early_answer_over_http2_is_never_reset(authority: Authority) -> N
             assert found.content == b"too much"
 
 
-async def test_socket_under_tls_is_closed_once_both_ends_said_so(authority: Authority) -> None:
+async def test_socket_under_tls_is_closed_after_both_closed_tls(authority: Authority) -> None:
     way = Way("curl", "1.1", tls=True)
     async with way.serving(authority, ROUTES) as server:
         asked = Request("/", headers=(("connection", "close"),))

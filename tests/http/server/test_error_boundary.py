@@ -107,7 +107,7 @@ async def test_upgrade_followed_by_a_stray_byte_leaves_the_server_alive() -> Non
         assert await server.is_well()
 
 
-async def test_malformed_chunk_in_the_packet_of_its_head_gets_one_answer() -> None:
+async def test_malformed_chunk_in_the_packet_of_its_head_gets_one_response() -> None:
     async with serving(APPLICATION) as server:
         async with server.client() as client:
             refusal = await client.ask(
@@ -151,7 +151,7 @@ async def read_responses(
     return found
 
 
-async def test_http2_data_for_a_stream_already_answered_keeps_the_connection() -> None:
+async def test_http2_data_for_a_finished_stream_keeps_the_connection() -> None:
     # A KeyError that ends the whole process of a bare server.
     async with serving(APPLICATION) as server:
         async with server.client() as client:
@@ -167,7 +167,7 @@ async def test_http2_data_for_a_stream_already_answered_keeps_the_connection() -
         assert await server.is_well()
 
 
-async def test_reader_that_stops_holds_up_nobody_and_no_shutdown() -> None:
+async def test_stalled_reader_blocks_neither_others_nor_shutdown() -> None:
     # A bare server sends under a shield without a deadline: it never ends.
     async with serving(APPLICATION, grace=0.5) as server, server.client() as client:
         await client.send(b"GET /endless HTTP/1.1\r\nhost: a\r\n\r\n")
@@ -196,7 +196,7 @@ async def test_failure_of_the_application_is_a_problem_and_is_logged_once(
     assert problem["x-request-id"] in record.getMessage()
 
 
-async def test_failure_within_an_answer_never_looks_like_a_whole_one(
+async def test_failure_within_a_response_never_looks_complete(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with serving(APPLICATION) as server:
@@ -211,7 +211,7 @@ async def test_failure_within_an_answer_never_looks_like_a_whole_one(
 @pytest.mark.parametrize(
     "path", ["/boom", "/panic", "/group", "/split", "/silent", "/long", "/leave"]
 )
-async def test_failure_over_http2_costs_its_stream_alone(
+async def test_failure_over_http2_ends_only_its_stream(
     path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serving(APPLICATION) as server, server.client() as client:
@@ -225,7 +225,7 @@ async def test_failure_over_http2_costs_its_stream_alone(
     assert len([r for r in caplog.records if r.levelno >= logging.ERROR]) == 1
 
 
-async def test_client_that_resets_in_the_middle_of_everything_is_forgotten() -> None:
+async def test_client_that_resets_midway_leaves_no_trace() -> None:
     async with serving(APPLICATION) as server:
         for data in (b"GE", b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhi", UPGRADE):
             async with server.client() as client:
@@ -236,7 +236,7 @@ async def test_client_that_resets_in_the_middle_of_everything_is_forgotten() -> 
         assert await server.is_well()
 
 
-async def test_early_answer_leaves_the_next_request_its_turn() -> None:
+async def test_early_response_leaves_the_next_request_its_turn() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         await client.send(
             b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello"
@@ -246,7 +246,7 @@ async def test_early_answer_leaves_the_next_request_its_turn() -> None:
         assert (await client.read_response()).body == b"GET /next "
 
 
-def test_interrupt_of_a_person_passes_the_border_beside_failures() -> None:
+def test_keyboard_interrupt_passes_the_boundary_next_to_failures() -> None:
     both = BaseExceptionGroup("both", [KeyboardInterrupt(), ValueError()])
     with pytest.raises(BaseExceptionGroup):
         contained(both)
@@ -255,7 +255,7 @@ def test_interrupt_of_a_person_passes_the_border_beside_failures() -> None:
     assert isinstance(contained(SystemExit()), SystemExit)
 
 
-async def test_log_of_refusals_that_fails_costs_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_log_of_refusals_costs_no_response(caplog: pytest.LogCaptureFixture) -> None:
     def fails(refused: object) -> None:
         raise OSError("the disk is full")
 
@@ -266,7 +266,9 @@ async def test_log_of_refusals_that_fails_costs_no_answer(caplog: pytest.LogCapt
     assert "the rejection log failed" in caplog.text
 
 
-async def test_ids_that_fail_cost_their_connection_alone(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_id_generation_ends_only_its_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def fails() -> str:
         raise OSError("no randomness")
 

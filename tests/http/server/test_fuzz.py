@@ -164,7 +164,7 @@ KINDS: dict[str, tuple[Callable[[], list[bytes]], float]] = {
 
 
 @pytest.mark.parametrize(("seeds_of", "share"), KINDS.values(), ids=KINDS)
-async def test_mutated_bytes_get_whole_valid_answers_or_a_close(
+async def test_mutated_bytes_get_complete_valid_responses_or_a_close(
     seeds_of: Callable[[], list[bytes]],
     share: float,
     caplog: pytest.LogCaptureFixture,
@@ -210,6 +210,6 @@ async def test_mutated_bytes_get_whole_valid_answers_or_a_close(
         b"hello",
     ],
 )
-def test_judge_of_the_fuzzer_catches_what_is_no_whole_valid_answer(received: bytes) -> None:
+def test_judge_of_the_fuzzer_rejects_incomplete_or_invalid_responses(received: bytes) -> None:
     with pytest.raises(InvalidResponse):
         judge(received)

@@ -12,7 +12,7 @@ from octavo.http.server.hypercorn_hook import HypercornConfig
 from tests.fakes.http_server import Client, echo
 
 
-def test_hypercorn_offers_no_way_to_bring_a_connection_handler_of_ones_own() -> None:
+def test_hypercorn_has_no_way_to_supply_a_connection_handler() -> None:
     # When one of these fails, check whether hypercorn has an extension point, and drop the hook.
     assert list(inspect.signature(serve).parameters) == [
         "app",
@@ -31,7 +31,7 @@ def test_hypercorn_offers_no_way_to_bring_a_connection_handler_of_ones_own() -> 
     ]
 
 
-async def test_configuration_without_a_wire_gets_the_server_of_hypercorn() -> None:
+async def test_configuration_without_the_hook_gets_the_server_of_hypercorn() -> None:
     assert hypercorn.trio.run.TCPServer is not TCPServer  # type: ignore[attr-defined]
     config = Config()
     assert not isinstance(config, HypercornConfig)

@@ -33,7 +33,7 @@ async def starts_and_returns(scope: Scope, receive: Receive, send: Send) -> None
 
 
 @pytest.mark.parametrize("live", [returns, refuses, starts_and_returns])
-async def test_application_without_a_whole_lifespan_is_served_and_stops(live: Application) -> None:
+async def test_application_with_a_partial_lifespan_is_served_and_stops(live: Application) -> None:
     async with serving(living(live)) as server:
         assert await server.is_well()
         server.shutdown.set()
@@ -56,7 +56,7 @@ async def test_application_that_fails_to_start_fails_the_start_and_is_logged(
     assert "the database is gone" in str(record.exc_info[1])
 
 
-async def test_lifespan_is_told_of_start_and_stop_once() -> None:
+async def test_lifespan_gets_start_and_stop_once() -> None:
     seen: list[str] = []
 
     async def keeps(scope: Scope, receive: Receive, send: Send) -> None:

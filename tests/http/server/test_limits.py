@@ -61,37 +61,37 @@ def head_of(size: int) -> bytes:
     return GET + b"a: " + b"b" * rest + b"\r\n\r\n"
 
 
-async def test_head_up_to_its_bound_is_taken_and_a_byte_more_is_not() -> None:
+async def test_head_up_to_its_limit_is_accepted_and_a_byte_more_is_refused() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         assert (await client.ask(head_of(1000))).status == 200
         assert (await client.ask(head_of(1001))).status == 431
 
 
-async def test_head_that_never_ends_is_refused_at_its_bound() -> None:
+async def test_endless_head_is_refused_at_its_limit() -> None:
     status, body = await problem_of(GET + b"a: " + b"b" * 100_000)
     assert status == 431
     assert b"1000 bytes" in body
 
 
-async def test_headers_up_to_their_number_are_taken_and_one_more_is_not() -> None:
+async def test_headers_up_to_their_number_are_accepted_and_one_more_is_refused() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         assert (await client.ask(GET + b"a: b\r\n" * 9 + b"\r\n")).status == 200
         assert (await client.ask(GET + b"a: b\r\n" * 10 + b"\r\n")).status == 431
 
 
-async def test_target_up_to_its_length_is_taken_and_a_byte_more_is_not() -> None:
+async def test_target_up_to_its_length_is_accepted_and_a_byte_more_is_refused() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         line = b"GET /%b HTTP/1.1\r\nhost: a\r\n\r\n"
         assert (await client.ask(line % (b"a" * 99))).status == 200
         assert (await client.ask(line % (b"a" * 100))).status == 414
 
 
-async def test_target_that_never_ends_is_refused_at_its_bound() -> None:
+async def test_endless_target_is_refused_at_its_limit() -> None:
     assert (await problem_of(b"GET /" + b"a" * 100_000))[0] == 414
 
 
 @pytest.mark.parametrize("data", [b"G", GET, b"\r\nG"])
-async def test_head_that_stops_arriving_gets_408(data: bytes) -> None:
+async def test_stalled_head_gets_408(data: bytes) -> None:
     status, body = await problem_of(data)
     assert status == 408
     assert b"head_timeout" in body
@@ -113,12 +113,12 @@ async def test_head_that_trickles_gets_408_at_the_deadline() -> None:
         assert trio.current_time() - begun < 2 * SMALL.head_time + 1
 
 
-async def test_client_that_never_says_anything_is_let_go() -> None:
+async def test_silent_client_is_disconnected() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         assert await client.is_closed()
 
 
-async def test_idle_connection_is_closed_in_silence() -> None:
+async def test_idle_connection_is_closed_silently() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         assert (await client.ask(GET + b"\r\n")).status == 200
         assert await client.is_closed()
@@ -130,26 +130,26 @@ async def test_idle_connection_is_closed_in_silence() -> None:
     [b"content-length: 5\r\n\r\nhel", b"transfer-encoding: chunked\r\n\r\n5\r\nhel"],
     ids=["length", "chunks"],
 )
-async def test_body_that_stops_arriving_gets_408(data: bytes) -> None:
+async def test_stalled_body_gets_408(data: bytes) -> None:
     status, body = await problem_of(POST + data)
     assert status == 408
     assert b"body_timeout" in body
 
 
-async def test_problem_of_the_wire_echoes_the_request_id_of_the_client() -> None:
+async def test_problem_from_the_server_echoes_the_request_id_of_the_client() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         problem = await client.ask(POST + b"x-request-id: mine\r\ncontent-length: 5\r\n\r\nhel")
         assert (problem.status, problem["x-request-id"]) == (408, "mine")
 
 
-async def test_request_that_takes_too_long_gets_503_and_says_it_may_be_done() -> None:
+async def test_request_timeout_gets_503_with_an_unknown_outcome() -> None:
     status, body = await problem_of(b"GET /sleepy HTTP/1.1\r\nhost: a\r\n\r\n")
     assert status == 503
     assert b"may have been completed" in body
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-async def test_request_that_takes_too_long_with_a_body_that_nobody_reads_may_be_done(
+async def test_request_timeout_with_an_unread_body_has_an_unknown_outcome(
     method: str,
 ) -> None:
     # Clients and proxies would repeat a 408 by themselves.
@@ -159,7 +159,7 @@ async def test_request_that_takes_too_long_with_a_body_that_nobody_reads_may_be_
     assert b"may have been completed" in body
 
 
-async def test_body_that_trickles_on_ends_with_the_time_of_the_request() -> None:
+async def test_trickling_body_ends_with_the_request_timeout() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         await client.send(POST + b"content-length: 1000\r\n\r\n")
         async with trio.open_nursery() as nursery:
@@ -174,7 +174,7 @@ async def test_body_that_trickles_on_ends_with_the_time_of_the_request() -> None
             nursery.cancel_scope.cancel()
 
 
-async def test_reader_that_stops_is_cut_off() -> None:
+async def test_stalled_reader_is_cut_off() -> None:
     limits = replace(SMALL, request_time=60)
     async with serving(APPLICATION, limits) as server, server.client() as client:
         await client.send(b"GET /endless HTTP/1.1\r\nhost: a\r\n\r\n")
@@ -186,7 +186,7 @@ async def test_reader_that_stops_is_cut_off() -> None:
         assert trio.current_time() - begun < 5
 
 
-async def test_last_request_of_a_connection_says_so() -> None:
+async def test_last_request_of_a_connection_gets_connection_close() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         for _ in range(2):
             assert "connection" not in await client.ask(GET + b"\r\n")
@@ -194,7 +194,7 @@ async def test_last_request_of_a_connection_says_so() -> None:
         assert await client.is_closed()
 
 
-async def test_connections_beyond_those_of_a_client_are_told_and_the_others_go_on() -> None:
+async def test_connections_over_the_limit_per_client_are_refused_and_the_others_continue() -> None:
     async with serving(APPLICATION, SMALL) as server:
         async with server.client() as first, server.client() as second, server.client() as third:
             for client in (first, second, third):
@@ -208,7 +208,7 @@ async def test_connections_beyond_those_of_a_client_are_told_and_the_others_go_o
         assert await server.is_well()
 
 
-async def test_connections_beyond_all_are_told() -> None:
+async def test_connections_over_the_total_limit_are_refused() -> None:
     limits = replace(SMALL, connections=1)
     async with serving(APPLICATION, limits) as server:
         async with server.client() as first:
@@ -219,7 +219,7 @@ async def test_connections_beyond_all_are_told() -> None:
 
 
 @pytest.mark.parametrize("framing", [b"content-length: 500", b"transfer-encoding: chunked"])
-async def test_early_answer_to_a_small_body_arrives_whole(framing: bytes) -> None:
+async def test_early_response_to_a_small_body_arrives_complete(framing: bytes) -> None:
     body = b"a" * 500 if b"length" in framing else b"1f4\r\n" + b"a" * 500 + b"\r\n0\r\n\r\n"
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         await client.send(b"POST /early HTTP/1.1\r\nhost: a\r\n" + framing + b"\r\n\r\n")
@@ -232,7 +232,7 @@ async def test_early_answer_to_a_small_body_arrives_whole(framing: bytes) -> Non
             assert (await client.ask(GET + b"\r\n")).body == b"GET / "
 
 
-async def test_early_answer_to_a_large_body_closes_and_arrives() -> None:
+async def test_early_response_to_a_large_body_closes_and_arrives() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         await client.send(b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n")
         await client.send(b"a" * 1500)
@@ -241,7 +241,7 @@ async def test_early_answer_to_a_large_body_closes_and_arrives() -> None:
         assert await client.is_closed()
 
 
-async def test_body_that_nobody_reads_and_that_stops_holds_nobody() -> None:
+async def test_stalled_unread_body_blocks_nobody() -> None:
     async with serving(APPLICATION, SMALL) as server, server.client() as client:
         await client.send(b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 500\r\n\r\nabc")
         assert (await client.read_response()).status == 413
@@ -266,7 +266,7 @@ OPENINGS = {
 
 
 @pytest.mark.parametrize("opening", OPENINGS.values(), ids=OPENINGS)
-async def test_a_thousand_slow_clients_stop_nobody_and_grow_no_memory(opening: bytes) -> None:
+async def test_a_thousand_slow_clients_block_nobody_and_use_little_memory(opening: bytes) -> None:
     async with serving(APPLICATION, SLOW) as server:
         assert await server.is_well()
         gc.collect()
@@ -304,7 +304,7 @@ async def keep_slow(streams: list[trio.SocketStream], opening: bytes, server: Se
         assert await server.is_well()
 
 
-async def test_http2_connection_ends_in_order_after_its_last_request(authority: Authority) -> None:
+async def test_http2_connection_ends_cleanly_after_its_last_request(authority: Authority) -> None:
     way = Way("httpx", "2", tls=False)
     limits = replace(QUICK, requests_per_connection=3)
     async with (
@@ -316,7 +316,7 @@ async def test_http2_connection_ends_in_order_after_its_last_request(authority: 
             assert found.text == f"GET /{number} "
 
 
-async def test_http2_head_is_held_to_its_size(authority: Authority) -> None:
+async def test_http2_head_is_limited_in_size(authority: Authority) -> None:
     way = Way("httpx", "2", tls=False)
     limits = replace(QUICK, head_size=4096)
     async with (
@@ -331,7 +331,7 @@ async def test_http2_head_is_held_to_its_size(authority: Authority) -> None:
         assert (refused.method, refused.path) == ("GET", "/a")
 
 
-async def test_body_that_nobody_reads_and_that_drips_meets_one_deadline() -> None:
+async def test_trickling_unread_body_meets_one_deadline() -> None:
     limits = replace(QUICK, body_idle_time=0.8)
     async with serving(routed({"/early": early}), limits) as server, server.client() as client:
         begun = trio.current_time()

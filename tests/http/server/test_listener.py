@@ -15,7 +15,7 @@ async def test_open_listener_port_zero_takes_a_free_one() -> None:
         socket.create_connection((host, port)).close()
 
 
-async def test_open_listener_port_in_use_is_named_with_the_way_out() -> None:
+async def test_open_listener_port_in_use_is_named_with_a_remedy() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(ListenError, match=rf"port {port} of 127\.0\.0\.1 is in use.*--bind"):
@@ -32,7 +32,7 @@ async def test_open_listener_foreign_address_is_refused() -> None:
     ("number", "says"),
     [(errno.EACCES, "may not listen on port 80"), (errno.ENOBUFS, "No buffer space")],
 )
-async def test_open_listener_other_failures_say_why(
+async def test_open_listener_other_failures_have_a_reason(
     number: int, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Refusing(socket.socket):

@@ -87,7 +87,7 @@ async def other_client(server: Server) -> Client:
 
 
 @pytest.mark.parametrize("window", [65_535, 2**31 - 1], ids=["own window", "open window"])
-async def test_streams_that_nobody_reads_grow_no_memory_and_another_client_is_answered(
+async def test_unread_streams_use_little_memory_and_another_client_is_served(
     window: int,
 ) -> None:
     budget = MemoryBudget()
@@ -124,7 +124,7 @@ async def test_streams_that_nobody_reads_grow_no_memory_and_another_client_is_an
         assert budget.held == 0
 
 
-async def test_connections_that_nobody_reads_are_held_to_the_budget() -> None:
+async def test_unread_connections_stay_within_the_budget() -> None:
     budget = MemoryBudget()
     async with serving(texts(budget), PATIENT) as server:
         async with trio.open_nursery() as nursery:
@@ -149,7 +149,7 @@ async def test_connections_that_nobody_reads_are_held_to_the_budget() -> None:
                 await trio.testing.wait_all_tasks_blocked(0.05)
 
 
-async def test_stream_that_nobody_reads_takes_no_more_than_a_piece() -> None:
+async def test_unread_stream_uses_no_more_than_a_piece() -> None:
     made = 0
 
     async def endless(scope: Scope, receive: Receive, send: Send) -> None:
@@ -169,7 +169,7 @@ async def test_stream_that_nobody_reads_takes_no_more_than_a_piece() -> None:
 
 @pytest.mark.parametrize("size", [65_536, 65_537, 1_000_000])
 @pytest.mark.parametrize("chunked", [True, False])
-async def test_large_answer_over_http2_arrives_whole(size: int, chunked: bool) -> None:
+async def test_large_response_over_http2_arrives_complete(size: int, chunked: bool) -> None:
     content = bytes(range(256)) * (size // 256) + bytes(size % 256)
 
     async def large(scope: Scope, receive: Receive, send: Send) -> None:
@@ -198,7 +198,7 @@ async def test_large_answer_over_http2_arrives_whole(size: int, chunked: bool) -
 
 
 @pytest.mark.parametrize("framing", [b"content-length: 8000000", b"transfer-encoding: chunked"])
-async def test_body_without_room_is_refused_before_it_comes(framing: bytes) -> None:
+async def test_body_without_memory_is_refused_before_it_arrives(framing: bytes) -> None:
     budget = MemoryBudget(16 * MIB, 8 * MIB)
     head = b"POST /api/write HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
     async with serving(texts(budget), PATIENT) as server:

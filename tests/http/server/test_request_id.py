@@ -19,7 +19,7 @@ def test_id_within_the_pattern_is_kept(given: str) -> None:
     assert choose(given.encode()) == (given, True)
 
 
-def test_id_absent_is_made() -> None:
+def test_missing_id_is_generated() -> None:
     assert choose() == ("made-here", True)
 
 

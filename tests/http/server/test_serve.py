@@ -80,7 +80,7 @@ def get(path: str, method: str = "GET", version: str = "1.1", more: str = "") ->
     return f"{method} {path} HTTP/{version}\r\nhost: a\r\n{more}\r\n".encode()
 
 
-async def test_pipelined_requests_are_answered_in_order() -> None:
+async def test_pipelined_requests_get_responses_in_order() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         paths = [f"/{number}" for number in range(500)]
         paths[100] = "/stream"
@@ -98,7 +98,7 @@ async def test_pipelined_requests_share_the_loop_with_other_connections() -> Non
             await busy.read_response()
 
 
-async def test_answer_names_its_date_and_length() -> None:
+async def test_response_has_date_and_length() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         found = await client.ask(GET)
         assert found["date"] == "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -117,7 +117,7 @@ async def test_answer_names_its_date_and_length() -> None:
         get("/closing"),
     ],
 )
-async def test_connection_that_is_to_close_says_so_and_closes(request_bytes: bytes) -> None:
+async def test_connection_to_be_closed_says_so_and_closes(request_bytes: bytes) -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         found = await client.ask(request_bytes + GET)
         assert found.status == 200
@@ -139,7 +139,7 @@ async def test_head_gets_the_headers_of_get_and_no_body(path: str, length: str |
 
 
 @pytest.mark.parametrize(("status", "length"), [(204, False), (304, False), (200, True)])
-async def test_answer_without_body_is_framed_as_its_status_wants(status: int, length: bool) -> None:
+async def test_response_without_body_is_framed_by_its_status(status: int, length: bool) -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         found = await client.ask(get(f"/nothing?{status}"))
         assert found.status == status
@@ -148,7 +148,7 @@ async def test_answer_without_body_is_framed_as_its_status_wants(status: int, le
         assert (await client.ask(GET)).body == b"GET / "
 
 
-async def test_stream_of_unknown_length_comes_in_chunks_and_keeps_the_connection() -> None:
+async def test_stream_of_unknown_length_is_chunked_and_keeps_the_connection() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         found = await client.ask(get("/stream"))
         assert (found["transfer-encoding"], found.body) == ("chunked", b"onetwothree")
@@ -162,7 +162,7 @@ async def test_stream_over_http_1_0_ends_with_the_connection() -> None:
         assert found.body == b"onetwothree"
 
 
-async def test_stream_of_known_length_comes_as_it_is() -> None:
+async def test_stream_of_known_length_is_sent_unchanged() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         assert (await client.ask(get("/sized"))).body == b"onetwo"
         assert (await client.ask(GET)).status == 200
@@ -175,13 +175,13 @@ async def test_stream_shorter_than_announced_ends_the_connection() -> None:
         assert received.endswith(b"content-length: 9\r\n\r\none")
 
 
-async def test_large_answer_arrives_whole() -> None:
+async def test_large_response_over_http1_arrives_complete() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         assert (await client.ask(get("/large"))).body == bytes(range(256)) * 40_000
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-async def test_large_body_is_handed_on_as_it_comes(chunked: bool) -> None:
+async def test_large_body_is_passed_on_as_it_arrives(chunked: bool) -> None:
     body = bytes(range(256)) * 20_000
     framing = "transfer-encoding: chunked\r\n" if chunked else f"content-length: {len(body)}\r\n"
     async with serving(APPLICATION) as server, server.client() as client:
@@ -198,7 +198,7 @@ async def test_large_body_is_handed_on_as_it_comes(chunked: bool) -> None:
         assert (await client.read_response()).body == b"GET / "
 
 
-async def test_body_that_nobody_reads_stays_with_its_client() -> None:
+async def test_unread_body_stays_with_its_client() -> None:
     started, go_on = trio.Event(), trio.Event()
 
     async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
@@ -220,7 +220,7 @@ async def test_body_that_nobody_reads_stays_with_its_client() -> None:
         assert (await client.read_response())["connection"] == "close"
 
 
-async def test_client_that_waits_for_100_gets_it_when_the_body_is_wanted() -> None:
+async def test_client_that_waits_for_100_gets_it_when_the_body_is_read() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         more = "content-length: 5\r\nexpect: 100-Continue\r\n"
         assert (await client.ask(get("/", "POST", more=more))).status == 100
@@ -228,14 +228,14 @@ async def test_client_that_waits_for_100_gets_it_when_the_body_is_wanted() -> No
         assert (await client.ask(GET)).body == b"GET / "
 
 
-async def test_client_that_waits_for_100_gets_the_answer_when_the_body_is_not_wanted() -> None:
+async def test_client_that_waits_for_100_gets_the_response_when_the_body_is_not_read() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         more = "content-length: 5\r\nexpect: 100-continue\r\n"
         found = await client.ask(get("/unread", "POST", more=more))
         assert (found.status, found["connection"]) == (200, "close")
 
 
-async def test_100_is_not_sent_for_nothing() -> None:
+async def test_100_is_not_sent_without_a_reason() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         assert (await client.ask(get("/", more="expect: 100-continue\r\n"))).status == 200
         over_1_0 = get("/", "POST", "1.0", "content-length: 5\r\nexpect: 100-continue\r\n")
@@ -279,19 +279,19 @@ async def left_by(sending: str) -> list[str]:
     return seen
 
 
-async def test_handler_is_cancelled_when_its_client_leaves() -> None:
+async def test_handler_is_cancelled_when_its_client_disconnects() -> None:
     assert await left_by("waiting") == ["cancelled"]
 
 
-async def test_handler_that_is_to_finish_outlasts_its_client() -> None:
+async def test_declared_handler_outlasts_its_client() -> None:
     assert await left_by("finishing") == ["finished"]
 
 
-async def test_handler_that_asks_is_told_or_cancelled_when_its_client_leaves() -> None:
+async def test_handler_is_notified_or_cancelled_when_its_client_disconnects() -> None:
     assert await left_by("asking") in (["told"], ["cancelled"])
 
 
-async def test_client_that_closed_its_sending_side_still_gets_a_quick_answer() -> None:
+async def test_client_that_closed_its_sending_side_still_gets_a_quick_response() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         await client.send(GET + GET)
         assert isinstance(client.stream, trio.SocketStream)
@@ -301,7 +301,7 @@ async def test_client_that_closed_its_sending_side_still_gets_a_quick_answer() -
         assert await client.is_closed()
 
 
-async def test_scope_tells_what_asgi_wants() -> None:
+async def test_scope_has_the_members_of_asgi() -> None:
     seen: list[Scope] = []
 
     async def keep(scope: Scope, receive: Receive, send: Send) -> None:
@@ -335,7 +335,7 @@ async def test_scope_of_an_absolute_target_names_its_host() -> None:
     assert seen[0]["headers"] == [(b"host", b"b")]
 
 
-async def test_torn_answer_is_not_followed_by_another() -> None:
+async def test_truncated_response_is_not_followed_by_another() -> None:
     async def torn(scope: Scope, receive: Receive, send: Send) -> None:
         with trio.move_on_after(0.1):
             await respond(send, b"x" * 8_000_000)
@@ -351,7 +351,7 @@ async def test_torn_answer_is_not_followed_by_another() -> None:
         assert b"GET /next" not in await client.rest()
 
 
-async def test_empty_line_behind_a_body_leaves_the_connection_idle() -> None:
+async def test_empty_line_after_a_body_leaves_the_connection_idle() -> None:
     limits = replace(QUICK, idle_time=5, head_time=0.2)
     async with serving(APPLICATION, limits) as server, server.client() as client:
         more = "content-length: 2\r\n"
@@ -362,7 +362,7 @@ async def test_empty_line_behind_a_body_leaves_the_connection_idle() -> None:
         assert (await client.ask(GET)).status == 200
 
 
-async def test_head_that_the_wire_refuses_gets_no_body() -> None:
+async def test_head_request_refused_by_the_server_gets_no_body() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         await client.send(b"HEAD / HTTP/1.1\r\n\r\n")
         head, _, body = (await client.rest()).partition(b"\r\n\r\n")
@@ -370,7 +370,7 @@ async def test_head_that_the_wire_refuses_gets_no_body() -> None:
         assert body == b""
 
 
-async def test_refused_handshake_is_told_and_logged_with_its_id_and_path() -> None:
+async def test_refused_handshake_gets_a_response_and_is_logged_with_its_id_and_path() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         more = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 8\r\n"
         found = await client.ask(get("/ws", more=f"{more}x-request-id: mine\r\n"))
@@ -379,7 +379,7 @@ async def test_refused_handshake_is_told_and_logged_with_its_id_and_path() -> No
         assert (refused.method, refused.path, refused.request_id) == ("GET", "/ws", "mine")
 
 
-async def test_application_that_hides_its_cancellation_still_gets_the_client_its_answer() -> None:
+async def test_response_is_sent_though_the_application_suppresses_its_cancellation() -> None:
     async def stubborn(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await trio.sleep_forever()
@@ -394,7 +394,7 @@ async def test_application_that_hides_its_cancellation_still_gets_the_client_its
 
 
 @pytest.mark.parametrize("target", ["/x", "http://a/x"])
-async def test_body_over_http_1_0_arrives_also_without_a_host(target: str) -> None:
+async def test_body_over_http_1_0_arrives_without_a_host(target: str) -> None:
     async with serving() as server, server.client() as client:
         data = f"POST {target} HTTP/1.0\r\ncontent-length: 5\r\n\r\nhello"
         assert (await client.ask(data.encode())).body == b"POST /x hello"
@@ -409,9 +409,7 @@ async def test_body_over_http_1_0_arrives_also_without_a_host(target: str) -> No
         (b" HTTP/1.1\nhost: a", 400),
     ],
 )
-async def test_head_refused_before_it_is_whole_gets_no_body_and_is_logged(
-    rest: bytes, status: int
-) -> None:
+async def test_incomplete_head_request_gets_no_body_and_is_logged(rest: bytes, status: int) -> None:
     async with serving() as server, server.client() as client:
         for part in (b"HE", b"AD /path", rest):
             await client.send(part)

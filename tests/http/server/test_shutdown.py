@@ -37,7 +37,7 @@ async def ends_within(server: Server, seconds: float) -> None:
         await server.ended.wait()
 
 
-async def test_idle_connections_end_at_once() -> None:
+async def test_idle_connections_end_immediately() -> None:
     async with (
         serving(limits=PATIENT, grace=30) as server,
         server.client() as idle,
@@ -51,7 +51,7 @@ async def test_idle_connections_end_at_once() -> None:
         assert await fresh.is_closed()
 
 
-async def test_request_in_flight_finishes_and_says_that_the_connection_closes() -> None:
+async def test_request_in_flight_finishes_with_connection_close() -> None:
     held = Held()
     async with serving(routed({"/held": held}), PATIENT, grace=30) as server:
         async with server.client() as client:
@@ -94,7 +94,7 @@ async def test_nobody_is_accepted_any_more() -> None:
     ],
     ids=["handler", "body", "head"],
 )
-async def test_what_does_not_finish_is_cut_off_after_the_grace(data: bytes) -> None:
+async def test_unfinished_requests_are_cut_off_after_the_grace(data: bytes) -> None:
     limits = replace(PATIENT, head_time=60)
     application = routed({"/held": Held()})
     async with serving(application, limits, grace=0.5) as server, server.client() as client:
@@ -106,7 +106,7 @@ async def test_what_does_not_finish_is_cut_off_after_the_grace(data: bytes) -> N
         assert trio.current_time() - begun >= 0.4
 
 
-async def test_http2_is_told_and_its_requests_finish() -> None:
+async def test_http2_gets_goaway_and_its_requests_finish() -> None:
     held = Held()
     async with serving(routed({"/held": held}), PATIENT, grace=30) as server:
         async with server.client() as client:
@@ -124,7 +124,7 @@ async def test_http2_is_told_and_its_requests_finish() -> None:
         await ends_within(server, 2)
 
 
-async def test_idle_http2_connection_gets_a_goodbye() -> None:
+async def test_idle_http2_connection_gets_goaway() -> None:
     async with serving(limits=PATIENT, grace=30) as server, server.client() as client:
         connection = await http2_client(server, client)
         await server.is_well()
@@ -134,7 +134,7 @@ async def test_idle_http2_connection_gets_a_goodbye() -> None:
         await ends_within(server, 2)
 
 
-async def test_stream_that_was_taken_over_is_told_of_the_stop() -> None:
+async def test_upgraded_stream_is_notified_of_the_stop() -> None:
     taken = trio.Event()
 
     async def take(scope: Scope, receive: Receive, send: Send) -> None:
@@ -153,7 +153,7 @@ async def test_stream_that_was_taken_over_is_told_of_the_stop() -> None:
         await ends_within(server, 2)
 
 
-async def test_stream_that_was_taken_over_begins_with_the_head_and_what_followed() -> None:
+async def test_upgraded_stream_begins_with_the_head_and_what_followed() -> None:
     async def repeat(scope: Scope, receive: Receive, send: Send) -> None:
         stream = scope["extensions"]["octavo"].take_stream()
         received = b""
@@ -192,7 +192,7 @@ async def test_stop_during_a_tls_handshake_ends_soon(authority: Authority) -> No
     [b"G", b"GET / HTTP/1.1\r\nhost: a", b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 9"],
     ids=["a letter", "half a head", "a body that nobody reads"],
 )
-async def test_client_that_stalls_holds_up_no_stop(data: bytes) -> None:
+async def test_stalled_client_does_not_delay_a_stop(data: bytes) -> None:
     limits = replace(PATIENT, head_time=60)
     application = routed({"/early": early})
     async with serving(application, limits, grace=30) as server, server.client() as client:
@@ -206,7 +206,7 @@ async def test_client_that_stalls_holds_up_no_stop(data: bytes) -> None:
             await server.ended.wait()
 
 
-async def test_tls_handshake_that_stalls_holds_up_no_stop(authority: Authority) -> None:
+async def test_stalled_tls_handshake_does_not_delay_a_stop(authority: Authority) -> None:
     limits = replace(PATIENT, head_time=60)
     tls = authority.context("h2")
     async with (

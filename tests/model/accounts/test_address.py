@@ -52,13 +52,13 @@ def test_address_is_written_in_lower_case(given: str, written: str) -> None:
         f"ann@{'.'.join(['a' * 60] * 5)}",
     ],
 )
-def test_address_that_is_none_is_refused(text: str) -> None:
+def test_malformed_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"address|ASCII"):
         parse_address(text)
 
 
 @given(st.text(alphabet="aB1.@-_+ \n\0ä", max_size=300) | st.emails())
-def test_address_written_has_one_form(text: str) -> None:
+def test_canonical_address_has_one_form(text: str) -> None:
     try:
         address = parse_address(text)
     except ValueError:

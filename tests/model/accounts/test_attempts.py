@@ -22,17 +22,17 @@ def passed(rate: Rate, times: list[float]) -> list[float]:
 
 
 @pytest.mark.parametrize("count", [1, 2, 10, 60])
-def test_tries_at_once_pass_up_to_the_count(count: int) -> None:
+def test_attempts_in_a_burst_pass_up_to_the_count(count: int) -> None:
     assert len(passed(Rate(count, 300.0), [1e9] * 200)) == count
 
 
-def test_tries_pass_again_one_a_share_of_the_period() -> None:
+def test_attempts_recover_one_per_share_of_the_period() -> None:
     times = [0.0] * 10 + [29.0, 30.0, 31.0, 59.9, 60.0]
     assert passed(Rate(10, 300.0), times)[10:] == [30.0, 60.0]
 
 
 @given(rates, pauses)
-def test_tries_in_any_window_are_the_count_and_a_share_of_the_period_at_most(
+def test_attempts_in_any_window_are_limited_by_count_and_rate(
     rate: Rate, pauses: list[float]
 ) -> None:
     times = [sum(pauses[:at]) for at in range(len(pauses))]
@@ -44,7 +44,7 @@ def test_tries_in_any_window_are_the_count_and_a_share_of_the_period_at_most(
 
 
 @given(rates, pauses)
-def test_try_that_waits_as_it_was_told_passes_and_not_much_earlier(
+def test_attempt_after_the_retry_time_passes_and_not_much_earlier(
     rate: Rate, pauses: list[float]
 ) -> None:
     paid_at: float | None = None
@@ -60,7 +60,7 @@ def test_try_that_waits_as_it_was_told_passes_and_not_much_earlier(
 
 
 @given(rates, st.floats(0, 1e9), st.floats(0, 1e5))
-def test_try_refused_costs_nothing(rate: Rate, now: float, ahead: float) -> None:
+def test_refused_attempt_costs_nothing(rate: Rate, now: float, ahead: float) -> None:
     paid_at = now + rate.period + ahead
     refused = admit(paid_at, now, rate)
     assert refused.retry_after
@@ -68,11 +68,11 @@ def test_try_refused_costs_nothing(rate: Rate, now: float, ahead: float) -> None
 
 
 @given(rates, st.floats(0, 1e9))
-def test_first_try_passes(rate: Rate, now: float) -> None:
+def test_first_attempt_passes(rate: Rate, now: float) -> None:
     assert admit(None, now, rate).retry_after == 0
 
 
 @pytest.mark.parametrize(("count", "period"), [(0, 1.0), (-1, 1.0), (1, 0.0), (1, float("nan"))])
-def test_rate_that_is_none_is_not_made(count: int, period: float) -> None:
+def test_invalid_rate_is_refused(count: int, period: float) -> None:
     with pytest.raises(ValueError, match="is not a rate"):
         Rate(count, period)

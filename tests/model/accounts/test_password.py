@@ -27,7 +27,7 @@ ADDRESS = Address("ann.bernard@example.org")
         "tulips on the moon " * 13,
     ],
 )
-def test_password_that_is_hard_to_guess_is_taken(password: str) -> None:
+def test_password_that_is_hard_to_guess_is_accepted(password: str) -> None:
     assert password_fault(password, ADDRESS) is None
 
 
@@ -58,7 +58,7 @@ def test_password_that_is_hard_to_guess_is_taken(password: str) -> None:
         "\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44\uff11\uff12\uff13",
     ],
 )
-def test_password_that_is_guessed_first_is_refused(password: str) -> None:
+def test_common_password_is_refused(password: str) -> None:
     assert password_fault(password, ADDRESS) == (
         "The password is too easy to guess: choose another."
     )
@@ -102,7 +102,7 @@ def test_password_is_hashed_in_one_form_or_not_at_all(password: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_password_refused_is_never_quoted(password: str) -> None:
+def test_refused_password_is_never_quoted(password: str) -> None:
     fault = password_fault(password, ADDRESS)
     if fault is not None and len(password) >= SHORTEST:
         assert password not in fault
@@ -123,6 +123,6 @@ def test_pieces_grow_by_one_at_most_with_each_character(text: str, more: str) ->
     assert pieces(text + more) <= pieces(text) + 1
 
 
-def test_words_known_are_some_hundreds_in_lower_case() -> None:
+def test_known_words_are_some_hundreds_in_lower_case() -> None:
     assert len(WORDS) > 400
     assert all(word == word.casefold() for word in WORDS)

@@ -24,7 +24,7 @@ def test_session_expires_idle_or_old(active_days: int, expires_days: int) -> Non
 
 
 @given(lives, times, times, times)
-def test_session_alive_is_one_that_is_not_expired(
+def test_live_session_is_one_that_is_not_expired(
     life: SessionLife, created_at: int, idle: int, now: int
 ) -> None:
     session = replace(SESSION, created_at=created_at, active_at=created_at + idle)
@@ -48,7 +48,7 @@ ANN, BOB = Address("ann@example.org"), Address("bob@example.org")
         (replace(INVITATION, revoked_at=1), 99, False),
     ],
 )
-def test_invitation_admits_whom_it_is_for_while_it_is_open(
+def test_open_invitation_admits_its_recipient(
     invitation: Invitation, now: int, admits: bool
 ) -> None:
     assert invitation.admits(ANN, now) is admits

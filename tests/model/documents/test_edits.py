@@ -82,7 +82,7 @@ def test_edits_applied_to_a_document_make_the_new_text(pair: tuple[str, str]) ->
 
 
 @given(ANY)
-def test_edits_are_in_order_and_apart_and_each_does_something(pair: tuple[str, str]) -> None:
+def test_edits_are_in_order_and_disjoint_and_each_has_an_effect(pair: tuple[str, str]) -> None:
     old, new = pair
     edits = edits_between(old, new)
     assert all(each.deleted or each.inserted for each in edits)
@@ -145,7 +145,7 @@ def test_edits_are_as_small_as_the_change(old: str, new: str, edits: list[Edit])
         ("👍🏻", "👍🏿", Edit(0, 8, "👍🏿")),
     ],
 )
-def test_edit_next_to_a_mark_takes_the_letter_of_it_along(old: str, new: str, edit: Edit) -> None:
+def test_edit_next_to_a_combining_mark_includes_its_letter(old: str, new: str, edit: Edit) -> None:
     assert edits_between(old, new) == [edit]
 
 
@@ -158,7 +158,7 @@ def test_two_distant_changes_in_a_long_note_are_two_edits() -> None:
     ]
 
 
-def test_change_within_a_line_far_longer_than_characters_are_compared_is_found_by_words() -> None:
+def test_change_within_a_very_long_line_is_found_by_words() -> None:
     words = [f"word{number}" for number in range(20_000)]
     old = " ".join(words)
     words[5], words[19_990] = "five", "many"
@@ -200,7 +200,7 @@ def test_concurrent_edits_of_another_device_survive(
         assert merged == new
 
 
-def test_concurrent_insertion_stays_where_it_was_made() -> None:
+def test_concurrent_insertion_stays_in_place() -> None:
     old = "# Shopping\n\n- [ ] milk\n- [ ] bread\n\nFor Sunday.\n"
     mine = document(old, 1)
     theirs = twin(mine, 2)
@@ -213,7 +213,7 @@ def test_concurrent_insertion_stays_where_it_was_made() -> None:
 
 
 @pytest.mark.parametrize("allowed", [0, 1 << 14, 1 << 16, 1 << 18])
-def test_edits_past_the_allowance_of_work_are_coarser_and_correct(
+def test_edits_over_the_work_budget_are_coarser_and_correct(
     allowed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(allowed)
@@ -223,12 +223,12 @@ def test_edits_past_the_allowance_of_work_are_coarser_and_correct(
     assert applied(old, edits_between(old, new)) == new
 
 
-def test_edits_without_any_allowance_of_work_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edits_without_a_work_budget_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(difference, "MAX_WORK", 0)
     assert edits_between("0 a 1 b 2", "0 A 1 B 2") == [Edit(2, 5, "A 1 B")]
 
 
-def test_many_edits_are_joined_with_their_neighbours_and_make_the_same_text() -> None:
+def test_many_edits_are_merged_with_their_neighbours_and_make_the_same_text() -> None:
     old = "".join(f"line {number}\n" for number in range(3 * MAX_EDITS))
     new = old.replace("5\n", "five\n").replace("7\n", "seven\n").replace("line 1", "Line 1")
     edits = edits_between(old, new)

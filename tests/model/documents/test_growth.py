@@ -14,13 +14,13 @@ def test_few_updates_are_not_counted_and_many_are() -> None:
     assert Growth(maximum * maximum, 0).grown(4).doubtful
 
 
-def test_document_from_the_store_is_doubtful_by_its_history_alone() -> None:
+def test_document_from_the_store_is_doubtful_by_its_history_only() -> None:
     assert not Growth.unknown(1_000_000, 1_000_000).doubtful
     assert not Growth.unknown(10_000, 20_000).doubtful
     assert Growth.unknown(200_000, 100_000).doubtful
 
 
-def test_plain_document_is_not_dear() -> None:
+def test_plain_document_is_cheap() -> None:
     state = initial(ContentId("c"), "text " * 1000).state
     growth, dear = Growth(0, 10_000).recounted(lambda: state)
     assert not dear

@@ -63,7 +63,7 @@ def waiting(count: int) -> Update:
     ],
     ids=["same place", "prepended by two", "waiting", "keys"],
 )
-def test_update_that_takes_too_many_steps_is_refused_with_what_to_do(
+def test_update_that_takes_too_many_steps_is_refused_with_a_remedy(
     state: Update, update: Update
 ) -> None:
     have = {section.client: len(section.structs) for section in state.sections}
@@ -76,7 +76,7 @@ def test_update_that_takes_too_many_steps_is_refused_with_what_to_do(
     [(after(SOME), LENGTH), ([*reversed(amid(SOME, 30_000))], 42_000)],
     ids=["without a right neighbour", "from behind"],
 )
-def test_update_that_cuts_a_long_text_too_dearly_is_refused(
+def test_update_that_splits_a_long_text_too_often_is_refused(
     structs: list[Struct], length: int
 ) -> None:
     state = written(MOUSE, 0, text("a" * length)).encoded()
@@ -109,7 +109,7 @@ def test_update_of_many_edits_as_devices_write_them_is_accepted(
     assert told.pieces >= told.structs
 
 
-def test_note_prepended_to_ten_thousand_times_takes_each_save() -> None:
+def test_note_prepended_to_ten_thousand_times_accepts_each_save() -> None:
     state = written(CAT, 0, *prepended(CAT, 10_000)).encoded()
     for clock in range(1, 10_000, 1_000):
         one = written(CAT, clock, text("x", None, (CAT, clock - 1))).encoded()
@@ -121,7 +121,7 @@ def deletions(count: int) -> bytes:
     return Update(deleted=[(MOUSE, [(2 * at, 1) for at in range(count)])]).encoded()
 
 
-def test_update_of_more_structs_than_the_most_is_refused_and_of_the_most_is_not() -> None:
+def test_update_of_the_maximum_of_structs_is_accepted_and_of_more_is_refused() -> None:
     have = {CAT: MAX_STRUCTS + 1}
     maximum = written(CAT, 0, *prepended(CAT, MAX_STRUCTS))
     assert not decided(maximum.encoded(), have, EMPTY).changes
@@ -129,14 +129,14 @@ def test_update_of_more_structs_than_the_most_is_refused_and_of_the_most_is_not(
         decided(written(CAT, 0, *prepended(CAT, MAX_STRUCTS + 1)).encoded(), have, EMPTY)
 
 
-def test_update_of_more_ranges_than_the_most_is_refused_and_of_the_most_is_not() -> None:
+def test_update_of_the_maximum_of_ranges_is_accepted_and_of_more_is_refused() -> None:
     have = {MOUSE: 2 * MAX_RANGES + 1}
     assert decided(deletions(MAX_RANGES), have, EMPTY).changes
     with pytest.raises(DocumentTooLarge, match="20001 deleted ranges"):
         decided(deletions(MAX_RANGES + 1), have, EMPTY)
 
 
-def test_deletions_that_cut_a_long_text_too_often_are_refused_until_they_are_known() -> None:
+def test_deletions_that_split_a_long_text_too_often_are_refused_until_they_are_known() -> None:
     length = 2_000_000
     state = written(MOUSE, 0, text("a" * length)).encoded()
     with pytest.raises(DocumentTooLarge, match=r"split the text too\soften"):
@@ -149,7 +149,7 @@ def test_deletions_that_cut_a_long_text_too_often_are_refused_until_they_are_kno
     assert again.pieces == 0
 
 
-def test_what_was_deleted_is_no_text_to_cut() -> None:
+def test_deleted_text_is_not_split() -> None:
     gone = [deleted(1_000_000), text("b" * 1_000)]
     state = Update([Section(MOUSE, 0, gone)], [(MOUSE, [(0, 1_000_000)])]).encoded()
     update = Update(deleted=[(MOUSE, [(2 * at, 1) for at in range(5_000)])]).encoded()
@@ -166,12 +166,12 @@ def test_steps_are_those_of_one_client_after_the_other() -> None:
     assert loading(state, written(CAT, 0, *here(20)).encoded()).steps == 19 + 30 - 1 + 1
 
 
-def test_steps_end_soon_after_the_most() -> None:
+def test_steps_end_soon_after_the_maximum() -> None:
     state = written(MOUSE, 0, *here(300)).encoded()
     assert 100 < integration_steps(state, written(CAT, 0, *here(300)).encoded(), maximum=100) <= 101
 
 
-def test_document_that_pycrdt_makes_of_many_edits_loads_in_few_steps() -> None:
+def test_document_of_many_edits_by_pycrdt_loads_in_few_steps() -> None:
     doc: Doc[Text] = Doc()
     note = doc.get("text", type=Text)
     note.insert(0, "a" * 5_000)

@@ -19,7 +19,7 @@ LIMITS = DocumentLimits(history=4, history_free=1000, max_history=10_000)
         (20_001, 10_000, True),
     ],
 )
-def test_document_sheds_its_history_by_its_text_and_in_all(
+def test_document_discards_its_history_relative_to_its_text_and_in_total(
     state: int, text: int, outgrown: bool
 ) -> None:
     assert LIMITS.outgrown(state, text) is outgrown

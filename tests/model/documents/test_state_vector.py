@@ -12,12 +12,14 @@ vectors = st.dictionaries(
 
 
 @given(vectors)
-def test_state_vector_written_is_read_back(vector: dict[int, int]) -> None:
+def test_state_vector_round_trips(vector: dict[int, int]) -> None:
     assert read_state_vector(write_state_vector(vector)) == vector
 
 
 @given(vectors, st.data())
-def test_state_vector_cut_anywhere_is_refused(vector: dict[int, int], data: st.DataObject) -> None:
+def test_state_vector_truncated_anywhere_is_refused(
+    vector: dict[int, int], data: st.DataObject
+) -> None:
     written = write_state_vector(vector)
     cut = data.draw(st.integers(0, len(written) - 1))
     with pytest.raises(DocumentMalformed, match="is truncated"):
@@ -25,7 +27,7 @@ def test_state_vector_cut_anywhere_is_refused(vector: dict[int, int], data: st.D
 
 
 @given(st.binary(max_size=40))
-def test_state_vector_of_any_bytes_is_read_one_way_or_refused(data: bytes) -> None:
+def test_state_vector_of_any_bytes_is_read_unambiguously_or_refused(data: bytes) -> None:
     try:
         vector = read_state_vector(data)
     except DocumentMalformed:
@@ -38,7 +40,7 @@ def test_state_vector_is_written_with_the_highest_client_first() -> None:
     assert write_state_vector({1: 2, 300: 4, 7: 200}) == bytes([3, 172, 2, 4, 7, 200, 1, 1, 2])
 
 
-def test_state_vector_of_a_document_is_what_the_library_wrote() -> None:
+def test_state_vector_of_a_document_equals_the_librarys() -> None:
     doc: Doc[Text] = Doc(client_id=300)
     text = doc.get("text", type=Text)
     text += "four"
@@ -60,6 +62,6 @@ def test_state_vector_of_a_document_is_what_the_library_wrote() -> None:
         (b"\x81\x00\x05\x01", "shortest form"),
     ],
 )
-def test_state_vector_malformed_is_refused_with_the_reason(data: bytes, why: str) -> None:
+def test_malformed_state_vector_is_refused_with_the_reason(data: bytes, why: str) -> None:
     with pytest.raises(DocumentMalformed, match=why):
         read_state_vector(data)

@@ -43,7 +43,7 @@ def completes(waits: dict[int, list[Wait]], end: dict[int, int]) -> bool:
 
 
 @given(waits)
-def test_order_is_refused_exactly_when_something_is_never_put_in(
+def test_order_is_refused_exactly_when_something_is_never_integrated(
     waits: dict[int, list[Wait]],
 ) -> None:
     end = dict.fromkeys(range(CLIENTS), LENGTH)

@@ -31,7 +31,7 @@ histories = st.builds(
 
 
 @given(histories)
-def test_update_of_a_device_is_accepted_with_the_state_vector_that_comes(
+def test_update_of_a_device_is_accepted_with_the_resulting_state_vector(
     saves: list[Saved],
 ) -> None:
     for saved in saves:
@@ -40,7 +40,7 @@ def test_update_of_a_device_is_accepted_with_the_state_vector_that_comes(
 
 
 @given(histories)
-def test_update_of_a_device_says_whether_it_changes_anything(saves: list[Saved]) -> None:
+def test_update_of_a_device_reports_whether_it_changes_anything(saves: list[Saved]) -> None:
     for saved in saves:
         after = PycrdtDevice(9, saved.state, saved.update).diff(b"\0")
         if not decided(saved.update, saved.have, saved.state).changes:
@@ -57,7 +57,7 @@ def test_document_after_an_update_is_itself_an_accepted_update(saves: list[Saved
 
 
 @given(histories)
-def test_facts_carried_along_hold_all_that_the_document_holds(saves: list[Saved]) -> None:
+def test_carried_facts_hold_all_that_the_document_holds(saves: list[Saved]) -> None:
     facts = facts_at_sight(EMPTY)
     for saved in saves:
         held = UpdateReading(saved.state, {})
@@ -74,7 +74,7 @@ def test_facts_carried_along_hold_all_that_the_document_holds(saves: list[Saved]
         facts = check_update(saved.update, saved.have, partial(bytes, saved.state), facts).facts
 
 
-def test_pair_that_is_known_of_is_not_cut_and_the_document_not_read() -> None:
+def test_known_surrogate_pair_is_not_split_and_the_document_not_read() -> None:
     within = written(CAT, 0, text("x", origin=(MOUSE, 1))).encoded()
     behind = written(CAT, 0, text("x", origin=(MOUSE, 2))).encoded()
     facts = DocumentFacts({MOUSE: frozenset({2})})
@@ -88,7 +88,7 @@ def unread() -> bytes:
 
 
 @given(histories)
-def test_update_cut_anywhere_is_refused(saves: list[Saved]) -> None:
+def test_update_truncated_anywhere_is_refused(saves: list[Saved]) -> None:
     update = saves[-1].update
     for end in range(len(update)):
         with pytest.raises(DomainError):
@@ -96,7 +96,7 @@ def test_update_cut_anywhere_is_refused(saves: list[Saved]) -> None:
 
 
 @given(histories)
-def test_update_is_refused_as_soon_as_one_thing_it_names_is_missing(saves: list[Saved]) -> None:
+def test_update_is_refused_as_soon_as_one_reference_is_missing(saves: list[Saved]) -> None:
     for saved in saves:
         needed = needs(parsed(saved.update))
         for client, clock in needed.items():
@@ -154,7 +154,7 @@ def needs(update: Update) -> dict[int, int]:
         ),
     ],
 )
-def test_update_accepted_tells_what_it_does(
+def test_accepted_update_reports_its_effects(
     update: Update, structs: int, vector: dict[int, int], changes: bool
 ) -> None:
     told = decided(update.encoded(), HAVE, STATE)

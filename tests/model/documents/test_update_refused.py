@@ -58,7 +58,7 @@ def checked(update: Update | bytes, state: bytes = STATE) -> CheckedUpdate:
         (written(CAT, 0, Struct(1, kind=0, flags=0x20)), "unknown kind"),
     ],
 )
-def test_update_malformed_is_refused_with_the_reason(update: Update | bytes, why: str) -> None:
+def test_malformed_update_is_refused_with_the_reason(update: Update | bytes, why: str) -> None:
     with pytest.raises(DocumentMalformed, match=why):
         checked(update)
 
@@ -157,7 +157,7 @@ def test_document_with_more_than_text_is_refused(update: bytes) -> None:
         ),
     ],
 )
-def test_update_that_names_what_is_missing_is_refused_and_names_it(
+def test_update_with_missing_references_is_refused_and_names_them(
     update: Update, what: str
 ) -> None:
     with pytest.raises(DocumentDependencyMissing, match=what):
@@ -178,7 +178,7 @@ def test_update_that_names_what_is_missing_is_refused_and_names_it(
         written(MOUSE, 7, text(FACE, (MOUSE, 6))),
     ],
 )
-def test_update_that_cuts_a_character_is_refused(update: Update) -> None:
+def test_update_that_splits_a_character_is_refused(update: Update) -> None:
     with pytest.raises(InvalidContent, match="splits a character"):
         checked(update, FACES)
 
@@ -197,7 +197,7 @@ def test_update_that_cuts_a_character_is_refused(update: Update) -> None:
         Update([Section(MOUSE, 0, [text(FACE + FACE)])], [(MOUSE, [(0, 1)])]),
     ],
 )
-def test_update_that_cuts_between_characters_is_accepted(update: Update) -> None:
+def test_update_that_splits_between_characters_is_accepted(update: Update) -> None:
     assert checked(update, FACES).changes
 
 
@@ -217,7 +217,7 @@ def test_update_with_nul_is_refused() -> None:
         written(MOUSE, 6, text("by more", (MOUSE, 1), (MOUSE, 2))),
     ],
 )
-def test_update_that_inserts_before_what_stands_before_is_refused(update: Update) -> None:
+def test_update_with_crossed_origins_is_refused(update: Update) -> None:
     with pytest.raises(DocumentUnsupported, match="which follows it"):
         checked(update)
 

@@ -77,7 +77,7 @@ def places(tree: Tree) -> dict[str, str]:
 
 
 @given(st.lists(STEP, max_size=8), st.lists(STEP, max_size=8))
-def test_batch_that_is_taken_back_leaves_the_tree_as_it_was(
+def test_batch_that_is_undone_leaves_the_tree_unchanged(
     before: list[tuple[str, str, str]], steps: list[tuple[str, str, str]]
 ) -> None:
     vault = Vault()
@@ -129,7 +129,7 @@ def test_later_changeset_sees_the_earlier_one() -> None:
     assert (len(batch.plans), batch.position) == (1, 1)
 
 
-def test_fingerprint_tells_other_content_and_not_the_order_of_tags() -> None:
+def test_fingerprint_depends_on_content_and_not_on_the_order_of_tags() -> None:
     vault = Vault()
     one = DeleteFile(FileId("a"), frozenset({"x", "y"}))
     assert fingerprint([one]) == fingerprint([DeleteFile(FileId("a"), frozenset({"y", "x"}))])
@@ -157,7 +157,7 @@ def test_second_operation_on_a_file_is_found() -> None:
 
 
 @given(st.lists(st.integers(1, 9)), st.integers(1, 12))
-def test_portions_are_all_in_order_and_none_is_larger_than_it_must_be(
+def test_portions_are_complete_in_order_and_as_small_as_possible(
     sizes: list[int], maximum: int
 ) -> None:
     found = list(portions(sizes, lambda size: size, maximum))

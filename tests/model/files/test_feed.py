@@ -9,7 +9,7 @@ ENTRIES = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 50)), max_size=4
 
 
 @given(ENTRIES, st.integers(1, 10), st.integers(0, 200))
-def test_pages_give_every_entry_once_and_tear_no_position(
+def test_pages_have_every_entry_once_and_split_no_position(
     entries: list[tuple[int, int]], limit: int, max_bytes: int
 ) -> None:
     after, told = 0, []

@@ -47,7 +47,7 @@ def is_valid(path: str) -> bool:
         "👩\u200d👩\u200d👧.md",
     ],
 )
-def test_path_that_every_system_can_hold_is_taken(path: str) -> None:
+def test_portable_path_is_valid(path: str) -> None:
     check_path(path)
 
 
@@ -81,9 +81,7 @@ def test_path_that_every_system_can_hold_is_taken(path: str) -> None:
         ("\ud800.md", "surrogate"),
     ],
 )
-def test_path_that_some_system_cannot_hold_is_refused_with_the_reason(
-    path: str, fault: str
-) -> None:
+def test_nonportable_path_is_refused_with_the_reason(path: str, fault: str) -> None:
     with pytest.raises(InvalidPath) as refusal:
         check_path(path)
     assert fault in refusal.value.detail
@@ -117,12 +115,12 @@ def test_kind_follows_from_the_path(path: str, kind: str | None) -> None:
     ("one", "other"),
     [("A.md", "a.MD"), ("Straße.md", "STRASSE.md"), ("É.md", "é.md"), ("ΣΑΣ.md", "σας.md")],
 )
-def test_paths_that_differ_in_case_alone_are_one_place(one: str, other: str) -> None:
+def test_paths_that_differ_only_in_case_are_one_place(one: str, other: str) -> None:
     assert path_key(one) == path_key(other)
 
 
 @given(PATHS, PATHS)
-def test_keys_are_equal_exactly_when_full_case_folding_says_so(one: str, other: str) -> None:
+def test_keys_are_equal_exactly_by_full_case_folding(one: str, other: str) -> None:
     def folded(text: str) -> str:
         text = unicodedata.normalize("NFD", text)
         return unicodedata.normalize("NFD", text.casefold())
@@ -131,18 +129,18 @@ def test_keys_are_equal_exactly_when_full_case_folding_says_so(one: str, other: 
 
 
 @given(PATHS)
-def test_key_of_any_composition_is_the_same(path: str) -> None:
+def test_key_is_the_same_in_any_unicode_composition(path: str) -> None:
     assert path_key(unicodedata.normalize("NFD", path)) == path_key(path)
 
 
 @given(PATHS)
-def test_folders_of_a_path_are_the_keys_of_its_beginnings(path: str) -> None:
+def test_folders_of_a_path_are_the_keys_of_its_prefixes(path: str) -> None:
     segments = path.split("/")
     beginnings = ["/".join(segments[:count]) for count in range(1, len(segments))]
     assert list(folders_of(path_key(path))) == [path_key(each) for each in beginnings]
 
 
-def test_path_of_more_names_than_are_taken_is_refused() -> None:
+def test_path_of_too_many_names_is_refused() -> None:
     check_path("a/" * (MAX_SEGMENTS - 1) + "b.md")
     with pytest.raises(InvalidPath, match="33 segments"):
         check_path("a/" * MAX_SEGMENTS + "b.md")

@@ -86,7 +86,7 @@ def test_every_accepted_change_takes_the_next_position(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("how", [{}, {"text": "text"}, {"path": "live.md"}])
-def test_change_that_changes_nothing_takes_no_position(vault: Vault, how: dict[str, str]) -> None:
+def test_change_without_effect_takes_no_position(vault: Vault, how: dict[str, str]) -> None:
     head = vault.head("live")
     planned = vault.plan(vault.update("live", **how))
     assert (planned.position, planned.changed) == (3, ())
@@ -106,7 +106,7 @@ def test_update_keeps_what_it_does_not_name(vault: Vault) -> None:
     )
 
 
-def test_moved_file_has_the_content_of_the_revision_that_brought_it(vault: Vault) -> None:
+def test_moved_file_has_the_content_of_the_revision_that_introduced_it(vault: Vault) -> None:
     brought = vault.head("live")
     vault.push(vault.update("live", path="moved.md"))
     vault.push(vault.delete("live"))
@@ -115,7 +115,7 @@ def test_moved_file_has_the_content_of_the_revision_that_brought_it(vault: Vault
     assert vault.head("live").digest == brought.digest
 
 
-def test_moved_heads_are_all_told(vault: Vault) -> None:
+def test_moved_heads_are_all_reported(vault: Vault) -> None:
     vault.push(vault.create("other", "other.md"))
     with pytest.raises(HeadMoved) as refusal:
         vault.push(vault.update("live", text="a", tag="stale"), vault.update("other", text="b"))
@@ -156,9 +156,7 @@ def test_changeset_may_swap_two_paths(vault: Vault) -> None:
         ("note.txt", InvalidPath),
     ],
 )
-def test_path_that_does_not_fit_in_is_refused(
-    vault: Vault, path: str, refusal: type[DomainError]
-) -> None:
+def test_conflicting_path_is_refused(vault: Vault, path: str, refusal: type[DomainError]) -> None:
     with pytest.raises(refusal):
         vault.push(vault.create("new", path))
     with pytest.raises(refusal):
@@ -166,7 +164,7 @@ def test_path_that_does_not_fit_in_is_refused(
     assert vault.live() == {"live": "live.md"}
 
 
-def test_file_where_a_folder_is_is_refused(vault: Vault) -> None:
+def test_file_at_the_path_of_a_folder_is_refused(vault: Vault) -> None:
     vault.push(vault.create("inner", "folder.md/inner.md"))
     with pytest.raises(InvalidGraph):
         vault.push(vault.create("outer", "Folder.md"))
@@ -176,7 +174,7 @@ def test_file_where_a_folder_is_is_refused(vault: Vault) -> None:
     ]
 
 
-def test_restored_file_whose_path_is_taken_is_refused_unless_it_goes_elsewhere(
+def test_restored_file_whose_path_is_taken_is_refused_without_a_new_path(
     vault: Vault,
 ) -> None:
     vault.push(vault.create("new", "deleted.md"))
@@ -185,7 +183,7 @@ def test_restored_file_whose_path_is_taken_is_refused_unless_it_goes_elsewhere(
     assert vault.push(vault.restore("deleted", "elsewhere.md")) == ["restored"]
 
 
-def test_purged_file_keeps_its_id_alone(vault: Vault) -> None:
+def test_purged_file_keeps_only_its_id(vault: Vault) -> None:
     purged = vault.head("purged")
     assert (purged.path, purged.size, purged.digest, purged.content_id) == ("", 0, "", "")
 
@@ -220,7 +218,7 @@ def is_sound(paths: list[str]) -> bool:
 
 
 @given(st.lists(st.lists(STEPS, min_size=1, max_size=4, unique_by=lambda s: s[1]), max_size=12))
-def test_accepted_trees_are_sound_and_refused_ones_were_not(
+def test_accepted_trees_are_valid_and_refused_ones_were_not(
     changesets: list[list[tuple[str, str, str]]],
 ) -> None:
     vault = Vault()

@@ -43,11 +43,11 @@ def kept(made: list[Aged], rule: Retention = RULE, now: int = NOW) -> list[str]:
         ([20 * DAY + 5 * HOUR, 20 * DAY + 2 * HOUR], ["r1"]),
     ],
 )
-def test_revisions_are_thinned_out_by_age(ages: list[int], left: list[str]) -> None:
+def test_revisions_are_pruned_by_age(ages: list[int], left: list[str]) -> None:
     assert kept(revisions(*ages)) == left
 
 
-def test_so_many_newest_stay_whatever_their_age() -> None:
+def test_minimum_of_newest_revisions_stays_at_any_age() -> None:
     made = revisions(*(50 * DAY + HOUR - each for each in range(10)))
     assert kept(made) == ["r9"]
     assert kept(made, Retention(0, 0, 4)) == ["r6", "r7", "r8", "r9"]
@@ -60,7 +60,7 @@ def test_revision_whose_text_a_kept_one_has_stays() -> None:
     assert kept(made) == ["r1", "r2"]
 
 
-def test_held_revision_stays_with_the_one_that_brought_its_text() -> None:
+def test_held_revision_stays_with_the_one_that_introduced_its_text() -> None:
     made = revisions(*(50 * DAY + 9 - each for each in range(5)), moves=frozenset({2}))
     made[2] = made[2]._replace(held=True)
     assert kept(made) == ["r1", "r2", "r4"]
@@ -91,7 +91,7 @@ def test_kept_revisions_keep_head_floor_texts_and_one_of_each_hour_or_day(
 
 
 @given(ages=AGES, rule=RULES, moves=MOVES, later=st.integers(0, 30 * DAY))
-def test_what_was_thinned_out_once_is_no_loss_later(
+def test_pruning_again_loses_nothing_more(
     ages: list[int], rule: Retention, moves: frozenset[int], later: int
 ) -> None:
     made = revisions(*ages, moves=moves)
@@ -103,7 +103,7 @@ def test_what_was_thinned_out_once_is_no_loss_later(
 
 
 @given(ages=AGES, rule=RULES, moves=MOVES)
-def test_those_that_go_first_are_needed_by_none_that_go_later(
+def test_revisions_pruned_first_are_not_needed_by_later_ones(
     ages: list[int], rule: Retention, moves: frozenset[int]
 ) -> None:
     made = {each.revision_id: each for each in revisions(*ages, moves=moves)}

@@ -60,13 +60,13 @@ def patched(old: str, hunks: list[ChangedHunk]) -> str:
 @given(pairs(), st.integers(0, 4))
 @example(("a", "a\n"), 3)
 @example(("", "a"), 0)
-def test_hunks_make_the_new_text_of_the_old_one(pair: tuple[str, str], context: int) -> None:
+def test_hunks_turn_the_old_text_into_the_new_one(pair: tuple[str, str], context: int) -> None:
     old, new = pair
     assert patched(old, unified(old, new, context=context)) == new
 
 
 @given(pairs(), st.integers(0, 4))
-def test_hunks_stand_apart_and_show_no_more_context_than_asked_for(
+def test_hunks_are_separate_and_have_no_more_context_than_requested(
     pair: tuple[str, str], context: int
 ) -> None:
     hunks = unified(*pair, context=context)
@@ -86,7 +86,7 @@ def test_equal_texts_have_neither_hunks_nor_changed_words(text: str) -> None:
     assert words(text, text) == ([ChangedPiece("equal", text)] if text else [])
 
 
-def test_hunk_tells_its_lines_with_their_kinds() -> None:
+def test_hunk_has_its_lines_with_their_kinds() -> None:
     old = "".join(f"{number}\n" for number in range(20))
     assert unified(old, old.replace("10\n", "ten\n").replace("12\n", ""), context=2) == [
         ChangedHunk(
@@ -108,7 +108,7 @@ def test_hunk_tells_its_lines_with_their_kinds() -> None:
     ]
 
 
-def test_unified_text_has_the_form_of_gnu_diff() -> None:
+def test_unified_text_has_the_format_of_gnu_diff() -> None:
     text = unified_text(unified("a\nb\nc", "a\nB\nc\n", context=1), "old.md", "new note.md")
     assert text == (
         "--- old.md\n+++ new note.md\t\n@@ -1,3 +1,3 @@\n a\n-b\n-c\n\\ No newline at end of file\n"
@@ -120,7 +120,7 @@ def test_unified_text_has_the_form_of_gnu_diff() -> None:
     ("old", "new", "ranges"),
     [("", "a\n", "-0,0 +1"), ("a\n", "", "-1 +0,0"), ("a\nb\n", "a\nx\nb\n", "-1,0 +2")],
 )
-def test_unified_text_tells_a_side_without_lines_by_the_line_before(
+def test_unified_text_gives_an_empty_side_the_previous_line_number(
     old: str, new: str, ranges: str
 ) -> None:
     assert f"@@ {ranges} @@" in unified_text(unified(old, new, context=0), "a", "b")
@@ -136,7 +136,7 @@ def test_unified_text_quotes_a_name_that_would_break_its_line(name: str, written
     )
 
 
-def test_lines_past_the_most_that_are_told_one_by_one_stand_together(
+def test_lines_over_the_limit_are_shown_as_one_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(revision_diff, "MAX_LINES", 2)
@@ -150,7 +150,7 @@ def test_lines_past_the_most_that_are_told_one_by_one_stand_together(
 @pytest.mark.skipif(shutil.which("patch") is None, reason="needs the program patch")
 @settings(deadline=None, max_examples=60)
 @given(pairs(), st.integers(0, 3))
-def test_unified_text_is_taken_by_patch(pair: tuple[str, str], context: int) -> None:
+def test_unified_text_is_accepted_by_patch(pair: tuple[str, str], context: int) -> None:
     old, new = pair
     with TemporaryDirectory() as folder:
         file = Path(folder, "a note.md")
@@ -169,7 +169,7 @@ def test_unified_text_is_taken_by_patch(pair: tuple[str, str], context: int) -> 
 
 @given(pairs())
 @example(("a\r\nb\r", "a\nb\r\r\n"))
-def test_pieces_make_both_texts(pair: tuple[str, str]) -> None:
+def test_pieces_concatenate_to_both_texts(pair: tuple[str, str]) -> None:
     old, new = pair
     pieces = words(old, new)
     assert "".join(piece.text for piece in pieces if piece.kind != "removed") == new
@@ -191,13 +191,13 @@ def test_pieces_make_both_texts(pair: tuple[str, str]) -> None:
         ("same\n\nnew day\n", "same\n\nold day\n", "same\n\n-new+old= day\n"),
     ],
 )
-def test_words_are_told_whole_and_signs_one_by_one(old: str, new: str, told: str) -> None:
+def test_words_are_shown_whole_and_signs_one_by_one(old: str, new: str, told: str) -> None:
     marks = {"equal": "=", "removed": "-", "added": "+"}
     assert "".join(marks[kind] + text for kind, text in words(old, new)).removeprefix("=") == told
 
 
 @given(st.text())
-def test_cutting_into_words_loses_nothing(text: str) -> None:
+def test_splitting_into_words_loses_nothing(text: str) -> None:
     assert "".join(words_of(text)) == text
 
 
@@ -211,13 +211,13 @@ def test_cutting_into_words_loses_nothing(text: str) -> None:
         ("👩\u200d👧!", ["👩\u200d", "👧", "!"]),
     ],
 )
-def test_words_are_what_a_reader_takes_for_one(text: str, cut: list[str]) -> None:
+def test_words_are_split_as_a_reader_would(text: str, cut: list[str]) -> None:
     assert words_of(text) == cut
 
 
 @pytest.mark.parametrize("allowed", [0, 1 << 14, 1 << 16])
 @given(pair=pairs())
-def test_diffs_past_the_allowance_of_work_are_coarser_and_correct(
+def test_diffs_over_the_work_budget_are_coarser_and_correct(
     allowed: int, pair: tuple[str, str]
 ) -> None:
     old, new = pair

@@ -74,14 +74,14 @@ def test_restored_file_may_take_the_name_that_a_link_would_have(
     assert text_after(operations, "links") == expected
 
 
-def test_file_that_is_restored_where_another_moves_away_is_not_linked(notes: Notes) -> None:
+def test_file_restored_in_place_of_a_moved_one_is_not_linked(notes: Notes) -> None:
     notes.push(notes.update("y", path="x.md"))
     notes.push(notes.update("links", text="[[x]]"))
     operations = notes.relink(notes.restore("x"), notes.move("y", "y.md"))
     assert text_after(operations, "links") == "[[y]]"
 
 
-def test_restore_of_a_live_or_purged_or_unknown_file_leaves_the_links_alone(notes: Notes) -> None:
+def test_restore_of_a_live_or_purged_or_unknown_file_leaves_links_unchanged(notes: Notes) -> None:
     notes.push(notes.purge("x"))
     for file in ("links", "x", "none"):
         operations = notes.relink(notes.restore(file), notes.move("y", "b/x.md"))
@@ -142,9 +142,7 @@ def workspaces(draw: st.DrawFn) -> tuple[Notes, list[ChangeOperation]]:
 
 @settings(max_examples=200)
 @given(workspaces())
-def test_links_lead_to_the_files_that_they_led_to(
-    given: tuple[Notes, list[ChangeOperation]],
-) -> None:
+def test_links_lead_to_the_same_files_as_before(given: tuple[Notes, list[ChangeOperation]]) -> None:
     notes, operations = given
     before, written = notes.leads(), {each.file_id for each in operations if tells_text(each)}
     try:

@@ -145,7 +145,7 @@ def test_definition_is_found_where_a_paragraph_begins(text: str, links: list[str
         "-       \n\n    [a](b.md)",
     ],
 )
-def test_link_in_code_or_in_a_comment_is_none(text: str) -> None:
+def test_link_in_code_or_in_a_comment_is_ignored(text: str) -> None:
     assert told(text) == []
 
 
@@ -178,12 +178,12 @@ def test_link_in_code_or_in_a_comment_is_none(text: str) -> None:
         "- a `\n===\n [[b]]",
     ],
 )
-def test_link_beside_code_is_found(text: str) -> None:
+def test_link_next_to_code_is_found(text: str) -> None:
     assert told(text) == ["[b]"]
 
 
 @given(st.text(alphabet="[]()!<>`\\|#: \n-a.&%\"'", max_size=60))
-def test_spans_hold_the_targets_in_order(text: str) -> None:
+def test_spans_are_those_of_the_targets_in_order(text: str) -> None:
     found = links_of(text)
     for link in found:
         assert link.whole[0] <= link.start <= link.end <= link.whole[1]
@@ -194,7 +194,7 @@ def test_spans_hold_the_targets_in_order(text: str) -> None:
         assert one.end <= other.start
 
 
-def test_link_tells_where_its_target_stands() -> None:
+def test_link_has_the_location_of_its_target() -> None:
     text = "![x](<a b.png#c>) ![[ d#e|f]]"
     assert links_of(text) == [
         Link("standard", True, "a b.png", "c", 6, 13, (6, 13)),

@@ -42,7 +42,7 @@ def test_fragment_finds_its_heading(fragment: str, found: bool) -> None:
     assert has_heading(anchors, fragment) is found
 
 
-def test_spaces_in_a_heading_are_looked_at_once() -> None:
+def test_spaces_in_a_heading_are_read_once() -> None:
     spaces = " " * 500_000
     assert headings_of(f"One{spaces}two\n===")[0].text == "One two"
 

@@ -81,7 +81,7 @@ def label(link: Link) -> tuple[object, ...]:
 
 
 @given(st.data())
-def test_links_lead_where_they_led_and_nothing_else_changes(data: st.DataObject) -> None:
+def test_links_lead_to_the_same_targets_and_nothing_else_changes(data: st.DataObject) -> None:
     tree = distinct(data.draw(st.lists(PATHS, min_size=2, max_size=8)))
     at = data.draw(st.sampled_from(tree))
     names = [*tree, *(path.rpartition("/")[2] for path in tree)]

@@ -73,7 +73,7 @@ GRAVE, BELOW = "\u0300", "\u0316"
 
 
 @pytest.mark.parametrize("kind", ["standard", "wiki"])
-def test_letter_with_more_marks_than_any_name_holds_leads_nowhere(
+def test_target_with_more_combining_marks_than_any_name_leads_nowhere(
     kind: LinkKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = watch(monkeypatch, MAX_MARKS_OF_NAME)
@@ -86,7 +86,7 @@ def test_letter_with_more_marks_than_any_name_holds_leads_nowhere(
 
 
 @pytest.mark.parametrize("letter", ["a", "\u1f82", "\u0390"])
-def test_name_with_as_many_marks_as_it_can_hold_is_found(letter: str) -> None:
+def test_name_with_the_maximum_of_combining_marks_is_found(letter: str) -> None:
     marks = (LONGEST_SEGMENT - len(f"{letter}.md".encode())) // 2
     path = f"{letter}{BELOW * (marks // 2)}{GRAVE * (marks - marks // 2)}.md"
     path = unicodedata.normalize("NFC", path)

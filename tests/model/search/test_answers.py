@@ -33,7 +33,7 @@ def order(query: str, *files: Candidate) -> list[str]:
     return [each.candidate.path for each in ranked(files, parse_query(query))]
 
 
-def test_title_comes_before_name_and_name_before_text() -> None:
+def test_title_ranks_before_name_and_name_before_text() -> None:
     files = [
         candidate("text.md", f"{FILLER} tide"),
         candidate("tide.md", FILLER),
@@ -43,7 +43,7 @@ def test_title_comes_before_name_and_name_before_text() -> None:
     assert order("tide", *files) == ["title.md", "tide.md", "heading.md", "text.md"]
 
 
-def test_more_often_in_a_shorter_text_comes_first() -> None:
+def test_more_occurrences_in_a_shorter_text_rank_first() -> None:
     files = [
         candidate("long.md", FILLER * 20 + "tide"),
         candidate("short.md", "tide"),
@@ -52,7 +52,7 @@ def test_more_often_in_a_shorter_text_comes_first() -> None:
     assert order("tide", *files) == ["often.md", "short.md", "long.md"]
 
 
-def test_words_near_each_other_come_first() -> None:
+def test_words_near_each_other_rank_first() -> None:
     files = [
         candidate("far.md", f"red {FILLER} tide"),
         candidate("near.md", f"red tide {FILLER}"),
@@ -60,12 +60,12 @@ def test_words_near_each_other_come_first() -> None:
     assert order("red tide", *files) == ["near.md", "far.md"]
 
 
-def test_of_equals_the_newest_comes_first() -> None:
+def test_newest_of_equals_ranks_first() -> None:
     files = [candidate("old.md", "tide", 1), candidate("new.md", "tide", 2)]
     assert order("tide", *files) == ["new.md", "old.md"]
 
 
-def test_file_whose_text_was_not_read_is_judged_by_its_path() -> None:
+def test_file_with_an_unread_text_is_ranked_by_its_path() -> None:
     files = [candidate("a.md", None), candidate("tide.md", None)]
     assert order("tide", *files) == ["tide.md", "a.md"]
 
@@ -123,7 +123,7 @@ def test_snippet_shows_the_text_with_its_hits_marked(
     assert shown(text, query) == snippets
 
 
-def test_snippet_of_a_text_whose_marks_pile_up_is_found_without_bringing_them_in_order(
+def test_snippet_of_a_text_with_long_mark_runs_needs_no_normalization(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     runs = watch(monkeypatch, MAX_MARKS)
@@ -132,7 +132,7 @@ def test_snippet_of_a_text_whose_marks_pile_up_is_found_without_bringing_them_in
     assert runs.longest == MAX_MARKS
 
 
-def test_snippets_are_short_apart_and_at_most_three() -> None:
+def test_snippets_are_short_disjoint_and_at_most_three() -> None:
     text = "  ".join(f"{FILLER}tide {number} {FILLER}" for number in range(6))
     found = snippets_of(text, parse_query("tide"))
     assert len(found) == 3
@@ -141,7 +141,7 @@ def test_snippets_are_short_apart_and_at_most_three() -> None:
         assert not snippet.text.startswith("ther")
 
 
-def test_snippet_where_more_words_stand_together_is_shown_first() -> None:
+def test_snippet_with_more_words_together_is_shown_first() -> None:
     text = f"red {FILLER} red {FILLER} red {FILLER} tide {FILLER} red tide {FILLER}"
     assert any("[red] [tide]" in line for line in shown(text, "red tide"))
 
@@ -152,7 +152,7 @@ WORDS = st.lists(
 
 
 @given(WORDS, WORDS)
-def test_finder_finds_what_the_tokens_do(text: list[str], phrase: list[str]) -> None:
+def test_finder_agrees_with_the_tokens(text: list[str], phrase: list[str]) -> None:
     whole, asked = " ".join(text), " ".join(phrase)
     try:
         [clause] = parse_query(f'"{asked}"').clauses
@@ -173,7 +173,7 @@ def test_finder_finds_what_the_tokens_do(text: list[str], phrase: list[str]) -> 
 
 
 @given(st.text(max_size=200), st.text(min_size=1, max_size=20))
-def test_marks_stand_in_their_snippet(text: str, asked: str) -> None:
+def test_marks_are_within_their_snippet(text: str, asked: str) -> None:
     try:
         query = parse_query(asked)
     except InvalidQuery:

@@ -47,12 +47,12 @@ def test_text_has_tokens(text: str, tokens: list[str]) -> None:
 
 
 @given(st.text(max_size=30))
-def test_folding_what_is_folded_changes_nothing(text: str) -> None:
+def test_folding_is_idempotent(text: str) -> None:
     assert folded(folded(text)) == folded(text)
 
 
 @given(st.text(max_size=30))
-def test_tokens_are_letters_and_digits_alone(text: str) -> None:
+def test_tokens_are_only_letters_and_digits(text: str) -> None:
     for token in tokens_of(text):
         assert token
         assert " " not in token
@@ -60,7 +60,7 @@ def test_tokens_are_letters_and_digits_alone(text: str) -> None:
 
 
 @given(st.text(max_size=30))
-def test_each_character_of_a_folded_text_has_its_place(text: str) -> None:
+def test_each_character_of_a_folded_text_has_its_offset(text: str) -> None:
     whole, places = folded_in_place(text)
     if places is None:
         assert len(whole) == len(text)
@@ -71,9 +71,7 @@ def test_each_character_of_a_folded_text_has_its_place(text: str) -> None:
 
 
 @pytest.mark.parametrize("count", [31, 40_000])
-def test_marks_that_pile_up_are_never_brought_in_order(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_mark_runs_are_never_normalized(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = watch(monkeypatch, MAX_MARKS)
     assert tokens_of("Cafe" + "\u0300" * count + "\u0316" * count + "s b") == ["cafes", "b"]
     assert runs.longest == MAX_MARKS
@@ -83,7 +81,7 @@ LIGATURES = "\ufdfa" * 100_000
 """NFKC makes eighteen characters of each."""
 
 
-def test_folded_text_is_as_long_as_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folded_text_is_limited_in_length(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = folded(LIGATURES)
     monkeypatch.setattr("octavo.model.search.folding.MAX_CHARACTERS", 2 * len(whole))
     beyond = folded(LIGATURES)
@@ -91,7 +89,7 @@ def test_folded_text_is_as_long_as_is_looked_at(monkeypatch: pytest.MonkeyPatch)
     assert beyond.startswith(whole)
 
 
-def test_text_behind_what_is_looked_at_is_not_normalized(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_beyond_the_limit_is_not_normalized(monkeypatch: pytest.MonkeyPatch) -> None:
     normalized = 0
     normalize = unicodedata.normalize
 
@@ -106,7 +104,7 @@ def test_text_behind_what_is_looked_at_is_not_normalized(monkeypatch: pytest.Mon
     assert normalized < 66_000
 
 
-def test_folding_in_place_ends_where_enough_is_folded() -> None:
+def test_folding_in_place_ends_at_the_limit() -> None:
     whole, places = folded_in_place(f"a{LIGATURES}")
     assert places is not None
     assert MAX_CHARACTERS - 18 < len(whole) <= MAX_CHARACTERS
@@ -117,6 +115,6 @@ def test_folding_in_place_ends_where_enough_is_folded() -> None:
 
 @pytest.mark.parametrize("word", ["cafe\u0301", "か\u3099き\u3099", "\u1112\u1161\u11ab", "हिन्दी"])
 @pytest.mark.parametrize("ahead", range(65_530, 65_540))
-def test_word_where_a_piece_ends_is_folded_whole(ahead: int, word: str) -> None:
+def test_word_at_the_end_of_a_piece_is_folded_whole(ahead: int, word: str) -> None:
     text = "x " + "東" * (ahead - 3) + " " + word
     assert "".join(tokens_of(text)).endswith("東" + "".join(tokens_of(word)))

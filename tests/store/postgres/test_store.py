@@ -71,14 +71,14 @@ def test_attempts_end() -> None:
     ("tag", "rows"),
     [("INSERT 0 3", 3), ("UPDATE 0", 0), ("DELETE 12", 12), ("SELECT 5", 0), ("BEGIN", 0), ("", 0)],
 )
-def test_changed_rows_stand_in_the_tag(tag: str, rows: int) -> None:
+def test_changed_rows_are_in_the_command_tag(tag: str, rows: int) -> None:
     assert changed_rows(tag) == rows
 
 
 # Concurrency
 
 
-async def test_starts_at_once_make_the_schema_once(postgres_url: str) -> None:
+async def test_concurrent_starts_create_the_schema_once(postgres_url: str) -> None:
     async def start() -> None:
         async with opened(postgres_url) as store:
             assert await store.applied_version() == len(shipped())
@@ -150,19 +150,19 @@ async def test_cancelled_read_is_stopped_on_the_server(postgres_url: str) -> Non
 # Without a server
 
 
-async def test_server_that_is_not_there_is_unavailable(tmp_path: object) -> None:
+async def test_missing_server_is_unavailable(tmp_path: object) -> None:
     with pytest.raises(StoreUnavailable, match="can't be reached"):
         async with opened(f"postgresql://postgres@/postgres?host={tmp_path}"):
             pass
 
 
-async def test_database_that_is_not_there_is_unusable(postgres_server: str) -> None:
+async def test_missing_database_is_unusable(postgres_server: str) -> None:
     with pytest.raises(StoreUnusable, match="has no database"):
         async with opened(postgres_server.replace("/postgres?", "/nobody?")):
             pass
 
 
-async def test_lost_server_is_unavailable_and_all_goes_on_when_it_is_back(
+async def test_lost_server_is_unavailable_and_everything_works_when_it_is_back(
     own_server: PostgresServer,
 ) -> None:
     async with opened(own_server.url()) as store:
@@ -244,7 +244,7 @@ async def notify(store: PostgresStore, payload: str) -> None:
     await store.write(executing("SELECT pg_notify($1, $2)", "news", payload))
 
 
-async def test_listener_hears_what_was_committed_in_order(postgres_url: str) -> None:
+async def test_listener_receives_commits_in_order(postgres_url: str) -> None:
     async def refused(transaction: Transaction) -> None:
         await transaction.execute("SELECT pg_notify($1, $2)", "news", "never")
         raise Refused
@@ -261,7 +261,7 @@ async def test_listener_hears_what_was_committed_in_order(postgres_url: str) -> 
         assert [await next_of(messages), await next_of(messages)] == ["one", "two 🦉"]
 
 
-async def test_listener_hears_of_a_gap_after_a_lost_connection(postgres_url: str) -> None:
+async def test_listener_receives_a_gap_after_a_lost_connection(postgres_url: str) -> None:
     async with opened(postgres_url) as store, store.listen("news") as messages:
         await notify(store, "before")
         assert await next_of(messages) == "before"
@@ -276,7 +276,7 @@ async def test_listener_hears_of_a_gap_after_a_lost_connection(postgres_url: str
         assert await next_of(messages) == "after"
 
 
-async def test_listener_that_falls_behind_hears_of_a_gap_instead() -> None:
+async def test_slow_listener_receives_a_gap_instead() -> None:
     messages = Messages()
     for number in range(MAX_WAITING + 1):
         messages.put(str(number))
@@ -284,7 +284,7 @@ async def test_listener_that_falls_behind_hears_of_a_gap_instead() -> None:
     assert [await next_of(messages), await next_of(messages)] == [Gap.GAP, "after"]
 
 
-async def test_listener_that_cannot_begin_says_so(own_server: PostgresServer) -> None:
+async def test_listener_that_cannot_begin_raises(own_server: PostgresServer) -> None:
     async with opened(own_server.url()) as store:
         await trio.to_thread.run_sync(own_server.stop)
         try:

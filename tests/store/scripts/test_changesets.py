@@ -185,7 +185,7 @@ class Scripts:
             await found_vault(counting)
             yield counting
 
-    async def test_five_hundred_files_are_kept_and_read_with_few_statements(
+    async def test_five_hundred_files_are_committed_and_read_with_few_statements(
         self, store: Counting
     ) -> None:
         made = planned(Tree(), 0, "m", *creates(500))
@@ -203,7 +203,7 @@ class Scripts:
             change.head for change in made.changes
         ]
 
-    async def test_many_changesets_are_kept_with_few_statements(self, store: Counting) -> None:
+    async def test_many_changesets_are_committed_with_few_statements(self, store: Counting) -> None:
         tree = Tree()
         plans = [planned(tree, n, f"m{n}", each) for n, each in enumerate(creates(60))]
         await store.write(commit_changesets(VAULT, Position(0), plans, 7))
@@ -241,7 +241,7 @@ class Scripts:
         ]
 
     @pytest.mark.parametrize("count", [1, 3])
-    async def test_changesets_kept_before_are_told_and_nothing_is_kept(
+    async def test_changesets_committed_before_are_reported_and_nothing_is_committed(
         self, store: Counting, count: int
     ) -> None:
         tree = Tree()
@@ -255,9 +255,7 @@ class Scripts:
         assert heads is not None
         assert (heads.position, len(heads.heads)) == (1, 1)
 
-    async def test_position_that_moved_and_workspace_that_went_are_told(
-        self, store: Counting
-    ) -> None:
+    async def test_moved_position_and_deleted_workspace_are_reported(self, store: Counting) -> None:
         made = planned(Tree(), 0, "m", *creates(1))
         with pytest.raises(PositionMoved):
             await store.write(commit_changesets(VAULT, Position(3), [made], 7))
@@ -268,7 +266,7 @@ class Scripts:
         assert await store.read_much(feed.feed(GONE, Position(0), 1, 1, texts=True)) is None
         assert await store.read(feed.position_of(GONE)) is None
 
-    async def test_changeset_larger_than_a_page_of_the_feed_comes_whole_and_without_texts(
+    async def test_changeset_larger_than_a_page_of_the_feed_is_complete_and_without_texts(
         self, store: Counting
     ) -> None:
         tree = Tree()
@@ -292,7 +290,7 @@ class Scripts:
         assert whole is not None
         assert (len(whole.entries), whole.texts) == (5, True)
 
-    async def test_deleted_workspace_is_gone_at_once_and_what_it_held_step_by_step(
+    async def test_deleted_workspace_is_gone_immediately_and_its_content_step_by_step(
         self, store: Counting
     ) -> None:
         other = WorkspaceId("other")
@@ -320,7 +318,7 @@ class Scripts:
         assert await rows_of(store, "revisions") == set()
         assert await rows_of(store, "deleted_workspaces", "id") == set()
 
-    async def test_texts_of_purged_files_are_removed_slice_by_slice(self, store: Counting) -> None:
+    async def test_texts_of_purged_files_are_removed_in_portions(self, store: Counting) -> None:
         tree = Tree()
         made = planned(tree, 0, "made", *creates(5, "x" * 1_000_000))
         kept = planned(tree, 1, "kept", *creates(1, "x", "k"))
@@ -356,9 +354,7 @@ class Scripts:
         assert await rows_of(store, "contents", "text") == {"x 0"}
         assert await rows_of(store, "purged_contents", "content") == set()
 
-    async def test_more_text_than_is_wanted_is_refused_before_it_is_read(
-        self, store: Counting
-    ) -> None:
+    async def test_text_over_the_limit_is_refused_before_it_is_read(self, store: Counting) -> None:
         made = planned(Tree(), 0, "m", *creates(3, "x" * 100))
         await store.write(commit_changesets(VAULT, Position(0), [made], 7))
         file_ids = [change.head.file_id for change in made.changes]
@@ -371,7 +367,7 @@ class Scripts:
         with pytest.raises(TooManyFiles):
             await store.read_much(files.files(VAULT, file_ids, revision_ids, 306))
 
-    async def test_paths_are_listed_by_code_points_and_by_their_begin(
+    async def test_paths_are_listed_in_code_point_order_and_by_prefix(
         self, store: Counting
     ) -> None:
         paths = [
@@ -437,7 +433,7 @@ class TestPostgres(Scripts):
 
 
 @given(count=st.integers(0, 350), repeated=st.booleans())
-async def test_each_name_is_found_once_however_many_there_are(count: int, repeated: bool) -> None:
+async def test_each_name_is_found_once_whatever_their_number(count: int, repeated: bool) -> None:
     class Echo:
         async def fetch_all(self, sql: str, *arguments: Value) -> Sequence[Row]:
             scope, *names = arguments

@@ -126,9 +126,7 @@ class Housekeeping:
             await found_vault(store)
             yield History(store)
 
-    async def test_history_is_thinned_out_and_the_rest_keeps_its_texts(
-        self, history: History
-    ) -> None:
+    async def test_history_is_pruned_and_the_rest_keeps_its_texts(self, history: History) -> None:
         old = await history.note("old", *(30 * DAY + 6 * HOUR - n for n in range(6)))
         young = await history.note("young", 3 * HOUR, 2 * HOUR, HOUR)
         hourly = await history.note("hourly", 5 * DAY + 2, 5 * DAY + 1, 5 * DAY - HOUR, 3, 2, 1)
@@ -147,7 +145,7 @@ class Housekeeping:
         await history.keeper(Retention(0, 0, 1)).round()
         assert await history.left("a") == [made[1], moved.revision_id]
 
-    async def test_revision_that_a_receipt_tells_of_stays_until_the_receipt_goes(
+    async def test_revision_in_a_receipt_stays_until_the_receipt_is_removed(
         self, history: History
     ) -> None:
         made = await history.note("a", 30 * DAY + 3, 30 * DAY + 2, 30 * DAY + 1, receipt=True)
@@ -179,12 +177,12 @@ class Housekeeping:
         assert made[-1] not in await history.left("a")
         assert await history.store.read_much(receipts(VAULT, [name])) == {}
 
-    async def test_receipt_that_is_young_is_not_removed(self, history: History) -> None:
+    async def test_recent_receipt_is_not_removed(self, history: History) -> None:
         await history.note("a", 2, 1, receipt=True)
         assert await history.store.write(expire_receipts(NOW - 2)) is False
         assert await history.count("receipts") == 2
 
-    async def test_each_step_removes_some(
+    async def test_each_step_removes_a_portion(
         self, history: History, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(history_pruning, "MAX_ROWS", 2)
@@ -200,7 +198,7 @@ class Housekeeping:
         assert left == [7, 5, 3, 1]
         assert await history.left("a") == made[-1:]
 
-    async def test_what_is_kept_does_not_keep_what_follows(
+    async def test_kept_revisions_do_not_protect_the_following(
         self, history: History, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(history_pruning, "_LOOKED_AT", 4)
@@ -213,7 +211,7 @@ class Housekeeping:
         await history.keeper(Retention(0, 0, 1)).round()
         assert await history.left("a") == [*days, crowd[-1]]
 
-    async def test_text_that_a_revision_far_behind_has_stays(
+    async def test_text_of_a_much_older_revision_stays(
         self, history: History, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(history_pruning, "_LOOKED_AT", 3)
@@ -226,7 +224,7 @@ class Housekeeping:
         await history.keeper(Retention(0, 0, 1)).round()
         assert await history.left("a") == [made[1], last]
 
-    async def test_text_whose_words_are_in_the_index_stays_until_those_of_a_later_one_are(
+    async def test_text_whose_words_are_indexed_stays_until_a_later_one_is_indexed(
         self, history: History
     ) -> None:
         made = await history.note("a", 30 * DAY + 3, 30 * DAY + 2)
@@ -250,7 +248,7 @@ class Housekeeping:
         await history.keeper(Retention(0, 0, 1)).round()
         assert [len(await history.left(name)) for name in "abcde"] == [1] * 5
 
-    async def test_thinned_file_is_purged_and_its_workspace_swept_without_a_rest(
+    async def test_pruned_file_is_purged_and_its_workspace_swept_completely(
         self, history: History
     ) -> None:
         made = await history.note("a", *(30 * DAY + 9 - n for n in range(5)))
@@ -269,7 +267,7 @@ class Housekeeping:
         for table in ("contents", "revisions", "files", "documents", "purged_contents"):
             assert await history.count(table) == 0, table
 
-    async def test_sessions_that_ended_are_removed(self, history: History) -> None:
+    async def test_ended_sessions_are_removed(self, history: History) -> None:
         for name, created_at, active_at in (("live", 10, 20), ("idle", 10, 14), ("old", 4, 20)):
             await history.execute(
                 "INSERT INTO sessions (id, account_id, digest, device, client, created_at,"
@@ -289,7 +287,7 @@ class TestSqlite(Housekeeping):
     def opened(self) -> Opened:
         return on_sqlite
 
-    async def test_words_of_a_thinned_and_purged_note_stand_nowhere_in_the_index(
+    async def test_words_of_a_pruned_and_purged_note_are_not_in_the_index(
         self, history: History
     ) -> None:
         async def held(transaction: Transaction) -> bool:
@@ -312,7 +310,7 @@ class TestSqlite(Housekeeping):
             pass
         assert not await history.store.read(held)
 
-    async def test_rounds_go_on(self, history: History, autojump_clock: MockClock) -> None:
+    async def test_rounds_continue(self, history: History, autojump_clock: MockClock) -> None:
         made = await history.note("a", 30 * DAY + 2, 30 * DAY + 1)
         keeper = history.keeper(Retention(0, 0, 1))
         async with trio.open_nursery() as nursery:

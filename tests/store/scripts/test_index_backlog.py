@@ -44,7 +44,9 @@ class CatchingUp:
         async with opened() as store:
             yield await Notebook(store, VAULT).open()
 
-    async def test_files_from_before_become_found_step_by_step(self, vault: Notebook) -> None:
+    async def test_files_older_than_the_index_become_found_step_by_step(
+        self, vault: Notebook
+    ) -> None:
         vault.indexed = False
         for number in range(450):
             change = vault.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]] red")
@@ -59,7 +61,7 @@ class CatchingUp:
         assert (await vault.count("link_index"), await vault.count("fulltext_notes")) == (449, 449)
         assert await vault.count("link_sources") == 448
 
-    async def test_links_of_files_from_before_are_taken_in_first_where_they_are_needed(
+    async def test_links_of_older_files_are_indexed_first_where_they_are_needed(
         self, vault: Notebook
     ) -> None:
         vault.indexed = False
@@ -80,7 +82,7 @@ class CatchingUp:
             249,
         )
 
-    async def test_links_that_came_with_the_words_are_not_taken_in_again(
+    async def test_links_indexed_with_the_words_are_not_indexed_again(
         self, vault: Notebook
     ) -> None:
         vault.indexed = False
@@ -95,19 +97,17 @@ class CatchingUp:
         assert await link_all(vault) == 2
         assert await vault.count("link_index") == 250
 
-    async def test_links_of_little_text_are_taken_in_at_once(self, vault: Notebook) -> None:
+    async def test_links_of_little_text_are_indexed_immediately(self, vault: Notebook) -> None:
         vault.indexed = False
         for number in range(5):
             await vault.write(f"f{number}", "red " * (LINKS_BYTES // 8))
         vault.indexed = True
         assert await link_all(vault) == 3
 
-    async def test_workspace_that_is_gone_has_no_links_to_be_taken_in(
-        self, vault: Notebook
-    ) -> None:
+    async def test_deleted_workspace_has_no_links_to_index(self, vault: Notebook) -> None:
         assert await vault.store.read(first_unlinked(OTHER)) is None
 
-    async def test_note_that_was_saved_often_is_taken_in_once(self, vault: Notebook) -> None:
+    async def test_note_that_was_saved_often_is_indexed_once(self, vault: Notebook) -> None:
         other = await Notebook(vault.store, OTHER).open()
         for number in range(3):
             await vault.write("a", f"red {number}")
@@ -121,7 +121,9 @@ class CatchingUp:
         assert await vault.store.read(workspaces_to_index()) == []
         assert await vault.search("red 2") == ["a"]
 
-    async def test_note_saved_while_it_is_taken_in_is_found_as_it_is(self, vault: Notebook) -> None:
+    async def test_note_saved_while_being_indexed_is_found_by_its_new_text(
+        self, vault: Notebook
+    ) -> None:
         async def save() -> None:
             for number in range(15):
                 await vault.write("a", f"red{number}", f"p{number}.md")
@@ -138,7 +140,7 @@ class CatchingUp:
             assert await vault.search(f'"red{number}"') == []
         assert (await vault.count("fulltext_notes"), await vault.is_waiting()) == (1, False)
 
-    async def test_one_commit_of_many_files_is_taken_in_step_by_step(self, vault: Notebook) -> None:
+    async def test_one_commit_of_many_files_is_indexed_step_by_step(self, vault: Notebook) -> None:
         made = [
             vault.change(f"f{number:03}", "created", path=f"{number}.md", text="red")
             for number in range(250)
@@ -151,7 +153,7 @@ class CatchingUp:
         assert len(await vault.search("red")) == 249
         assert await vault.search("blue") == ["f005"]
 
-    async def test_workspaces_are_taken_in_together_within_the_bounds_of_a_step(
+    async def test_workspaces_are_indexed_together_within_the_limits_of_a_step(
         self, vault: Notebook
     ) -> None:
         names = [WorkspaceId(f"w{number}") for number in range(5)]
@@ -164,12 +166,12 @@ class CatchingUp:
         assert await vault.store.write(index_backlog(names[3:])) == []
         assert await vault.store.read(workspaces_to_index()) == []
 
-    async def test_little_text_is_taken_in_at_once(self, vault: Notebook) -> None:
+    async def test_little_text_is_indexed_immediately(self, vault: Notebook) -> None:
         for number in range(5):
             await vault.write(f"f{number}", "red " * (SLICE_BYTES // 8))
         assert await vault.catch_up() == 3
 
-    async def test_words_of_a_purged_note_go_with_its_commit(self, vault: Notebook) -> None:
+    async def test_words_of_a_purged_note_are_removed_in_its_commit(self, vault: Notebook) -> None:
         await vault.write("a", "red")
         await vault.catch_up()
         await vault.delete("a")
@@ -178,9 +180,7 @@ class CatchingUp:
         assert await vault.count("fulltext_notes") == 0
         assert await vault.search("red") == []
 
-    async def test_words_that_are_to_be_erased_are_erased_step_by_step(
-        self, vault: Notebook
-    ) -> None:
+    async def test_words_to_be_erased_are_erased_step_by_step(self, vault: Notebook) -> None:
         assert not await vault.store.write(erase_removed_words())
         for number in range(40):
             await vault.write(f"f{number}", f"tide w{number} " * 50)
@@ -195,7 +195,7 @@ class CatchingUp:
         assert await vault.search("w8 tide") == ["f8"]
         assert len(await vault.search("tide")) >= 39
 
-    async def test_deleted_workspace_is_forgotten_slice_by_slice(self, vault: Notebook) -> None:
+    async def test_deleted_workspace_is_removed_in_portions(self, vault: Notebook) -> None:
         other = await Notebook(vault.store, OTHER).open()
         for notebook in (vault, other):
             for number in range(25):
@@ -228,7 +228,7 @@ class TestCatchingUpOnSqlite(CatchingUp):
     def opened(self) -> Opened:
         return on_sqlite
 
-    async def test_words_that_were_erased_stand_nowhere_in_the_index(self, vault: Notebook) -> None:
+    async def test_erased_words_are_not_in_the_index(self, vault: Notebook) -> None:
         async def held(transaction: Transaction) -> bool:
             rows = await transaction.fetch_all("SELECT block FROM search_data")
             return any(b"secret" in row[0] for row in rows)

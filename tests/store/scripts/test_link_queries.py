@@ -93,7 +93,7 @@ class Links:
         assert await incoming(vault, "b") == []
         assert await unresolved(vault) == [("b", "../c"), ("b", "none")]
 
-    async def test_links_follow_the_files_that_come_and_go(self, vault: Notebook) -> None:
+    async def test_links_follow_files_that_come_and_go(self, vault: Notebook) -> None:
         await vault.write("b", "[[a]]", "b.md")
         assert await unresolved(vault) == [("b", "a")]
         await vault.write("a", "", "x/a.md")
@@ -111,7 +111,7 @@ class Links:
         await vault.purge("a")
         assert await unresolved(vault) == [("b", "a")]
 
-    async def test_links_of_a_note_go_and_come_with_it(self, vault: Notebook) -> None:
+    async def test_links_of_a_note_come_and_go_with_it(self, vault: Notebook) -> None:
         await vault.write("a", "")
         await vault.write("b", "[[a]] [[none]]")
         await vault.delete("b")
@@ -126,9 +126,7 @@ class Links:
         await vault.purge("b")
         assert await vault.count("link_sources") == await vault.count("link_targets") - 4 == 0
 
-    async def test_relative_links_of_a_note_that_moves_are_looked_up_anew(
-        self, vault: Notebook
-    ) -> None:
+    async def test_relative_links_of_a_moved_note_are_resolved_again(self, vault: Notebook) -> None:
         await vault.write("a", "", "a.md")
         await vault.write("b", "", "x/a.md")
         await vault.write("c", "[1](a.md)", "c.md")
@@ -169,7 +167,7 @@ class Links:
             ("[[#own]]", True),
         ],
     )
-    async def test_heading_of_a_link_is_looked_for(
+    async def test_heading_of_a_link_is_looked_up(
         self, vault: Notebook, link: str, found: bool | None
     ) -> None:
         await vault.write("a", "# One two")
@@ -179,7 +177,7 @@ class Links:
         assert links is not None
         assert [each.heading_found for each in links] == [found]
 
-    async def test_headings_of_more_text_than_is_read_are_unknown(
+    async def test_headings_over_the_byte_limit_are_unknown(
         self, vault: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(link_queries, "MAX_HEADING_BYTES", 10)
@@ -190,7 +188,7 @@ class Links:
         assert links is not None
         assert [each.heading_found for each in links] == [True, None]
 
-    async def test_headings_of_more_lines_than_are_looked_at_are_unknown(
+    async def test_headings_over_the_line_limit_are_unknown(
         self, vault: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(link_queries, "MAX_HEADING_LINES", 3)
@@ -210,7 +208,7 @@ class Links:
             assert await incoming(vault, "a", limit) == expected
             assert len(await unresolved(vault, limit)) == 6
 
-    async def test_file_that_is_not_there_is_told(self, vault: Notebook) -> None:
+    async def test_missing_file_is_reported(self, vault: Notebook) -> None:
         await vault.write("a", "")
         await vault.delete("a")
         for file in ("a", "none"):
@@ -218,7 +216,7 @@ class Links:
             script = link_queries.back_links(VAULT, FileId(file), ("", -1), 9)
             assert await vault.store.read(script) is None
 
-    async def test_file_from_before_the_index_has_no_links_yet(self, vault: Notebook) -> None:
+    async def test_file_older_than_the_index_has_no_links_yet(self, vault: Notebook) -> None:
         vault.indexed = False
         await vault.write("a", "[[b]]")
         assert (await outgoing(vault, "a"), await incoming(vault, "a")) == ([], [])
@@ -229,7 +227,7 @@ class Links:
             [("b", "a")],
         )
 
-    async def test_workspaces_know_nothing_of_each_other(self, vault: Notebook) -> None:
+    async def test_workspaces_are_isolated(self, vault: Notebook) -> None:
         other = await Notebook(vault.store, OTHER).open()
         await vault.write("a", "")
         await other.write("b", "[[a]]")
@@ -238,7 +236,7 @@ class Links:
         assert await unresolved(other) == [("b", "a")]
         assert await concerned(vault, "a", to="a.md") == []
 
-    async def test_notes_that_a_move_concerns_are_found(self, vault: Notebook) -> None:
+    async def test_notes_affected_by_a_move_are_found(self, vault: Notebook) -> None:
         await vault.write("a", "", "x/a.md")
         await vault.write("b", "[[a]]", "b.md")
         await vault.write("c", "[1](x/a)", "c.md")
@@ -260,7 +258,7 @@ class Links:
             vault.heads["f"].revision_id,
         )
 
-    async def test_hostile_links_are_kept_within_bounds(self, vault: Notebook) -> None:
+    async def test_hostile_links_are_bounded(self, vault: Notebook) -> None:
         long, marks = "x" * 3000, "a" + "\u0300\u0316" * 500
         text = f"[[{long}]] [[{long[:2000]}]] [[a#{long}]] [1](%00) [2](%ff) [[\ufeff]] [[{marks}]]"
         await vault.write("a", text)
@@ -280,7 +278,7 @@ class Links:
             pytest.param("[[other]]", id="another link"),
         ],
     )
-    async def test_last_link_of_a_note_is_followed_whatever_stands_before_it(
+    async def test_last_link_of_a_note_is_followed_whatever_precedes_it(
         self, vault: Notebook, before: str
     ) -> None:
         await vault.write("a", "")
@@ -303,7 +301,7 @@ class TestLinksOnSqlite(Links):
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
     @given(st.data())
-    async def test_index_says_what_resolving_anew_does(self, data: st.DataObject) -> None:
+    async def test_index_agrees_with_resolving_again(self, data: st.DataObject) -> None:
         store = open_inline()
         try:
             vault = await Notebook(store, VAULT).open()

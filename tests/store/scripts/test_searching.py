@@ -101,13 +101,13 @@ class Searches:
         await vault.write("b", query)
         assert await vault.search(query) == ["b"]
 
-    async def test_name_and_title_and_text_are_one(self, vault: Notebook) -> None:
+    async def test_name_title_and_text_are_searched_together(self, vault: Notebook) -> None:
         await vault.write("a", "# Red\nhigh", "tide/night.md")
         for query in ("tide", "night", "red tide", "red high night", "tide high"):
             assert await vault.search(query) == ["a"]
         assert await vault.search("md") == []
 
-    async def test_folder_holds_what_is_found(self, vault: Notebook) -> None:
+    async def test_folder_restricts_the_results(self, vault: Notebook) -> None:
         for file, path in {"a": "x/a.md", "b": "x/y/b.md", "c": "xy/c.md", "d": "x.md"}.items():
             await vault.write(file, "tide", path)
         assert sorted(await vault.search("tide", "x")) == ["a", "b"]
@@ -116,7 +116,7 @@ class Searches:
         assert len(await vault.search("tide", "/")) == 4
         assert await vault.search("tide", "z") == []
 
-    async def test_each_commit_is_found_at_once(self, vault: Notebook) -> None:
+    async def test_each_commit_is_found_immediately(self, vault: Notebook) -> None:
         await vault.write("a", "red", "one.md")
         await vault.write("a", "blue")
         assert (await vault.search("red"), await vault.search("blue")) == ([], ["a"])
@@ -131,7 +131,7 @@ class Searches:
         assert await vault.search("blue") == []
         assert await vault.count("link_index") == 0
 
-    async def test_title_stays_found_when_the_note_moves(self, vault: Notebook) -> None:
+    async def test_title_is_still_found_after_a_move(self, vault: Notebook) -> None:
         await vault.write("a", "# Tide\ntext", "one.md")
         assert await vault.search("tide one") == ["a"]
         await vault.move("a", "two.md")
@@ -207,19 +207,19 @@ class Searches:
         assert await vault.search(f"{words[1]} {words[-1]} {words[PIECE]}") == ["a"]
         assert await vault.search(f'"{words[1]} {words[-1]}"') == []
 
-    async def test_word_that_stands_everywhere_is_found_in_a_phrase_at_the_end(
+    async def test_very_frequent_word_is_found_at_the_end_of_a_phrase(
         self, vault: Notebook
     ) -> None:
         await vault.write("a", "tide " * 5000 + "red")
         assert await vault.search('"tide tide red"') == ["a"]
 
-    async def test_large_text_of_different_words_is_taken(self, vault: Notebook) -> None:
+    async def test_large_text_of_different_words_is_accepted(self, vault: Notebook) -> None:
         await vault.write("a", " ".join(f"word{number}x" for number in range(60_000)))
         assert await vault.search("word59999x word1x") == ["a"]
         await vault.write("a", "short")
         assert await vault.search("word59999x") == []
 
-    async def test_more_matches_than_are_looked_at_are_told(self, vault: Notebook) -> None:
+    async def test_matches_over_the_limit_are_reported(self, vault: Notebook) -> None:
         made = [
             vault.change(f"f{n:04}", "created", path=f"{n}.md", text="tide")
             for n in range(MAX_FOUND + 1)
@@ -233,7 +233,7 @@ class Searches:
         narrow = await vault.store.read_much(candidates([VAULT], parse_query("tide 7"), None))
         assert not narrow.more
 
-    async def test_match_by_name_is_found_behind_many_newer_ones(self, vault: Notebook) -> None:
+    async def test_match_by_name_is_found_after_many_newer_ones(self, vault: Notebook) -> None:
         await vault.write("old", "text", "tide.md")
         made = [
             vault.change(f"f{n:04}", "created", path=f"{n}.md", text="tide")
@@ -248,9 +248,7 @@ class TestSearchingOnSqlite(Searches):
     def opened(self) -> Opened:
         return on_sqlite
 
-    async def test_search_takes_no_more_steps_for_what_other_workspaces_hold(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_search_takes_no_more_steps_for_other_workspaces(self, tmp_path: Path) -> None:
         store = open_inline(tmp_path / "octavo.db")
         try:
             vault = await Notebook(store, VAULT).open()
@@ -311,7 +309,7 @@ class TestSearchingOnPostgres(Searches):
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE, PIECE + 1, 5 * PIECE + 7])
-def test_every_phrase_stands_in_one_piece(size: int) -> None:
+def test_every_phrase_is_within_one_piece(size: int) -> None:
     tokens = [str(number) for number in range(size)]
     pieces = [list(piece) for piece in pieces_of(tokens)]
     assert all(len(piece) <= PIECE for piece in pieces)
@@ -319,6 +317,6 @@ def test_every_phrase_stands_in_one_piece(size: int) -> None:
     assert {tuple(tokens[at : at + MAX_TOKENS]) for at in range(size)} <= found
 
 
-def test_piece_holds_no_token_more_often_than_a_vector_knows() -> None:
+def test_piece_holds_no_token_more_often_than_a_vector_can() -> None:
     for piece in pieces_of(["a"] * 3000):
         assert len(piece) <= MAX_POSITIONS

@@ -56,7 +56,7 @@ async def test_call_is_one_checkpoint() -> None:
     store.close()
 
 
-async def test_script_that_awaits_something_else_is_invalid_and_leaves_nothing() -> None:
+async def test_script_that_awaits_something_else_is_invalid_and_has_no_effect() -> None:
     async def script(transaction: Transaction) -> None:
         await transaction.execute(
             "INSERT INTO workspaces (id, name, position, created_at) VALUES (X'61', '', 0, 0)"
@@ -73,7 +73,7 @@ async def test_script_that_awaits_something_else_is_invalid_and_leaves_nothing()
 @pytest.mark.parametrize(
     ("point", "kept"), [("store.before_commit", []), ("store.after_commit", ["a"])]
 )
-async def test_fault_at_a_point_comes_out_and_decides_what_is_kept(
+async def test_fault_at_a_point_is_raised_and_decides_the_commit(
     point: str, kept: list[str]
 ) -> None:
     class Fault(Exception):
@@ -90,7 +90,7 @@ async def test_fault_at_a_point_comes_out_and_decides_what_is_kept(
     store.close()
 
 
-async def test_delay_with_the_transaction_open_keeps_others_out() -> None:
+async def test_delay_with_an_open_transaction_keeps_others_out() -> None:
     async def delay(_point: str) -> None:
         await trio.lowlevel.checkpoint()
 
@@ -103,7 +103,7 @@ async def test_delay_with_the_transaction_open_keeps_others_out() -> None:
     store.close()
 
 
-async def test_batch_keeps_those_that_do_not_raise() -> None:
+async def test_batch_commits_scripts_that_do_not_raise() -> None:
     class Refused(Exception):
         pass
 
@@ -118,7 +118,7 @@ async def test_batch_keeps_those_that_do_not_raise() -> None:
     store.close()
 
 
-async def test_batch_of_scripts_that_all_raise_keeps_nothing() -> None:
+async def test_batch_of_only_failing_scripts_commits_nothing() -> None:
     async def refused(transaction: Transaction) -> None:
         await adding("a")(transaction)
         raise StoreUnavailable("said the script")

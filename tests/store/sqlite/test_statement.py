@@ -25,7 +25,7 @@ def test_placeholder_is_translated_and_nothing_else(sql: str, expected: str) -> 
 
 
 @given(st.text(alphabet="ab $1'\"-/*\n?"))
-def test_text_in_quotes_stays_as_it_is(text: str) -> None:
+def test_quoted_text_is_unchanged(text: str) -> None:
     quoted = "'" + text.replace("'", "''") + "'"
     assert Statement(f"SELECT {quoted}, $1").sql == f"SELECT {quoted}, ?1"
 
@@ -40,7 +40,7 @@ def test_statements_are_bounded() -> None:
 ID = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
 
 
-def test_arguments_that_are_cast_are_bound_as_bytes_and_no_others() -> None:
+def test_only_cast_arguments_are_bound_as_bytes() -> None:
     statement = Statement("SELECT $1, $2::uuid, $3::uuid, $4::uuid")
     data = bytes.fromhex(ID.replace("-", ""))
     assert [*statement.bind((ID, ID, None, ""))] == [ID, data, None, b"\0" * 16]

@@ -77,7 +77,7 @@ class TestGroupCommit(StoreConformance):
 # Data on the disk
 
 
-async def test_folder_and_files_are_the_users_alone(tmp_path: Path) -> None:
+async def test_folder_and_files_are_private_to_the_user(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "data"
     async with open_sqlite(folder) as store:
         await store.write(adding("a"))
@@ -87,14 +87,14 @@ async def test_folder_and_files_are_the_users_alone(tmp_path: Path) -> None:
     assert set(modes.values()) == {0o600}
 
 
-async def test_folder_that_cannot_be_made_is_unusable(tmp_path: Path) -> None:
+async def test_folder_that_cannot_be_created_is_unusable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreUnusable, match="can't be used"):
         async with open_sqlite(tmp_path / "file" / "data"):
             pass
 
 
-async def test_command_beside_a_server_reads_and_writes(tmp_path: Path) -> None:
+async def test_command_next_to_a_server_reads_and_writes(tmp_path: Path) -> None:
     async with open_sqlite(tmp_path) as server:
         async with open_sqlite(tmp_path, migrating=False) as command:
             await server.write(adding("a"))
@@ -103,7 +103,7 @@ async def test_command_beside_a_server_reads_and_writes(tmp_path: Path) -> None:
         assert await identities(server) == ["a", "b"]
 
 
-async def test_schema_is_left_alone_by_whoever_is_not_to_change_it(tmp_path: Path) -> None:
+async def test_schema_is_unchanged_unless_migration_is_allowed(tmp_path: Path) -> None:
     with pytest.raises(StoreOutdated, match="older version"):
         async with open_sqlite(tmp_path, migrating=False):
             pass
@@ -119,7 +119,7 @@ async def test_folder_is_free_again_after_its_server_ended(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("spoiled", [0, 4096 * 3], ids=["head", "page"])
-async def test_damaged_database_is_refused_with_what_to_do(tmp_path: Path, spoiled: int) -> None:
+async def test_damaged_database_is_refused_with_a_remedy(tmp_path: Path, spoiled: int) -> None:
     async with open_sqlite(tmp_path) as store:
         await store.write(adding("a"))
     path = tmp_path / "octavo.sqlite3"
@@ -138,7 +138,7 @@ def test_old_sqlite_is_refused() -> None:
 # When the database fails
 
 
-async def test_full_disk_fails_the_batch_with_nothing_kept_and_room_mends_it(
+async def test_full_disk_fails_the_batch_without_effect_and_space_recovers_it(
     tmp_path: Path,
 ) -> None:
     connections: list[sqlite3.Connection] = []
@@ -176,7 +176,7 @@ async def test_full_disk_fails_the_batch_with_nothing_kept_and_room_mends_it(
         (sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY, ConstraintViolated, False),
     ],
 )
-async def test_failed_commit_says_whether_the_outcome_is_known_and_the_next_one_is_kept(
+async def test_failed_commit_reports_whether_the_outcome_is_known_and_the_next_succeeds(
     tmp_path: Path, code: int, kind: type[StoreError], unknown: bool
 ) -> None:
     """The commit fails with an injected error in place of SQLite's."""
@@ -203,7 +203,7 @@ async def test_failed_commit_says_whether_the_outcome_is_known_and_the_next_one_
         await writer.close()
 
 
-async def test_database_locked_by_another_is_unavailable_and_nothing_was_kept(
+async def test_database_locked_by_another_is_unavailable_and_nothing_was_committed(
     tmp_path: Path,
 ) -> None:
     async with open_sqlite(tmp_path) as store:
@@ -243,7 +243,7 @@ async def test_acknowledged_writes_outlive_a_killed_process(tmp_path: Path) -> N
 # Threads
 
 
-async def test_cancelled_long_read_ends_soon_and_the_store_goes_on(tmp_path: Path) -> None:
+async def test_cancelled_long_read_ends_soon_and_the_store_continues(tmp_path: Path) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT MAX(x) FROM n"
     async with open_sqlite(tmp_path) as store:
         await store.write(adding("a"))
@@ -256,7 +256,7 @@ async def test_cancelled_long_read_ends_soon_and_the_store_goes_on(tmp_path: Pat
         assert await store.read_much(fetching("SELECT id FROM workspaces")) == [("a",)]
 
 
-async def test_long_read_holds_up_nobody(tmp_path: Path) -> None:
+async def test_long_read_blocks_nobody(tmp_path: Path) -> None:
     started, release = threading.Event(), threading.Event()
 
     async def slow(transaction: Transaction) -> int:
@@ -272,7 +272,7 @@ async def test_long_read_holds_up_nobody(tmp_path: Path) -> None:
         release.set()
 
 
-async def test_closed_store_says_so(tmp_path: Path) -> None:
+async def test_closed_store_raises(tmp_path: Path) -> None:
     async with open_sqlite(tmp_path) as store:
         pass
     for call in (store.write, store.read, store.read_much):
@@ -281,7 +281,7 @@ async def test_closed_store_says_so(tmp_path: Path) -> None:
     assert "octavo-writer" not in {thread.name for thread in threading.enumerate()}
 
 
-async def test_block_that_is_cancelled_finishes_the_write_under_way(tmp_path: Path) -> None:
+async def test_cancelled_block_finishes_the_write_in_progress(tmp_path: Path) -> None:
     taken, release = threading.Event(), threading.Event()
 
     async def slow(transaction: Transaction) -> int:

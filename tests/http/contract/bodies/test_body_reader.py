@@ -23,12 +23,12 @@ from tests.fakes.arriving_bodies import PLACES, Arriving, broken_off, chunks, cu
 IMAGE = raw_body("image/png", "image/webp", limit=10)
 
 
-def test_head_of_a_request_names_type_and_length() -> None:
+def test_head_of_a_request_has_type_and_length() -> None:
     headers = [(b"host", b"o"), (b"content-type", b"a/b"), (b"content-length", b"10")]
     assert body_head(headers, 10) == (b"a/b", 10)
 
 
-def test_head_without_a_body_names_nothing() -> None:
+def test_head_without_a_body_has_neither() -> None:
     assert body_head([(b"host", b"o")], 10) == (None, None)
 
 
@@ -45,36 +45,34 @@ def test_head_without_a_body_names_nothing() -> None:
         ([(b"content-encoding", b"gzip")], UnsupportedMediaType),
     ],
 )
-def test_head_that_cannot_be_taken_is_refused(headers: Headers, problem: type[Problem]) -> None:
+def test_unacceptable_head_is_refused(headers: Headers, problem: type[Problem]) -> None:
     with pytest.raises(problem):
         body_head(headers, 10)
 
 
 @pytest.mark.parametrize("coding", [b"identity", b" Identity ", b""])
-def test_head_with_a_coding_that_is_none_is_taken(coding: bytes) -> None:
+def test_head_with_identity_coding_is_accepted(coding: bytes) -> None:
     assert body_head([(b"content-encoding", coding)], 10) == (None, None)
 
 
-def test_head_with_one_length_twice_is_taken() -> None:
+def test_head_with_the_same_length_twice_is_accepted() -> None:
     assert body_head([(b"content-length", b"7"), (b"content-length", b"7")], 10) == (None, 7)
 
 
 @given(body=st.binary(max_size=100), places=PLACES)
-async def test_whole_body_in_any_pieces_is_the_same(body: bytes, places: list[int]) -> None:
+async def test_whole_body_is_the_same_in_any_chunks(body: bytes, places: list[int]) -> None:
     assert await whole_body(chunks(*cut(body, places)), 100) == body
 
 
 @given(body=st.binary(min_size=1, max_size=100), places=PLACES)
-async def test_whole_body_is_taken_to_its_limit_and_no_further(
-    body: bytes, places: list[int]
-) -> None:
+async def test_whole_body_is_accepted_up_to_its_limit(body: bytes, places: list[int]) -> None:
     pieces = cut(body, places)
     assert await whole_body(chunks(*pieces), len(body)) == body
     with pytest.raises(BodyTooLarge):
         await whole_body(chunks(*pieces), len(body) - 1)
 
 
-async def test_whole_body_too_large_is_refused_with_the_byte_too_much() -> None:
+async def test_whole_body_over_the_limit_is_refused_at_the_first_excess_byte() -> None:
     arriving = chunks(b"12345", b"678", b"9", b"never read")
     with pytest.raises(BodyTooLarge, match="at most 8 bytes"):
         await whole_body(arriving, 8)
@@ -82,22 +80,22 @@ async def test_whole_body_too_large_is_refused_with_the_byte_too_much() -> None:
 
 
 @pytest.mark.parametrize("parts", [(), (b"12",), (b"12", b"34")])
-async def test_whole_body_of_a_client_that_leaves_is_nobodys(parts: tuple[bytes, ...]) -> None:
+async def test_whole_body_of_a_disconnected_client_is_discarded(parts: tuple[bytes, ...]) -> None:
     with pytest.raises(ClientLeft):
         await whole_body(broken_off(*parts), 10)
 
 
-async def test_whole_body_in_an_event_of_few_members_is_whole() -> None:
+async def test_whole_body_in_a_minimal_event_is_complete() -> None:
     assert await whole_body(Arriving([{"type": "http.request"}]), 10) == b""
 
 
-async def test_stream_hands_out_each_piece_and_counts_it() -> None:
+async def test_stream_yields_each_chunk_and_counts_it() -> None:
     stream = BodyStream(chunks(b"12", b"", b"345"), 5)
     seen = [(chunk, stream.received) async for chunk in stream]
     assert seen == [(b"12", 2), (b"345", 5)]
 
 
-async def test_stream_reads_nothing_ahead() -> None:
+async def test_stream_does_not_read_ahead() -> None:
     arriving = chunks(b"1", b"2", b"3")
     stream = BodyStream(arriving, 5)
     assert arriving.asked == 0
@@ -111,7 +109,7 @@ async def test_stream_at_its_end_stays_there() -> None:
     assert [chunk async for chunk in stream] == []
 
 
-async def test_stream_hands_out_no_byte_beyond_the_limit() -> None:
+async def test_stream_yields_no_byte_over_the_limit() -> None:
     stream, seen = BodyStream(chunks(b"123", b"456"), 5), []
     with pytest.raises(BodyTooLarge):
         seen.extend([chunk async for chunk in stream])

@@ -30,7 +30,7 @@ def spelled(text: str) -> bytes:
         (b"form-data; name=a; filename=b; filename*=utf-8''c", "a", "b"),
     ],
 )
-def test_name_well_formed_is_read(value: bytes, name: str, filename: str | None) -> None:
+def test_well_formed_name_is_read(value: bytes, name: str, filename: str | None) -> None:
     assert parse_disposition(value) == Disposition(name, filename)
 
 
@@ -49,7 +49,7 @@ def test_name_well_formed_is_read(value: bytes, name: str, filename: str | None)
         b"form-data, name=a",
     ],
 )
-def test_name_malformed_is_none(value: bytes) -> None:
+def test_malformed_name_is_none(value: bytes) -> None:
     assert parse_disposition(value) is None
 
 
@@ -57,7 +57,7 @@ def test_name_malformed_is_none(value: bytes) -> None:
     TEXTS.filter(lambda text: "\\" not in text and "%" not in text),
     TEXTS.filter(lambda text: "\\" not in text and "%" not in text),
 )
-def test_names_come_out_as_browsers_put_them_in(name: str, filename: str) -> None:
+def test_names_round_trip_as_browsers_encode_them(name: str, filename: str) -> None:
     value = b"form-data; name=" + spelled(name) + b"; filename=" + spelled(filename)
     assert parse_disposition(value) == Disposition(name, filename)
 

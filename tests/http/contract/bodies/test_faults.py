@@ -49,11 +49,11 @@ def ways(document: object) -> list[tuple[Step, ...]]:
         (("a/b", "m~n", "~1"), "/a~1b/m~0n/~01"),
     ],
 )
-def test_pointer_is_spelled_as_rfc_6901_says(steps: tuple[Step, ...], told: str) -> None:
+def test_pointer_is_encoded_as_rfc_6901_says(steps: tuple[Step, ...], told: str) -> None:
     assert pointer(steps) == told
 
 
-def test_pointer_too_long_ends_at_what_holds_the_member() -> None:
+def test_overlong_pointer_ends_at_the_parent() -> None:
     assert pointer(("a", "x" * LONGEST)) == "/a"
     assert pointer(("a", "x" * LONGEST, "b")) == "/a"
 
@@ -83,17 +83,17 @@ def test_steps_through_labels_lead_to_an_equal_value(
     assert resolve(document, pointer(steps_to(place, document, fault))) == fault
 
 
-def test_steps_past_a_label_called_like_a_member_lead_to_the_fault() -> None:
+def test_steps_past_a_label_named_like_a_member_lead_to_the_fault() -> None:
     document = {"op": "text", "text": "long"}
     assert steps_to(("text", "text"), document, "long") == ("text",)
     assert steps_to(("text", "op"), document, "text") == ("op",)
 
 
-def test_steps_to_a_value_that_is_not_there_go_as_far_as_they_can() -> None:
+def test_steps_to_a_missing_value_go_as_far_as_possible() -> None:
     assert steps_to(("a", "b", "[key]"), {"a": {"b": 1}}, "b") == ("a", "b")
 
 
-def test_steps_through_a_place_of_many_ways_are_found_in_bounded_time() -> None:
+def test_steps_through_an_ambiguous_location_are_found_in_bounded_time() -> None:
     document: object = 0
     for _ in range(150):
         document = {"a": document}

@@ -47,18 +47,18 @@ def faults(body: bytes) -> dict[str, str]:
     return {error["pointer"]: error["message"] for error in errors}
 
 
-async def test_form_is_read_as_the_types_declared() -> None:
+async def test_form_is_read_into_the_declared_types() -> None:
     body = b"password=a+b%2Bc&rememberMe=true&attempt=3&reasons=x&reasons=y"
     form = await PASSWORD.read(FORM, chunks(body))
     assert form == Password(password="a b+c", remember_me=True, attempt=3, reasons=["x", "y"])
 
 
-def test_form_with_one_value_of_several_is_a_list_of_it() -> None:
+def test_form_with_one_value_of_several_is_a_list() -> None:
     assert PASSWORD.parse(b"password=&reasons=x").reasons == ["x"]
 
 
 @given(password=TEXTS.filter(lambda text: len(text) <= 200), reasons=st.lists(TEXTS, max_size=3))
-def test_form_comes_out_as_it_was_put_in(password: str, reasons: list[str]) -> None:
+def test_form_round_trips(password: str, reasons: list[str]) -> None:
     fields = [("password", password), *(("reasons", reason) for reason in reasons)]
     kind = form_body(Password, limit=1)
     form = kind.parse(urlencode(fields).encode())
@@ -66,7 +66,7 @@ def test_form_comes_out_as_it_was_put_in(password: str, reasons: list[str]) -> N
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=6))
-def test_fields_come_out_in_order(fields: list[tuple[str, str]]) -> None:
+def test_fields_are_returned_in_order(fields: list[tuple[str, str]]) -> None:
     assert parse_form(urlencode(fields).encode(), 6) == fields
 
 
@@ -80,7 +80,7 @@ def test_any_bytes_are_fields_or_refused(body: bytes) -> None:
 
 
 @given(body=st.just(b"password=%C3%A4%26b&attempt=12"), places=PLACES)
-async def test_form_in_any_pieces_is_the_same(body: bytes, places: list[int]) -> None:
+async def test_form_is_the_same_in_any_chunks(body: bytes, places: list[int]) -> None:
     form = await PASSWORD.read(FORM, chunks(*cut(body, places)))
     assert form == Password(password="ä&b", attempt=12)
 
@@ -98,7 +98,7 @@ async def test_form_in_any_pieces_is_the_same(body: bytes, places: list[int]) ->
         (b"password=" + b"a" * 1001, "/password", "at most 1000"),
     ],
 )
-def test_form_that_does_not_match_is_refused_with_place_and_reason(
+def test_mismatching_form_is_refused_with_path_and_reason(
     body: bytes, where: str, says: str
 ) -> None:
     told = faults(body)
@@ -112,7 +112,7 @@ def test_form_that_is_not_utf8_is_refused(body: bytes) -> None:
         PASSWORD.parse(body)
 
 
-def test_form_of_as_many_fields_as_allowed_is_read_and_of_one_more_is_not() -> None:
+def test_form_with_the_maximum_of_fields_is_read_and_one_more_is_refused() -> None:
     fields = b"password=a" + b"&reasons=x" * 4
     assert PASSWORD.parse(fields).reasons == ["x"] * 4
     with pytest.raises(InvalidRequest, match="at most 5 fields"):

@@ -100,7 +100,7 @@ async def test_document_is_read_into_its_model() -> None:
 @given(
     title=st.text(), names=st.dictionaries(st.text(), st.integers(-(2**53), 2**53)), places=PLACES
 )
-async def test_document_in_any_pieces_is_the_same(
+async def test_document_is_the_same_in_any_chunks(
     title: str, names: dict[str, int], places: list[int]
 ) -> None:
     body = json.dumps({"title": title, "names": names}, ensure_ascii=False).encode()
@@ -158,7 +158,7 @@ async def test_document_declared_too_large_is_refused_unread() -> None:
         await FLAT.read([*JSON, (b"content-length", b"1000001")], nothing_read())
 
 
-async def test_document_of_a_client_that_leaves_is_nobodys() -> None:
+async def test_document_of_a_disconnected_client_is_discarded() -> None:
     with pytest.raises(ClientLeft):
         await FLAT.read(JSON, broken_off(b'{"text":'))
 
@@ -184,13 +184,13 @@ async def test_document_of_a_client_that_leaves_is_nobodys() -> None:
     ],
     ids=lambda value: repr(value[:20]),
 )
-def test_text_that_is_no_json_is_refused_as_a_whole(body: bytes, says: str) -> None:
+def test_text_that_is_not_json_is_refused_as_a_whole(body: bytes, says: str) -> None:
     told = faults(body, FLAT)
     assert list(told) == [""]
     assert says in told[""]
 
 
-def test_document_nested_as_deep_as_is_taken_is_read() -> None:
+def test_document_of_the_maximum_depth_is_read() -> None:
     body = b'{"text":"","anything":' + b"[" * 190 + b"]" * 190 + b"}"
     assert FLAT.parse(body).anything is not None
 
@@ -205,12 +205,12 @@ def test_document_nested_as_deep_as_is_taken_is_read() -> None:
         (b'{"text":"a","anything":[1e999]}', "/anything/0"),
     ],
 )
-def test_document_that_is_ambiguous_is_refused_with_the_place(body: bytes, where: str) -> None:
+def test_ambiguous_document_is_refused_with_the_path(body: bytes, where: str) -> None:
     assert list(faults(body, FLAT)) == [where]
 
 
 @given(st.text(), st.text())
-def test_a_member_twice_is_refused_whatever_the_text(first: str, second: str) -> None:
+def test_a_duplicate_member_is_refused_whatever_the_text(first: str, second: str) -> None:
     body = f'{{"text":{json.dumps(first)},"text":{json.dumps(second)}}}'.encode()
     assert list(faults(body, FLAT)) == ["/text"]
 
@@ -255,7 +255,7 @@ def test_a_flat_document_is_read_whatever_the_text(text: str, number: int) -> No
     ],
     ids=repr,
 )
-def test_document_that_does_not_match_is_refused_with_place_and_reason(
+def test_mismatching_document_is_refused_with_path_and_reason(
     document: object, where: str, says: str
 ) -> None:
     told = faults(json.dumps(document).encode())
@@ -263,13 +263,13 @@ def test_document_that_does_not_match_is_refused_with_place_and_reason(
     assert says in told[where]
 
 
-def test_names_of_the_code_are_no_names_of_the_wire() -> None:
+def test_python_names_are_not_accepted_in_json() -> None:
     create = {"op": "create", "file_id": "00000000-0000-0000-0000-000000000001"}
     told = faults(json.dumps({"title": "", "operations": [create]}).encode())
     assert set(told) == {"/operations/0/fileId", "/operations/0/file_id"}
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_all_faults_are_reported_together() -> None:
     told = faults(b'{"low":"1","high":"2","more":3}')
     assert set(told) == {"/title", "/low", "/high", "/more"}
 
@@ -281,7 +281,7 @@ def test_no_message_echoes_long_input() -> None:
     assert max(map(len, told.values())) <= 241
 
 
-def test_many_faults_are_listed_up_to_a_bound_and_the_rest_counted() -> None:
+def test_many_faults_are_listed_up_to_a_limit_and_the_rest_counted() -> None:
     names = {str(number): "x" for number in range(MAX_LISTED + 5)}
     with pytest.raises(InvalidRequest, match="5 more faults") as refusal:
         CHANGESET.parse(json.dumps({"title": "", "names": names}).encode())

@@ -21,7 +21,7 @@ from octavo.http.contract.bodies.media_type import MediaType, in_utf8, parse_med
         (b"a/b;;c=d", "a/b", {"c": b"d"}),
     ],
 )
-def test_media_type_well_formed_is_read(
+def test_well_formed_media_type_is_read(
     value: bytes, essence: str, parameters: dict[str, bytes]
 ) -> None:
     assert parse_media_type(value) == MediaType(essence, parameters)
@@ -47,7 +47,7 @@ def test_media_type_well_formed_is_read(
         b"\xe4/b",
     ],
 )
-def test_media_type_malformed_is_none(value: bytes) -> None:
+def test_malformed_media_type_is_none(value: bytes) -> None:
     assert parse_media_type(value) is None
 
 
@@ -67,7 +67,7 @@ def test_media_type_of_any_bytes_is_read_or_none(value: bytes) -> None:
         (b"a/b; charset=utf-16", False),
     ],
 )
-def test_text_is_in_utf8_unless_it_says_otherwise(value: bytes, response: bool) -> None:
+def test_text_is_utf8_unless_declared_otherwise(value: bytes, response: bool) -> None:
     media_type = parse_media_type(value)
     assert media_type is not None
     assert in_utf8(media_type) is response

@@ -65,23 +65,19 @@ async def stream(arriving: Receive, kind: MultipartBody = LARGE) -> MultipartStr
 
 
 @given(parts=st.lists(SENT, min_size=1, max_size=5), places=PLACES)
-async def test_form_in_any_pieces_comes_out_as_it_was_put_in(
-    parts: list[Sent], places: list[int]
-) -> None:
+async def test_form_in_any_chunks_round_trips(parts: list[Sent], places: list[int]) -> None:
     body = form(*map(part, parts))
     assert await received(chunks(*cut(body, places))) == parts
 
 
 @given(parts=st.lists(SENT, min_size=1, max_size=3))
-async def test_form_byte_by_byte_comes_out_as_it_was_put_in(parts: list[Sent]) -> None:
+async def test_form_byte_by_byte_round_trips(parts: list[Sent]) -> None:
     body = form(*map(part, parts))
     assert await received(chunks(*(body[at : at + 1] for at in range(len(body))))) == parts
 
 
 @given(parts=st.lists(SENT, min_size=1, max_size=2), data=st.data())
-async def test_form_that_breaks_off_anywhere_is_refused(
-    parts: list[Sent], data: st.DataObject
-) -> None:
+async def test_form_truncated_anywhere_is_refused(parts: list[Sent], data: st.DataObject) -> None:
     body = form(*map(part, parts))
     end = data.draw(st.integers(0, len(body) - len(b"-\r\n") - 1))
     with pytest.raises(InvalidRequest):
@@ -89,7 +85,7 @@ async def test_form_that_breaks_off_anywhere_is_refused(
 
 
 @given(body=st.binary(max_size=200), places=PLACES)
-async def test_any_bytes_are_a_form_or_refused_as_none(body: bytes, places: list[int]) -> None:
+async def test_any_bytes_are_a_form_or_refused(body: bytes, places: list[int]) -> None:
     with pytest.raises(InvalidRequest):
         await received(chunks(*cut(b"--" + BOUNDARY + b"\r\n" + body, places)))
 
@@ -98,7 +94,7 @@ async def test_form_without_parts_is_empty() -> None:
     assert await received(chunks(form())) == []
 
 
-async def test_form_with_text_around_it_is_read_without_it() -> None:
+async def test_form_with_surrounding_text_is_read_without_it() -> None:
     body = b"\r\n" + form(part(Sent("a", None, b"1"))) + b"epilogue"
     assert await received(chunks(body)) == [Sent("a", None, b"1")]
 
@@ -120,7 +116,7 @@ async def test_part_without_a_valid_media_type_has_none(more: Sequence[bytes]) -
     assert one.media_type is None
 
 
-async def test_part_is_handed_out_before_its_end_arrived() -> None:
+async def test_part_is_yielded_before_its_end_arrived() -> None:
     body = form(part(Sent("a", "f", b"first second")))
     middle = body.index(b"second")
     arriving = chunks(body[:middle], body[middle:])
@@ -129,7 +125,7 @@ async def test_part_is_handed_out_before_its_end_arrived() -> None:
     assert arriving.asked == 1
 
 
-async def test_parts_not_read_are_passed_over() -> None:
+async def test_unread_parts_are_skipped() -> None:
     sent = [Sent(name, "f", b"x" * 50) for name in "abc"]
     body = form(*map(part, sent))
     arriving = chunks(*cut(body, range(0, len(body), 10)))
@@ -144,7 +140,7 @@ async def test_part_read_to_its_end_stays_there() -> None:
     assert (await anext(parts)).name == "b"
 
 
-async def test_part_that_the_form_left_behind_cannot_be_read() -> None:
+async def test_part_that_the_form_has_passed_cannot_be_read() -> None:
     parts = await stream(chunks(form(part(Sent("a", None, b"1")), part(Sent("b", None, b"2")))))
     one = await anext(parts)
     await anext(parts)
@@ -152,7 +148,7 @@ async def test_part_that_the_form_left_behind_cannot_be_read() -> None:
         await one.read(10)
 
 
-async def test_part_is_read_to_a_limit_and_no_further() -> None:
+async def test_part_is_read_up_to_a_limit() -> None:
     body = form(part(Sent("a", "f", b"12345")))
     assert await (await anext(await stream(chunks(body)))).read(5) == b"12345"
     one = await anext(await stream(chunks(body)))
@@ -188,7 +184,7 @@ async def test_part_is_read_to_a_limit_and_no_further() -> None:
     ids=["parts", "field", "head", "whole"],
 )
 @pytest.mark.parametrize("places", [(), range(0, 5000, 7)], ids=["at once", "in pieces"])
-async def test_form_is_taken_to_each_bound_and_no_further(
+async def test_form_is_accepted_up_to_each_limit(
     within: bytes, beyond: bytes, problem: type[Problem], places: Sequence[int]
 ) -> None:
     assert await received(chunks(*cut(within, places)), SMALL) != []
@@ -213,7 +209,7 @@ async def test_form_is_taken_to_each_bound_and_no_further(
         form(part(Sent("a", None, b""), *[b"X: y"] * 20)),
     ],
 )
-async def test_form_malformed_is_refused(body: bytes) -> None:
+async def test_malformed_form_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidRequest):
         await received(chunks(body))
 
@@ -228,7 +224,7 @@ async def test_form_malformed_is_refused(body: bytes) -> None:
         b"multipart/form-data; boundary=" + b"a" * 71,
     ],
 )
-async def test_form_without_a_good_boundary_is_refused_unread(value: bytes) -> None:
+async def test_form_without_a_valid_boundary_is_refused_unread(value: bytes) -> None:
     with pytest.raises(InvalidRequest, match="boundary"):
         await LARGE.read([(b"content-type", value)], nothing_read())
 
@@ -246,13 +242,13 @@ async def test_form_declared_too_large_is_refused_unread() -> None:
         await SMALL.read([*FORM, (b"content-length", b"5001")], nothing_read())
 
 
-async def test_form_of_a_client_that_leaves_ends_there() -> None:
+async def test_form_of_a_disconnected_client_ends_there() -> None:
     one = await anext(await stream(broken_off(form(part(Sent("a", "f", b"12")))[:-9])))
     with pytest.raises(ClientLeft):
         await one.read(100)
 
 
-async def test_form_reads_nothing_ahead() -> None:
+async def test_form_does_not_read_ahead() -> None:
     arriving = Arriving([{"type": "http.request", "body": b"", "more_body": True}])
     await stream(arriving)
     assert arriving.asked == 0

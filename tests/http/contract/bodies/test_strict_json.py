@@ -42,7 +42,7 @@ def pointers(text: str) -> list[str]:
         (' \n[NaN,{"a":1,"a":1}]', ["/0", "/1/a"]),
     ],
 )
-def test_what_json_does_not_hold_is_refused_with_its_place(text: str, where: list[str]) -> None:
+def test_invalid_json_is_refused_with_its_path(text: str, where: list[str]) -> None:
     # The point of the check: the parser of the bodies accepts all of them.
     from_json(text)
     assert pointers(text) == where
@@ -60,7 +60,7 @@ def test_what_json_does_not_hold_is_refused_with_its_place(text: str, where: lis
         "9" * 4300,
     ],
 )
-def test_json_proper_passes(text: str) -> None:
+def test_valid_json_passes(text: str) -> None:
     from_json(text)
     check_strict(text)
 
@@ -71,7 +71,7 @@ def test_json_of_any_value_passes(value: object, escaped: bool) -> None:
 
 
 @given(VALUES, st.text(), VALUES, VALUES)
-def test_a_member_twice_is_found_wherever_it_is(
+def test_a_duplicate_member_is_found_anywhere(
     around: object, name: str, first: object, second: object
 ) -> None:
     spelled = json.dumps(name)

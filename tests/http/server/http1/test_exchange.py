@@ -60,7 +60,7 @@ APPLICATION = routed(
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_whole_answer_carries_its_own_and_the_fixed_headers(method: str) -> None:
+async def test_whole_response_has_its_own_and_the_fixed_headers(method: str) -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         data = f"{method} /whole HTTP/1.1\r\nhost: a\r\n\r\n".encode()
         found = await client.ask(data, head_only=method == "HEAD")
@@ -73,7 +73,7 @@ async def test_whole_answer_carries_its_own_and_the_fixed_headers(method: str) -
 
 
 @pytest.mark.parametrize("path", ["/split", "/wrong-length"])
-async def test_answer_that_none_can_be_is_a_failure_of_the_application(path: str) -> None:
+async def test_invalid_response_is_a_failure_of_the_application(path: str) -> None:
     async with serving(APPLICATION) as server:
         async with server.client() as client:
             found = await client.ask(f"GET {path} HTTP/1.1\r\nhost: a\r\n\r\n".encode())
@@ -81,13 +81,13 @@ async def test_answer_that_none_can_be_is_a_failure_of_the_application(path: str
         assert await server.is_well()
 
 
-async def test_answer_behind_the_begin_of_another_is_refused() -> None:
+async def test_response_after_the_start_of_another_is_refused() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         found = await client.ask(b"GET /begun HTTP/1.1\r\nhost: a\r\n\r\n")
         assert (found.status, found.body) == (200, b"once")
 
 
-async def test_second_answer_is_a_failure_that_the_first_survives() -> None:
+async def test_second_response_is_a_failure_that_the_first_survives() -> None:
     async with serving(APPLICATION) as server:
         async with server.client() as client:
             found = await client.ask(b"GET /twice HTTP/1.1\r\nhost: a\r\n\r\n")
@@ -96,7 +96,7 @@ async def test_second_answer_is_a_failure_that_the_first_survives() -> None:
         assert await server.is_well()
 
 
-async def test_whole_answers_over_http2() -> None:
+async def test_whole_responses_over_http2() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         connection = await http2_client(server, client)
         paths = ("/whole", "/nothing", "/wrong-length", "/begun", "/twice")
@@ -121,6 +121,6 @@ async def test_whole_answers_over_http2() -> None:
         (b"date", b"now"),
     ],
 )
-def test_fixed_headers_that_no_answer_can_have_are_refused(header: tuple[bytes, bytes]) -> None:
+def test_invalid_fixed_headers_are_refused(header: tuple[bytes, bytes]) -> None:
     with pytest.raises(InvalidResponse):
         FixedHeaders([(b"x-before", b"1"), header])

@@ -26,7 +26,7 @@ def taken(raw: bytes) -> bool:
 
 
 @pytest.mark.parametrize("byte", range(256))
-def test_byte_stands_where_the_grammar_has_it_and_nowhere_else(byte: int) -> None:
+def test_byte_is_accepted_exactly_where_the_grammar_allows_it(byte: int) -> None:
     one = bytes([byte])
     head = b"GET / HTTP/1.1\r\nhost: a\r\n"
     assert taken(head + b"x: a" + one + b"b\r\n\r\n") is (byte in VALUE)
@@ -36,7 +36,7 @@ def test_byte_stands_where_the_grammar_has_it_and_nowhere_else(byte: int) -> Non
 
 
 @given(st.binary(max_size=60))
-def test_what_is_taken_is_one_head_whose_line_says_the_same(noise: bytes) -> None:
+def test_accepted_head_has_the_content_of_its_request_line(noise: bytes) -> None:
     raw = b"GET /" + noise + b" HTTP/1.1\r\nhost: a\r\n\r\n"
     try:
         head = parse_head(raw, QUICK)
@@ -48,7 +48,7 @@ def test_what_is_taken_is_one_head_whose_line_says_the_same(noise: bytes) -> Non
     assert head.raw_path + query == line[1]
 
 
-def test_parser_remembers_nothing_of_another_head() -> None:
+def test_parser_keeps_nothing_of_another_head() -> None:
     last = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
     for before in (
         b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n",

@@ -161,7 +161,7 @@ async def test_ambiguous_request_is_refused_and_the_connection_closed(
 
 
 @pytest.mark.parametrize(("data", "status"), REFUSED.values(), ids=REFUSED)
-async def test_ambiguous_request_is_refused_byte_by_byte_too(data: bytes, status: int) -> None:
+async def test_ambiguous_request_is_also_refused_byte_by_byte(data: bytes, status: int) -> None:
     async with serving() as server, server.client() as client:
         for at in range(0, len(data), 7):
             await client.send(data[at : at + 7])
@@ -205,7 +205,7 @@ TAKEN = {
 
 @pytest.mark.parametrize(("data", "body"), TAKEN.values(), ids=TAKEN)
 @pytest.mark.parametrize("step", [1, 1000])
-async def test_unusual_request_is_answered_and_the_next_one_too(
+async def test_unusual_request_and_the_next_one_get_responses(
     data: bytes, body: bytes, step: int
 ) -> None:
     async with serving() as server, server.client() as client:
@@ -216,7 +216,7 @@ async def test_unusual_request_is_answered_and_the_next_one_too(
         assert (await client.read_response()).body == b"GET /next "
 
 
-async def test_refusal_that_no_application_saw_is_told_once_for_the_log() -> None:
+async def test_refusal_before_the_application_is_logged_once() -> None:
     async with serving() as server, server.client() as client:
         problem = await client.ask(b"GET /a?b HTTP/1.1\r\n\r\n")
         [refused] = server.refused
@@ -226,7 +226,7 @@ async def test_refusal_that_no_application_saw_is_told_once_for_the_log() -> Non
         assert (refused.method, refused.path, refused.seen) == ("GET", "/a", False)
 
 
-async def test_refusal_that_an_application_saw_is_up_to_that_to_log() -> None:
+async def test_refusal_within_the_application_is_left_to_it_to_log() -> None:
     seen: list[object] = []
 
     async def watching(scope: Scope, receive: Receive, send: Send) -> None:

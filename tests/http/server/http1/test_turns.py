@@ -94,7 +94,7 @@ async def test_flood_leaves_others_their_turn(begin: bytes, again: bytes) -> Non
 
 
 @pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_SEQPACKET], ids=["much", "bits"])
-async def test_reads_that_never_wait_let_others_run(kind: int) -> None:
+async def test_reads_that_never_block_let_others_run(kind: int) -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
     rounds = Rounds()
     with theirs, trio.socket.from_stdlib_socket(ours) as reading:

@@ -125,7 +125,7 @@ async def test_message_is_echoed_to_a_foreign_client(place: Place, message: str 
             assert await client.get_message() == message
 
 
-async def test_fragments_with_pings_between_are_one_message(place: Place) -> None:
+async def test_fragments_with_interleaved_pings_are_one_message(place: Place) -> None:
     async with place.serving() as server, opened(server) as peer:
         await peer.send(
             frame(TEXT, b"a" * 70_000, fin=False)
@@ -150,7 +150,7 @@ async def test_fragments_with_pings_between_are_one_message(place: Place) -> Non
         pytest.param(frame(BINARY, bytes(200_000), length=1 << 40), 1009, id="announced-and-begun"),
     ],
 )
-async def test_frame_that_is_not_allowed_is_told_before_the_end(
+async def test_forbidden_frame_is_reported_before_the_close(
     place: Place, sent: bytes, code: int
 ) -> None:
     async with place.serving() as server, opened(server) as peer:
@@ -166,7 +166,7 @@ async def test_frame_in_the_packet_of_the_handshake_is_not_lost(place: Place, sp
         assert await peer.frame() == (TEXT, b"early")
 
 
-async def test_stray_byte_in_the_packet_of_the_handshake_ends_that_connection_alone(
+async def test_stray_byte_in_the_packet_of_the_handshake_ends_only_that_connection(
     place: Place,
 ) -> None:
     async with place.serving() as server, opened(server) as other:
@@ -177,7 +177,7 @@ async def test_stray_byte_in_the_packet_of_the_handshake_ends_that_connection_al
         assert await other.frame() == (TEXT, b"still here")
 
 
-async def test_close_of_the_client_is_answered_and_ends_the_connection(place: Place) -> None:
+async def test_close_of_the_client_is_acknowledged_and_ends_the_connection(place: Place) -> None:
     async with place.serving() as server, opened(server) as peer:
         await peer.send(frame(TEXT, b"last") + close(3001, b"done"))
         assert await peer.frames() == [(TEXT, b"last"), (CLOSE, b"\x0b\xb9done")]
@@ -194,7 +194,7 @@ async def test_close_of_the_handler_reaches_a_foreign_client(place: Place) -> No
         assert (client.closed.code, client.closed.reason) == (1008, "signed out")
 
 
-async def test_handler_that_crashes_closes_1011_and_is_logged_once_with_the_id(
+async def test_crashing_handler_closes_1011_and_is_logged_once_with_the_id(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def crash(connection: ServerWebSocket) -> None:
@@ -255,7 +255,7 @@ class Flood:
             self.over.set()
 
 
-async def test_client_that_takes_nothing_is_cut_off_in_time(place: Place) -> None:
+async def test_client_that_reads_nothing_is_cut_off_in_time(place: Place) -> None:
     flood = Flood()
     async with place.serving(flood) as server, opened(server):
         with trio.fail_after(5):
@@ -272,7 +272,7 @@ async def test_deadlines_of_requests_do_not_end_a_websocket(place: Place) -> Non
         assert await peer.frame() == (TEXT, b"still here")
 
 
-async def test_stop_tells_a_foreign_client_1001(place: Place) -> None:
+async def test_stop_sends_1001_to_a_foreign_client(place: Place) -> None:
     async with place.serving() as server:
         async with foreign(server) as client:
             await client.send_message("open")
@@ -289,7 +289,7 @@ async def test_stop_tells_a_foreign_client_1001(place: Place) -> None:
 @pytest.mark.parametrize(
     ("close_time", "grace"), [(0.5, 60), (60, 0.5)], ids=["by the close", "by the grace"]
 )
-async def test_stop_with_many_clients_of_which_some_do_not_read_ends_in_time(
+async def test_stop_with_many_clients_some_not_reading_ends_in_time(
     place: Place, close_time: float, grace: float
 ) -> None:
     flood = Flood()
@@ -320,7 +320,7 @@ async def test_stop_with_many_clients_of_which_some_do_not_read_ends_in_time(
         assert flood.ended == len(deaf)
 
 
-async def test_path_that_serves_no_websocket_gives_a_foreign_client_its_answer(
+async def test_path_without_a_websocket_sends_a_foreign_client_its_response(
     place: Place,
 ) -> None:
     async with place.serving() as server, server.client() as client:
@@ -332,7 +332,7 @@ async def test_path_that_serves_no_websocket_gives_a_foreign_client_its_answer(
     assert (rejected.status_code, rejected.body) == (404, b"no socket here")
 
 
-async def test_version_that_is_not_served_is_refused_with_the_one_that_is(place: Place) -> None:
+async def test_unsupported_version_is_refused_with_the_supported_one(place: Place) -> None:
     async with place.serving() as server, server.client() as client:
         refusal = await client.ask(HEAD.replace(b"version: 13", b"version: 8"))
         assert (refusal.status, refusal["sec-websocket-version"]) == (426, "13")

@@ -18,31 +18,31 @@ def lasts(budget: FrameBudget, size: int, *, content: int = 0, pause: float = 0.
     return 100_000
 
 
-def test_frames_that_carry_nothing_end_soon() -> None:
+def test_frames_without_content_exhaust_the_budget_soon() -> None:
     assert lasts(FrameBudget(0.0), 9) < 10_000
 
 
-def test_frame_now_and_then_is_free_for_ever() -> None:
+def test_occasional_frames_are_free_forever() -> None:
     assert lasts(FrameBudget(0.0), 17, pause=1.0) == 100_000
 
 
 @pytest.mark.parametrize("content", [100, 1_000, 16_384])
-def test_content_pays_for_its_frames(content: int) -> None:
+def test_content_covers_its_frames(content: int) -> None:
     assert lasts(FrameBudget(0.0), 9 + content, content=content) == 100_000
 
 
-def test_content_of_a_byte_a_frame_does_not_pay() -> None:
+def test_content_of_a_byte_per_frame_does_not_cover_them() -> None:
     assert lasts(FrameBudget(0.0), 10, content=1) < 100_000
 
 
-def test_what_was_saved_is_bounded() -> None:
+def test_saved_budget_is_bounded() -> None:
     budget = FrameBudget(0.0)
     budget.earn_content(10**9)
     budget.spend(0, 10**6)
     assert lasts(budget, 9) < 10_000
 
 
-def test_requests_and_answers_pay_for_the_frames_around_them() -> None:
+def test_requests_and_responses_cover_the_frames_around_them() -> None:
     budget = FrameBudget(0.0)
     for _ in range(10_000):
         budget.earn_request()

@@ -37,7 +37,7 @@ async def test_preface_is_refused_and_the_connection_closed(sent: bytes) -> None
         assert [refused.code for refused in server.refused] == ["http_version_not_supported"]
 
 
-async def test_tls_offers_http_1_1_alone(authority: Authority) -> None:
+async def test_tls_offers_only_http_1_1(authority: Authority) -> None:
     tls = authority.context("h2", "http/1.1")
     async with (
         serving(hello, QUICK, http2=False, certificate=authority.certificate, tls=tls) as server,

@@ -31,7 +31,7 @@ async def named(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"named"})
 
 
-async def test_request_called_back_while_it_sends_leaves_the_others_readable() -> None:
+async def test_request_reset_while_sending_leaves_the_others_readable() -> None:
     paths = [f"/{number}" for number in range(6)]
     application = routed({"/large": large, **dict.fromkeys(paths, named)})
     async with serving(application, STILL) as server, server.client() as client:
@@ -61,7 +61,7 @@ async def test_request_called_back_while_it_sends_leaves_the_others_readable() -
         assert found == last
 
 
-async def test_body_that_nobody_reads_holds_up_no_other_request() -> None:
+async def test_unread_body_does_not_block_other_requests() -> None:
     started = trio.Event()
 
     async def deaf(scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,7 +80,7 @@ async def test_body_that_nobody_reads_holds_up_no_other_request() -> None:
         assert (await read_responses(connection, client, 1))[other] == ("200", b"POST /next ")
 
 
-async def test_handler_that_reads_nothing_is_cancelled_when_its_client_leaves() -> None:
+async def test_handler_that_does_not_read_is_cancelled_when_its_client_disconnects() -> None:
     started, cancelled = trio.Event(), trio.Event()
 
     async def deaf(scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,7 +102,7 @@ async def test_handler_that_reads_nothing_is_cancelled_when_its_client_leaves() 
             await cancelled.wait()
 
 
-async def test_large_body_is_taken_as_fast_as_it_is_read() -> None:
+async def test_large_body_is_received_as_fast_as_it_is_read() -> None:
     async def count(scope: Scope, receive: Receive, send: Send) -> None:
         size, more = 0, True
         while more:
@@ -138,7 +138,7 @@ async def test_large_body_is_taken_as_fast_as_it_is_read() -> None:
         ("GET", "*", "400"),
     ],
 )
-async def test_request_that_http_1_refuses_is_refused_alone(
+async def test_request_that_http_1_refuses_is_refused_without_the_connection(
     method: str, path: str, status: str
 ) -> None:
     async with serving() as server, server.client() as client:
@@ -153,7 +153,7 @@ async def test_request_that_http_1_refuses_is_refused_alone(
         assert (found[number][0], found[well][0]) == (status, "200")
 
 
-async def test_request_that_comes_while_the_service_stops_may_be_sent_again() -> None:
+async def test_request_during_a_shutdown_may_be_retried() -> None:
     go_on, started = trio.Event(), trio.Event()
 
     async def held(scope: Scope, receive: Receive, send: Send) -> None:
@@ -183,7 +183,7 @@ async def reset_of(connection: h2.connection.H2Connection, client: Client) -> h2
                 return event
 
 
-async def test_client_that_begins_and_asks_for_nothing_is_let_go() -> None:
+async def test_client_without_a_request_is_disconnected() -> None:
     limits = replace(QUICK, head_time=0.4, idle_time=60.0)
     async with serving(limits=limits) as server, server.client() as client:
         begun = trio.current_time()
@@ -193,7 +193,7 @@ async def test_client_that_begins_and_asks_for_nothing_is_let_go() -> None:
         assert trio.current_time() - begun < 5
 
 
-async def test_client_that_never_ends_its_head_is_let_go() -> None:
+async def test_client_that_never_ends_its_head_is_disconnected() -> None:
     limits = replace(QUICK, head_time=0.4, idle_time=60.0)
     async with serving(limits=limits) as server, server.client() as client:
         connection = await http2_client(server, client)
@@ -219,7 +219,7 @@ async def reading(scope: Scope, receive: Receive, send: Send) -> None:
     ("path", "end", "status"),
     [("/sleepy", True, "503"), ("/sleepy", False, "503"), ("/reading", False, "408")],
 )
-async def test_request_that_takes_too_long_is_408_only_while_its_body_is_waited_for(
+async def test_request_timeout_is_408_only_while_its_body_is_read(
     path: str, end: bool, status: str
 ) -> None:
     limits = replace(QUICK, request_time=0.4, body_idle_time=60.0)
@@ -232,7 +232,7 @@ async def test_request_that_takes_too_long_is_408_only_while_its_body_is_waited_
     assert [refused.status for refused in server.refused] == [int(status)]
 
 
-async def test_client_that_says_goodbye_gets_the_answers_in_flight() -> None:
+async def test_client_that_sends_goaway_gets_the_responses_in_flight() -> None:
     go_on, started = trio.Event(), trio.Event()
 
     async def held(scope: Scope, receive: Receive, send: Send) -> None:
@@ -254,7 +254,7 @@ async def test_client_that_says_goodbye_gets_the_answers_in_flight() -> None:
         assert connection.state_machine.state is h2.connection.ConnectionState.CLOSED
 
 
-async def test_streams_beyond_the_bound_are_refused_alone() -> None:
+async def test_streams_over_the_limit_are_refused_individually() -> None:
     async with serving() as server, server.client() as client:
         connection = await http2_client(server, client)
         # It does not know the limit yet, and opens all of them immediately.
@@ -286,7 +286,7 @@ FRAMES = {
 
 
 @pytest.mark.parametrize(("kind", "payload", "stream"), FRAMES.values(), ids=FRAMES)
-async def test_client_that_sends_frames_that_carry_nothing_is_let_go(
+async def test_client_that_sends_frames_without_content_is_disconnected(
     kind: int, payload: bytes, stream: int
 ) -> None:
     async with serving() as server:
@@ -301,7 +301,7 @@ async def test_client_that_sends_frames_that_carry_nothing_is_let_go(
         assert await server.is_well()
 
 
-async def test_large_body_in_common_frames_costs_no_budget() -> None:
+async def test_large_body_in_ordinary_frames_costs_no_budget() -> None:
     async with serving() as server, server.client() as client:
         connection = await http2_client(server, client)
         number = request(connection, "/well", end=False)
