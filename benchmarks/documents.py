@@ -92,11 +92,9 @@ async def devices(
     return took
 
 
-async def edit(
-    document: NoteDocument, chance: random.Random, end: float, took: list[float]
-) -> None:
+async def edit(document: NoteDocument, rng: random.Random, end: float, took: list[float]) -> None:
     while (began := trio.current_time()) < end:
-        document.insert(chance.randrange(LONG // 2), "some words ")
+        document.insert(rng.randrange(LONG // 2), "some words ")
         await document.save()
         took.append(trio.current_time() - began)
 
@@ -132,14 +130,14 @@ async def saves(served: Service, count: int, processes: int, seconds: float) -> 
 
 def vault(count: int) -> list[str]:
     """Texts of about `SHORT` bytes, with a realistic distribution of words."""
-    chance = random.Random(1)
+    rng = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyz"
-    words = ["".join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(20_000)]
+    words = ["".join(rng.choices(letters, k=rng.randint(3, 9))) for _ in range(20_000)]
     weights = [*accumulate(1 / rank for rank in range(1, len(words) + 1))]
     texts = []
     for number in range(count):
         lines = [
-            " ".join(chance.choices(words, cum_weights=weights, k=10)) for _ in range(SHORT // 60)
+            " ".join(rng.choices(words, cum_weights=weights, k=10)) for _ in range(SHORT // 60)
         ]
         told = f"# Note {number}\n\nA lantern for each note.\n\n" + "\n".join(lines) + "\n"
         told += "Orange lanterns at dusk.\n" * (number % 20 == 0)

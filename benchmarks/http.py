@@ -112,7 +112,7 @@ def told(process: subprocess.Popen[bytes], file: Path, pattern: str) -> str:
 
 
 def make_key(port: int, invitation: str) -> str:
-    def post(path: str, body: object, cookie: str) -> Any:  # noqa: ANN401  # an answer of urllib
+    def post(path: str, body: object, cookie: str) -> Any:  # noqa: ANN401  # a response of urllib
         headers = {"origin": ORIGIN, "content-type": "application/json", "cookie": cookie}
         data = json.dumps(body).encode()
         url = f"http://127.0.0.1:{port}{path}"
@@ -145,7 +145,7 @@ def saving(served: Service, workspace: str, file_id: str, revision: str) -> Next
     def following(status: int, tag: bytes) -> bytes:
         nonlocal count
         if status not in (0, 200):
-            raise SystemExit(f"a save was answered with {status}")
+            raise SystemExit(f"a save got {status}")
         count += 1
         body = json.dumps({"text": f"{count}\n{TEXT}"}).encode()
         return request(
@@ -164,7 +164,7 @@ def contending(served: Service, workspace: str, file_id: str, revision: str) -> 
     def following(status: int, tag: bytes) -> bytes:
         nonlocal count
         if status not in (0, 200, 412):
-            raise SystemExit(f"answered with {status}")
+            raise SystemExit(f"got {status}")
         count += 1
         body = json.dumps({"text": f"{name} {count}\n{TEXT}"}).encode()
         match = b"if-match: " + (tag or b'"%b"' % revision.encode())

@@ -183,7 +183,7 @@ def idle_memory(server: str, core: int, connections: int) -> None:
             client = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
             client.sendall(request)
             if not client.recv(4096).startswith(b"HTTP/1.1 200"):
-                raise SystemExit(f"{server} did not answer")
+                raise SystemExit(f"{server} did not respond")
 
         for _ in range(100):
             open_one()

@@ -87,24 +87,24 @@ def bench_differences(rounds: int) -> None:
         old = filled(PROSE, size)
         new = f"{old[: size // 2]}x{old[size // 2 + 1 :]}"
         report(f"edits_one_change_{name}", best(rounds, edits_between, old, new) * MICRO, "µs")
-    chance = random.Random(0)
-    lines = [f"Line {number} of a note that is {chance.random()} long.\n" for number in range(5500)]
+    rng = random.Random(0)
+    lines = [f"Line {number} of a note that is {rng.random()} long.\n" for number in range(5500)]
     old = "".join(lines)
     lines[::100] = [f"{line[:9]}x\n" for line in lines[::100]]
     for name, differ in DIFFERENCES.items():
         figure = best(rounds, differ, old, "".join(lines)) * MILLI
         report(f"{name}_5500_lines_55_changed", figure, "ms")
-    for shape, one, other in hostile(chance):
+    for shape, one, other in hostile(rng):
         for name, differ in DIFFERENCES.items():
             report(f"{name}_{shape}_8MiB", best(2, differ, one, other) * MILLI, "ms")
 
 
-def hostile(chance: random.Random) -> list[tuple[str, str, str]]:
+def hostile(rng: random.Random) -> list[tuple[str, str, str]]:
     """Pairs of texts of 8 MiB that share little, or share it in a different order."""
     lines = [f"{number:063}\n" for number in range(8 * MEBIBYTE // 64)]
     swapped = [lines[number ^ 1] for number in range(len(lines))]
-    shuffled = chance.sample(lines, len(lines))
-    letters = ["".join(chance.choices("abcdefgh  \n", k=8 * MEBIBYTE)) for _ in range(2)]
+    shuffled = rng.sample(lines, len(lines))
+    letters = ["".join(rng.choices("abcdefgh  \n", k=8 * MEBIBYTE)) for _ in range(2)]
     return [
         ("shuffled_lines", "".join(lines), "".join(shuffled)),
         ("swapped_lines", "".join(lines), "".join(swapped)),

@@ -17,7 +17,7 @@ _LENGTH = b"content-length: "
 _ETAG = b"etag: "
 
 NextRequest = Callable[[int, bytes], bytes]
-"""Makes a request from status and entity tag of the answer before; 0 and nothing at first."""
+"""Makes a request from status and entity tag of the previous response; 0 and nothing at first."""
 
 
 @dataclass

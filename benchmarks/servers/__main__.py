@@ -33,7 +33,7 @@ LIMITS = Limits(
 )
 
 
-def on_the_wire(application: Any, port: int) -> None:  # noqa: ANN401  # ASGI in several words
+def on_octavo(application: Any, port: int) -> None:  # noqa: ANN401  # ASGI in several words
     raise_file_limit(15_000)
     options = ServerOptions(
         now=lambda: 1_790_000_000.0,
@@ -74,11 +74,11 @@ def on_uvicorn(application: Any, port: int) -> None:  # noqa: ANN401
 
 
 SERVERS: dict[str, Callable[[int], None]] = {
-    "wire": partial(on_the_wire, workloads.bare),
-    "octavo": lambda port: on_the_wire(
+    "wire": partial(on_octavo, workloads.bare),
+    "octavo": lambda port: on_octavo(
         workloads.contract(request_log(workloads.line_log().write)), port
     ),
-    "wire-quart": lambda port: on_the_wire(workloads.quart_pages(), port),
+    "wire-quart": lambda port: on_octavo(workloads.quart_pages(), port),
     "hypercorn": partial(on_hypercorn, workloads.bare),
     "hypercorn-quart": lambda port: on_hypercorn(workloads.quart_pages(), port),
     "uvicorn": partial(on_uvicorn, workloads.bare),

@@ -8,6 +8,6 @@ from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
 
 
 @pytest.fixture
-def home() -> Iterator[IdentityFixture]:
+def identity() -> Iterator[IdentityFixture]:
     with identity_fixture() as made:
         yield made

@@ -13,14 +13,14 @@ from tests.fakes.identity_fixture import LIFE, START, IdentityFixture
 ANN, BOB = AccountId("ann"), AccountId("bob")
 
 
-async def secret_of(home: IdentityFixture, account_id: AccountId) -> bytes:
-    _, secret = await home.own_keys.create(account_id, "a", None)
+async def secret_of(identity: IdentityFixture, account_id: AccountId) -> bytes:
+    _, secret = await identity.own_keys.create(account_id, "a", None)
     return secret.encode()
 
 
-async def test_caller_by_session_is_the_account_with_its_session(home: IdentityFixture) -> None:
-    made = await home.account(role="administrator")
-    assert await home.credentials.of_session(made.token.encode()) == Caller(
+async def test_caller_by_session_is_the_account_with_its_session(identity: IdentityFixture) -> None:
+    made = await identity.account(role="administrator")
+    assert await identity.credentials.of_session(made.token.encode()) == Caller(
         made.account.account_id,
         "administrator",
         locked=False,
@@ -28,63 +28,63 @@ async def test_caller_by_session_is_the_account_with_its_session(home: IdentityF
     )
 
 
-async def test_caller_by_key_is_the_account_with_its_key(home: IdentityFixture) -> None:
-    made = await home.account()
-    key, secret = await home.own_keys.create(made.account.account_id, "a", None)
-    assert await home.credentials.of_key(secret.encode()) == Caller(
+async def test_caller_by_key_is_the_account_with_its_key(identity: IdentityFixture) -> None:
+    made = await identity.account()
+    key, secret = await identity.own_keys.create(made.account.account_id, "a", None)
+    assert await identity.credentials.of_key(secret.encode()) == Caller(
         made.account.account_id, "member", locked=False, key_id=key.key_id
     )
 
 
-async def test_caller_seen_a_moment_ago_asks_no_store(home: IdentityFixture) -> None:
-    made = await home.account()
-    secret = await secret_of(home, made.account.account_id)
-    before = home.store.reads
+async def test_caller_seen_a_moment_ago_asks_no_store(identity: IdentityFixture) -> None:
+    made = await identity.account()
+    secret = await secret_of(identity, made.account.account_id)
+    before = identity.store.reads
     for _ in range(5):
-        assert await home.credentials.of_session(made.token.encode())
-        assert await home.credentials.of_key(secret)
-    assert home.store.reads == before + 2
+        assert await identity.credentials.of_session(made.token.encode())
+        assert await identity.credentials.of_key(secret)
+    assert identity.store.reads == before + 2
 
 
 async def test_caller_is_looked_up_again_after_the_cache_time(
-    home: IdentityFixture, autojump_clock: MockClock
+    identity: IdentityFixture, autojump_clock: MockClock
 ) -> None:
-    made = await home.account()
-    secret = await secret_of(home, made.account.account_id)
-    assert await home.credentials.of_session(made.token.encode())
-    assert await home.credentials.of_key(secret)
-    await home.execute("DELETE FROM sessions")
-    await home.execute("DELETE FROM api_keys")
+    made = await identity.account()
+    secret = await secret_of(identity, made.account.account_id)
+    assert await identity.credentials.of_session(made.token.encode())
+    assert await identity.credentials.of_key(secret)
+    await identity.execute("DELETE FROM sessions")
+    await identity.execute("DELETE FROM api_keys")
     await trio.sleep(4.9)
-    assert await home.credentials.of_session(made.token.encode())
-    assert await home.credentials.of_key(secret)
+    assert await identity.credentials.of_session(made.token.encode())
+    assert await identity.credentials.of_key(secret)
     await trio.sleep(0.1)
-    assert await home.credentials.of_session(made.token.encode()) is None
-    assert await home.credentials.of_key(secret) is None
+    assert await identity.credentials.of_session(made.token.encode()) is None
+    assert await identity.credentials.of_key(secret) is None
 
 
-async def test_invalidated_caller_is_looked_up_immediately(home: IdentityFixture) -> None:
-    made = await home.account()
-    secret = await secret_of(home, made.account.account_id)
-    assert await home.credentials.of_session(made.token.encode())
-    assert await home.credentials.of_key(secret)
-    await home.execute("UPDATE accounts SET state = 'disabled'")
-    home.credentials.forget(made.account.account_id)
-    assert await home.credentials.of_session(made.token.encode()) is None
-    assert await home.credentials.of_key(secret) is None
+async def test_invalidated_caller_is_looked_up_immediately(identity: IdentityFixture) -> None:
+    made = await identity.account()
+    secret = await secret_of(identity, made.account.account_id)
+    assert await identity.credentials.of_session(made.token.encode())
+    assert await identity.credentials.of_key(secret)
+    await identity.execute("UPDATE accounts SET state = 'disabled'")
+    identity.credentials.forget(made.account.account_id)
+    assert await identity.credentials.of_session(made.token.encode()) is None
+    assert await identity.credentials.of_key(secret) is None
 
 
-async def test_caller_read_before_its_invalidation_is_not_cached(home: IdentityFixture) -> None:
-    made = await home.account()
-    secret = await secret_of(home, made.account.account_id)
-    slow = FaultyStore(home.store)
+async def test_caller_read_before_its_invalidation_is_not_cached(identity: IdentityFixture) -> None:
+    made = await identity.account()
+    secret = await secret_of(identity, made.account.account_id)
+    slow = FaultyStore(identity.store)
     slow.release_reads = trio.Event()
-    credentials = Credentials(slow, home.activity, now=home.chance.now, life=LIFE)
+    credentials = Credentials(slow, identity.activity, now=identity.sources.now, life=LIFE)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(credentials.of_session, made.token.encode())
         nursery.start_soon(credentials.of_key, secret)
         await wait_all_tasks_blocked()
-        await home.execute("UPDATE accounts SET state = 'disabled'")
+        await identity.execute("UPDATE accounts SET state = 'disabled'")
         credentials.forget(made.account.account_id)
         slow.release_reads.set()
     assert await credentials.of_session(made.token.encode()) is None
@@ -92,33 +92,33 @@ async def test_caller_read_before_its_invalidation_is_not_cached(home: IdentityF
 
 
 async def test_caller_in_activity_keeps_the_session_to_its_absolute_end(
-    home: IdentityFixture,
+    identity: IdentityFixture,
 ) -> None:
-    made = await home.account()
+    made = await identity.account()
     day = 86_400.0
     for days in range(10, 90, 10):
-        home.chance.time = START + days * day
-        home.credentials.forget(made.account.account_id)
-        assert await home.credentials.of_session(made.token.encode())
-        await home.activity.flush()
-    home.chance.time = START + 90 * day
-    assert await home.credentials.of_session(made.token.encode()) is None
+        identity.sources.time = START + days * day
+        identity.credentials.forget(made.account.account_id)
+        assert await identity.credentials.of_session(made.token.encode())
+        await identity.activity.flush()
+    identity.sources.time = START + 90 * day
+    assert await identity.credentials.of_session(made.token.encode()) is None
 
 
-async def test_activity_is_written_down_once_a_minute(home: IdentityFixture) -> None:
-    made = await home.account()
-    secret = await secret_of(home, made.account.account_id)
-    writes = home.store.writes
+async def test_activity_is_written_down_once_a_minute(identity: IdentityFixture) -> None:
+    made = await identity.account()
+    secret = await secret_of(identity, made.account.account_id)
+    writes = identity.store.writes
     for second in range(181):
-        home.chance.time = START + second
+        identity.sources.time = START + second
         if second % 7 == 0:
-            home.credentials.forget(made.account.account_id)
-        assert await home.credentials.of_session(made.token.encode())
-        assert await home.credentials.of_key(secret)
-        await home.activity.flush()
+            identity.credentials.forget(made.account.account_id)
+        assert await identity.credentials.of_session(made.token.encode())
+        assert await identity.credentials.of_key(secret)
+        await identity.activity.flush()
     # The key is first used at 0, when the session also begins.
-    assert home.store.writes - writes == 4
-    rows = await home.rows("SELECT active_at, used_at FROM sessions, api_keys")
+    assert identity.store.writes - writes == 4
+    rows = await identity.rows("SELECT active_at, used_at FROM sessions, api_keys")
     assert rows == [((START + 180) * 1000, (START + 180) * 1000)]
 
 

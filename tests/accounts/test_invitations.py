@@ -9,42 +9,42 @@ from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
 
 
 async def test_installation_without_accounts_has_none_until_one_is_created(
-    home: IdentityFixture,
+    identity: IdentityFixture,
 ) -> None:
-    assert not await has_accounts(home.store)
-    await home.account()
-    assert await has_accounts(home.store)
+    assert not await has_accounts(identity.store)
+    await identity.account()
+    assert await has_accounts(identity.store)
 
 
 async def test_invitation_of_the_first_start_creates_an_administrator(
-    home: IdentityFixture,
+    identity: IdentityFixture,
 ) -> None:
-    chance = home.chance
+    sources = identity.sources
     token = await invite(
-        home.store,
-        now=chance.now,
-        new_id=chance.new_id,
-        new_token=chance.new_entropy,
+        identity.store,
+        now=sources.now,
+        new_id=sources.new_id,
+        new_token=sources.new_entropy,
         role="administrator",
         address=None,
         expires_in=FIRST_INVITATION_LASTS,
     )
-    home.chance.time = START + 3_599.9
-    made = await home.registration.register(
+    identity.sources.time = START + 3_599.9
+    made = await identity.registration.register(
         token, Address("ann@example.org"), PASSWORD, "Ann", "", None
     )
     assert (made.account.role, made.account.state) == ("administrator", "enabled")
 
 
-async def test_invitation_of_the_first_start_lasts_an_hour(home: IdentityFixture) -> None:
-    token = await home.invite(role="administrator", expires_in=FIRST_INVITATION_LASTS)
-    home.chance.time = START + 3_600
+async def test_invitation_of_the_first_start_lasts_an_hour(identity: IdentityFixture) -> None:
+    token = await identity.invite(role="administrator", expires_in=FIRST_INVITATION_LASTS)
+    identity.sources.time = START + 3_600
     with pytest.raises(InvitationUnusable):
-        await home.registration.register(
+        await identity.registration.register(
             token, Address("ann@example.org"), PASSWORD, "Ann", "", None
         )
 
 
-async def test_invitation_is_stored_without_its_token(home: IdentityFixture) -> None:
-    token = await home.invite()
-    assert token not in repr(await home.rows("SELECT * FROM invitations"))
+async def test_invitation_is_stored_without_its_token(identity: IdentityFixture) -> None:
+    token = await identity.invite()
+    assert token not in repr(await identity.rows("SELECT * FROM invitations"))

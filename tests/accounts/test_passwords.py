@@ -12,11 +12,13 @@ from argon2.profiles import RFC_9106_LOW_MEMORY
 
 from octavo.accounts.passwords import Argon2, Passwords
 from octavo.model.accounts.refusal import TooManyAttempts
-from tests.fakes.identity_fixture import CHEAP, PASSWORD, Chance, IdentityFixture
+from tests.fakes.identity_fixture import CHEAP, PASSWORD, IdentityFixture, PredictableSources
 
 
 def passwords(cost: Argon2 = CHEAP, at_once: int = 2, waiting: int = 32) -> Passwords:
-    return Passwords(new_entropy=Chance().new_entropy, cost=cost, at_once=at_once, waiting=waiting)
+    return Passwords(
+        new_entropy=PredictableSources().new_entropy, cost=cost, at_once=at_once, waiting=waiting
+    )
 
 
 async def test_hashed_password_is_verified_and_no_other() -> None:
@@ -150,12 +152,12 @@ async def test_hashes_run_in_threads_up_to_the_limit(
     assert maximum == 2
 
 
-async def test_sign_in_after_a_cost_change_rehashes(home: IdentityFixture) -> None:
-    made = await home.account()
-    [[before]] = await home.rows("SELECT password FROM accounts")
-    home.signing_in._passwords = passwords(Argon2(2, 16, 1))
-    await home.signing_in.sign_in(made.account.address, PASSWORD, "", None)
-    [[after]] = await home.rows("SELECT password FROM accounts")
+async def test_sign_in_after_a_cost_change_rehashes(identity: IdentityFixture) -> None:
+    made = await identity.account()
+    [[before]] = await identity.rows("SELECT password FROM accounts")
+    identity.signing_in._passwords = passwords(Argon2(2, 16, 1))
+    await identity.signing_in.sign_in(made.account.address, PASSWORD, "", None)
+    [[after]] = await identity.rows("SELECT password FROM accounts")
     assert ("t=1" in before, "t=2" in after) == (True, True)
-    await home.signing_in.sign_in(made.account.address, PASSWORD, "", None)
-    assert await home.rows("SELECT password FROM accounts") == [(after,)]
+    await identity.signing_in.sign_in(made.account.address, PASSWORD, "", None)
+    assert await identity.rows("SELECT password FROM accounts") == [(after,)]

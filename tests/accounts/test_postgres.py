@@ -23,7 +23,7 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture
-async def home(url: str) -> AsyncIterator[IdentityFixture]:
+async def identity(url: str) -> AsyncIterator[IdentityFixture]:
     async with open_postgres(url, random=random.Random(1).random) as store:
         made = IdentityFixture(store)
         for table in ("accounts", "invitations"):
@@ -47,49 +47,51 @@ async def refusals(*tasks: Callable[[], Awaitable[object]]) -> list[type[DomainE
     return found
 
 
-async def test_account_works_from_its_invitation_to_its_last_session(home: IdentityFixture) -> None:
-    made = await home.account()
+async def test_account_works_from_its_invitation_to_its_last_session(
+    identity: IdentityFixture,
+) -> None:
+    made = await identity.account()
     account_id = made.account.account_id
-    assert await home.own_account.read(account_id) == made.account
-    home.chance.time = START + 90
-    later = await home.signing_in.sign_in(ANN, PASSWORD, "Safari", None)
-    key, secret = await home.own_keys.create(account_id, "a", None)
-    assert await home.own_keys.list(account_id) == [key]
-    assert await home.credentials.of_key(secret.encode())
-    assert await home.credentials.of_session(made.token.encode())
-    await home.activity.flush()
-    [used] = await home.own_keys.list(account_id)
+    assert await identity.own_account.read(account_id) == made.account
+    identity.sources.time = START + 90
+    later = await identity.signing_in.sign_in(ANN, PASSWORD, "Safari", None)
+    key, secret = await identity.own_keys.create(account_id, "a", None)
+    assert await identity.own_keys.list(account_id) == [key]
+    assert await identity.credentials.of_key(secret.encode())
+    assert await identity.credentials.of_session(made.token.encode())
+    await identity.activity.flush()
+    [used] = await identity.own_keys.list(account_id)
     assert used.used_at == (START + 90) * 1000
-    newest, oldest = await home.own_sessions.list(account_id, None, 10)
+    newest, oldest = await identity.own_sessions.list(account_id, None, 10)
     assert (newest, oldest.active_at) == (later.session, (START + 90) * 1000)
-    assert await home.own_sessions.list(account_id, newest.session_id, 10) == [oldest]
-    assert await home.own_sessions.end_others(account_id, newest.session_id) == 1
-    await home.signing_in.sign_out(later.token.encode())
-    await home.own_keys.revoke(account_id, key.key_id)
-    assert await home.credentials.of_key(secret.encode()) is None
-    assert await home.credentials.of_session(later.token.encode()) is None
+    assert await identity.own_sessions.list(account_id, newest.session_id, 10) == [oldest]
+    assert await identity.own_sessions.end_others(account_id, newest.session_id) == 1
+    await identity.signing_in.sign_out(later.token.encode())
+    await identity.own_keys.revoke(account_id, key.key_id)
+    assert await identity.credentials.of_key(secret.encode()) is None
+    assert await identity.credentials.of_session(later.token.encode()) is None
 
 
 async def test_concurrent_registrations_with_one_invitation_create_one_account(
-    home: IdentityFixture,
+    identity: IdentityFixture,
 ) -> None:
-    invitation = await home.invite()
+    invitation = await identity.invite()
 
     def register(number: int) -> Callable[[], Awaitable[object]]:
         address = Address(f"a{number}@example.org")
-        return lambda: home.registration.register(invitation, address, PASSWORD, "A", "", None)
+        return lambda: identity.registration.register(invitation, address, PASSWORD, "A", "", None)
 
     assert await refusals(*map(register, range(4))) == [InvitationUnusable] * 3
-    assert await home.rows("SELECT COUNT(*) FROM accounts") == [(1,)]
+    assert await identity.rows("SELECT COUNT(*) FROM accounts") == [(1,)]
 
 
-async def test_concurrent_key_creation_stops_at_twenty_five(home: IdentityFixture) -> None:
-    account_id = (await home.account()).account.account_id
+async def test_concurrent_key_creation_stops_at_twenty_five(identity: IdentityFixture) -> None:
+    account_id = (await identity.account()).account.account_id
     for _ in range(23):
-        await home.own_keys.create(account_id, "a", None)
+        await identity.own_keys.create(account_id, "a", None)
 
     def create() -> Awaitable[object]:
-        return home.own_keys.create(account_id, "a", None)
+        return identity.own_keys.create(account_id, "a", None)
 
     assert await refusals(*[create] * 4) == [TooManyKeys] * 2
-    assert await home.rows("SELECT COUNT(*) FROM api_keys") == [(25,)]
+    assert await identity.rows("SELECT COUNT(*) FROM api_keys") == [(25,)]

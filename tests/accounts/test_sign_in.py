@@ -19,44 +19,44 @@ ANN = Address("ann@example.org")
     ],
 )
 async def test_sign_in_while_the_account_changes_is_refused(
-    home: IdentityFixture, change: str
+    identity: IdentityFixture, change: str
 ) -> None:
-    await home.account()
-    await home.execute("DELETE FROM sessions")
-    verify = home.passwords.verify
+    await identity.account()
+    await identity.execute("DELETE FROM sessions")
+    verify = identity.passwords.verify
 
     async def change_behind(password: str, encoded: str | None) -> bool:
         matches = await verify(password, encoded)
-        await home.execute(change)
+        await identity.execute(change)
         return matches
 
-    home.passwords.verify = change_behind  # type: ignore[method-assign]
+    identity.passwords.verify = change_behind  # type: ignore[method-assign]
     with pytest.raises(InvalidCredentials):
-        await home.signing_in.sign_in(ANN, PASSWORD, "", None)
-    assert await home.rows("SELECT 1 FROM sessions") == []
+        await identity.signing_in.sign_in(ANN, PASSWORD, "", None)
+    assert await identity.rows("SELECT 1 FROM sessions") == []
 
 
-async def test_sign_in_counts_attempts_for_an_unknown_address(home: IdentityFixture) -> None:
+async def test_sign_in_counts_attempts_for_an_unknown_address(identity: IdentityFixture) -> None:
     for _ in range(10):
         with pytest.raises(InvalidCredentials):
-            await home.signing_in.sign_in(ANN, PASSWORD, "", None)
+            await identity.signing_in.sign_in(ANN, PASSWORD, "", None)
     with pytest.raises(TooManyAttempts):
-        await home.signing_in.sign_in(ANN, PASSWORD, "", None)
+        await identity.signing_in.sign_in(ANN, PASSWORD, "", None)
 
 
 async def test_sign_in_to_an_unknown_address_still_verifies_a_password(
-    home: IdentityFixture,
+    identity: IdentityFixture,
 ) -> None:
     asked: list[str | None] = []
-    verify = home.passwords.verify
+    verify = identity.passwords.verify
 
     async def listened(password: str, encoded: str | None) -> bool:
         asked.append(encoded)
         return await verify(password, encoded)
 
-    home.passwords.verify = listened  # type: ignore[method-assign]
+    identity.passwords.verify = listened  # type: ignore[method-assign]
     with pytest.raises(InvalidCredentials):
-        await home.signing_in.sign_in(ANN, PASSWORD, "", None)
+        await identity.signing_in.sign_in(ANN, PASSWORD, "", None)
     assert asked == [None]
 
 
@@ -67,14 +67,14 @@ async def test_sign_in_cancelled_before_its_commit_began_no_session() -> None:
             await trio.sleep_forever()
 
     signing_in, reached = trio.Event(), trio.Event()
-    with identity_fixture(wait) as home:
-        await home.account()
+    with identity_fixture(wait) as identity:
+        await identity.account()
         signing_in.set()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(home.signing_in.sign_in, ANN, PASSWORD, "", None)
+            nursery.start_soon(identity.signing_in.sign_in, ANN, PASSWORD, "", None)
             await reached.wait()
             nursery.cancel_scope.cancel(reason="the client left")
-        assert len(await home.rows("SELECT 1 FROM sessions")) == 1
+        assert len(await identity.rows("SELECT 1 FROM sessions")) == 1
 
 
 async def test_ended_session_whose_response_was_lost_is_looked_up_again() -> None:
@@ -84,13 +84,13 @@ async def test_ended_session_whose_response_was_lost_is_looked_up_again() -> Non
             await trio.sleep_forever()
 
     ending, reached = trio.Event(), trio.Event()
-    with identity_fixture(wait) as home:
-        made = await home.account()
+    with identity_fixture(wait) as identity:
+        made = await identity.account()
         token = made.token.encode()
-        assert await home.credentials.of_session(token)
+        assert await identity.credentials.of_session(token)
         ending.set()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(home.signing_in.sign_out, token)
+            nursery.start_soon(identity.signing_in.sign_out, token)
             await reached.wait()
             nursery.cancel_scope.cancel(reason="the client left")
-        assert await home.credentials.of_session(token) is None
+        assert await identity.credentials.of_session(token) is None

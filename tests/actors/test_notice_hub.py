@@ -16,7 +16,7 @@ ANN, BOB = AccountId("ann"), AccountId("bob")
 
 
 @dataclass(eq=False)
-class Ear:
+class Recorder:
     """A listener that records its notices, and may act on one."""
 
     account_id: AccountId = ANN
@@ -46,12 +46,12 @@ class Hub(NoticeHub[str]):
         self.encoded.append(f"{workspace_id} {position}")
         return self.encoded[-1]
 
-    def ear(self, *workspaces: WorkspaceId, account_id: AccountId = ANN) -> Ear:
-        ear = Ear(account_id)
-        self.enter(ear)
+    def recorder(self, *workspaces: WorkspaceId, account_id: AccountId = ANN) -> Recorder:
+        recorder = Recorder(account_id)
+        self.enter(recorder)
         for workspace_id in workspaces:
-            self.subscribe(workspace_id, ear)
-        return ear
+            self.subscribe(workspace_id, recorder)
+        return recorder
 
     def tell(self, workspace_id: WorkspaceId, *positions: int) -> None:
         for position in positions:
@@ -69,7 +69,7 @@ async def running() -> AsyncIterator[Hub]:
 
 async def test_listeners_are_notified_of_their_workspaces_only() -> None:
     async with running() as hub:
-        one, two, both = hub.ear(VAULT), hub.ear(OTHER), hub.ear(VAULT, OTHER)
+        one, two, both = hub.recorder(VAULT), hub.recorder(OTHER), hub.recorder(VAULT, OTHER)
         hub.tell(VAULT, 1)
         hub.tell(OTHER, 7)
         await wait_all_tasks_blocked()
@@ -79,48 +79,48 @@ async def test_listeners_are_notified_of_their_workspaces_only() -> None:
 
 async def test_position_is_encoded_once_for_all_listeners_and_never_for_none() -> None:
     async with running() as hub:
-        ears = [hub.ear(VAULT) for _ in range(3 * NOTIFIED_PER_TURN)]
+        recorders = [hub.recorder(VAULT) for _ in range(3 * NOTIFIED_PER_TURN)]
         hub.tell(VAULT, 1)
         hub.tell(OTHER, 1)
         await wait_all_tasks_blocked()
         assert hub.encoded == ["vault 1"]
-        assert all(ear.told == ["vault 1"] for ear in ears)
+        assert all(recorder.told == ["vault 1"] for recorder in recorders)
 
 
 async def test_positions_announced_before_the_first_delivery_are_delivered_as_the_newest() -> None:
     async with running() as hub:
-        ear = hub.ear(VAULT)
+        recorder = hub.recorder(VAULT)
         hub.tell(VAULT, 3, 5, 4)
         await wait_all_tasks_blocked()
-        assert ear.told == ["vault 5"]
+        assert recorder.told == ["vault 5"]
         hub.tell(VAULT, 6)
         await wait_all_tasks_blocked()
-        assert ear.told == ["vault 5", "vault 6"]
+        assert recorder.told == ["vault 5", "vault 6"]
 
 
 async def test_positions_announced_during_a_delivery_are_delivered_after_it() -> None:
     async with running() as hub:
-        ears = [hub.ear(VAULT) for _ in range(2 * NOTIFIED_PER_TURN)]
-        other = hub.ear(OTHER)
-        ears[0].react = lambda: hub.tell(VAULT, 2, 3) if len(ears[0].told) == 1 else None
+        recorders = [hub.recorder(VAULT) for _ in range(2 * NOTIFIED_PER_TURN)]
+        other = hub.recorder(OTHER)
+        recorders[0].react = lambda: hub.tell(VAULT, 2, 3) if len(recorders[0].told) == 1 else None
         order: list[str] = []
-        ears[-1].react = lambda: order.append("vault")
+        recorders[-1].react = lambda: order.append("vault")
         other.react = lambda: order.append("other")
         hub.tell(VAULT, 1)
         hub.tell(OTHER, 1)
         await wait_all_tasks_blocked()
-        assert all(ear.told == ["vault 1", "vault 3"] for ear in ears)
+        assert all(recorder.told == ["vault 1", "vault 3"] for recorder in recorders)
         assert order == ["vault", "other", "vault"]
 
 
 async def test_other_tasks_run_during_a_long_delivery() -> None:
     async with running() as hub:
-        ears = [hub.ear(VAULT) for _ in range(10 * NOTIFIED_PER_TURN)]
+        recorders = [hub.recorder(VAULT) for _ in range(10 * NOTIFIED_PER_TURN)]
         hub.tell(VAULT, 1)
         told: list[int] = []
-        while not told or told[-1] < len(ears):
+        while not told or told[-1] < len(recorders):
             await trio.lowlevel.checkpoint()
-            told.append(sum(len(ear.told) for ear in ears))
+            told.append(sum(len(recorder.told) for recorder in recorders))
         steps = [after - before for before, after in zip([0, *told], told, strict=False)]
         assert max(steps) <= 2 * NOTIFIED_PER_TURN
 
@@ -128,7 +128,7 @@ async def test_other_tasks_run_during_a_long_delivery() -> None:
 @pytest.mark.parametrize("goes", ["unsubscribes", "leaves"])
 async def test_listener_removed_during_a_delivery_receives_nothing_more(goes: str) -> None:
     async with running() as hub:
-        first, *between, last = [hub.ear(VAULT) for _ in range(NOTIFIED_PER_TURN + 2)]
+        first, *between, last = [hub.recorder(VAULT) for _ in range(NOTIFIED_PER_TURN + 2)]
 
         def go() -> None:
             hub.unsubscribe(VAULT, last)
@@ -139,38 +139,38 @@ async def test_listener_removed_during_a_delivery_receives_nothing_more(goes: st
         hub.tell(VAULT, 1)
         await wait_all_tasks_blocked()
         assert last.told == []
-        assert all(ear.told == ["vault 1"] for ear in between)
+        assert all(recorder.told == ["vault 1"] for recorder in between)
 
 
 async def test_listener_added_during_a_delivery_receives_the_next_notice() -> None:
     async with running() as hub:
-        first = hub.ear(VAULT)
-        came: list[Ear] = []
-        first.react = lambda: came.append(hub.ear(VAULT))
+        first = hub.recorder(VAULT)
+        came: list[Recorder] = []
+        first.react = lambda: came.append(hub.recorder(VAULT))
         hub.tell(VAULT, 1)
         await wait_all_tasks_blocked()
         first.react = lambda: None
         hub.tell(VAULT, 2)
         await wait_all_tasks_blocked()
-        assert [ear.told for ear in came] == [["vault 2"]]
+        assert [recorder.told for recorder in came] == [["vault 2"]]
 
 
 async def test_deleted_workspace_is_announced_once_and_never_again() -> None:
     async with running() as hub:
-        ear = hub.ear(VAULT, OTHER)
+        recorder = hub.recorder(VAULT, OTHER)
         hub.tell(VAULT, 1)
         hub.announce_gone(VAULT)
         hub.announce_gone(VAULT)
         hub.tell(VAULT, 2)
         hub.tell(OTHER, 1)
         await wait_all_tasks_blocked()
-        assert ear.told == ["vault gone", "other 1"]
+        assert recorder.told == ["vault gone", "other 1"]
         assert hub.listened_to() == [OTHER]
 
 
 def test_account_notification_reaches_each_of_its_devices() -> None:
     hub = Hub()
-    one, two, other = hub.ear(VAULT), hub.ear(), hub.ear(account_id=BOB)
+    one, two, other = hub.recorder(VAULT), hub.recorder(), hub.recorder(account_id=BOB)
     hub.recheck_access(ANN)
     assert (one.told, two.told, other.told) == (["look again"], ["look again"], [])
     hub.leave(one)
@@ -183,7 +183,7 @@ def test_account_notification_reaches_each_of_its_devices() -> None:
 
 def test_workspaces_with_listeners_are_known() -> None:
     hub = Hub()
-    one, two = hub.ear(VAULT), hub.ear(VAULT, OTHER)
+    one, two = hub.recorder(VAULT), hub.recorder(VAULT, OTHER)
     assert hub.listened_to() == [VAULT, OTHER]
     hub.unsubscribe(OTHER, one)
     hub.unsubscribe(VAULT, one)
@@ -195,7 +195,7 @@ def test_workspaces_with_listeners_are_known() -> None:
 
 async def test_restarted_hub_delivers_what_was_announced_meanwhile() -> None:
     hub = Hub()
-    ear = hub.ear(VAULT)
+    recorder = hub.recorder(VAULT)
     hub.tell(VAULT, 1)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(hub.run)
@@ -206,4 +206,4 @@ async def test_restarted_hub_delivers_what_was_announced_meanwhile() -> None:
         nursery.start_soon(hub.run)
         await wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
-    assert ear.told == ["vault 1", "vault 2"]
+    assert recorder.told == ["vault 1", "vault 2"]

@@ -12,7 +12,7 @@ from octavo.cli import main
 from octavo.http.api.registry import contract_document
 from octavo.settings import Settings
 from octavo.settings.description import describe, shown
-from tests.fakes.control_socket import answering
+from tests.fakes.control_socket import responding
 
 COMMANDS = ["serve", "invite", "backup", "restore", "actors", "settings", "openapi"]
 SECRET = {"OCTAVO_DATABASE": "postgresql://octavo:hidden@db.example/notes"}
@@ -29,8 +29,8 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 @pytest.mark.parametrize("argv", [[], ["--help"]])
 def test_main_help_names_every_command(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(argv, {}) == 0
-    told = capsys.readouterr().out
-    assert all(f"\n  {command} " in told for command in COMMANDS)
+    printed = capsys.readouterr().out
+    assert all(f"\n  {command} " in printed for command in COMMANDS)
 
 
 def test_main_version_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,20 +66,20 @@ def test_main_wrong_usage_exits_with_2_and_one_line(
     argv: list[str], command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(argv, {}) == 2
-    told = capsys.readouterr()
-    [line] = told.err.splitlines()
+    printed = capsys.readouterr()
+    [line] = printed.err.splitlines()
     assert line.startswith("octavo: ")
     assert line.endswith(f" `{command} --help` lists the options.")
-    assert told.out == ""
+    assert printed.out == ""
 
 
 def test_serve_help_lists_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--help"], {}) == 0
-    told = "".join(capsys.readouterr().out.split())
+    printed = "".join(capsys.readouterr().out.split())
     for each in describe():
         known = f"(default {shown(each.default) or 'none'}; environment {each.variable})"
-        assert f"{each.option}VALUE" in told
-        assert known.replace(" ", "") in told
+        assert f"{each.option}VALUE" in printed
+        assert known.replace(" ", "") in printed
 
 
 @pytest.mark.parametrize("command", ["serve", "settings"])
@@ -88,13 +88,13 @@ def test_wrong_settings_end_with_2_and_a_line_each(
 ) -> None:
     Path("octavo.toml").write_text("drain = 'late'")
     assert main([command, "--bind", "http:"], {"OCTAVO_GRACE": "long"}) == 2
-    told = capsys.readouterr()
-    assert [line.split("=")[0] for line in told.err.splitlines()] == [
+    printed = capsys.readouterr()
+    assert [line.split("=")[0] for line in printed.err.splitlines()] == [
         "octavo: --bind",
         "octavo: OCTAVO_GRACE",
         "octavo: octavo.toml: drain",
     ]
-    assert told.out == ""
+    assert printed.out == ""
 
 
 @pytest.mark.parametrize("command", ["invite", "actors"])
@@ -132,16 +132,16 @@ def test_settings_lists_each_with_its_value_its_origin_and_its_meaning(
 ) -> None:
     Path("octavo.toml").write_text("drain = 1")
     assert main(["settings", "--bind", "[::1]:1"], {"OCTAVO_GRACE": "5", **SECRET}) == 0
-    told = capsys.readouterr().out
-    lines = told.splitlines()
+    printed = capsys.readouterr().out
+    lines = printed.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[:2] == ["bind = [::1]:1", "    from --bind"]
-    assert "grace = 5\n    from OCTAVO_GRACE\n" in told
-    assert "drain = 1\n    from octavo.toml: drain\n" in told
-    assert "tls_key = none\n    from the default\n" in told
-    assert "database = postgresql://octavo:***@db.example/notes\n" in told
-    assert "hidden" not in told
-    flat = " ".join(told.split())
+    assert "grace = 5\n    from OCTAVO_GRACE\n" in printed
+    assert "drain = 1\n    from octavo.toml: drain\n" in printed
+    assert "tls_key = none\n    from the default\n" in printed
+    assert "database = postgresql://octavo:***@db.example/notes\n" in printed
+    assert "hidden" not in printed
+    flat = " ".join(printed.split())
     for each in describe():
         default = shown(each.default) or "none"
         assert f"{each.meaning} {each.variable}, {each.option}; default {default}" in flat
@@ -151,9 +151,9 @@ def test_settings_for_programs_are_one_object(capsys: pytest.CaptureFixture[str]
     Path("octavo.toml").write_text("drain = 1")
     assert main(["settings", "--json"], {"OCTAVO_TRUSTED_PROXIES": "::1", **SECRET}) == 0
     text = capsys.readouterr().out
-    told = json.loads(text)
-    found = {each["name"]: each for each in told["settings"]}
-    assert told["file"] == "octavo.toml"
+    printed = json.loads(text)
+    found = {each["name"]: each for each in printed["settings"]}
+    assert printed["file"] == "octavo.toml"
     assert list(found) == list(Settings.model_fields)
     assert found["drain"] == {
         "name": "drain",
@@ -199,9 +199,9 @@ def test_invite_prints_only_the_link(
     environment = {"OCTAVO_PUBLIC_URL": "https://notes.example.org/"}
     assert main(["invite", "--data-dir", "there", *argv], environment) == 0
     assert asked == [(Path("there"), *expected)]
-    told = capsys.readouterr()
-    assert told.out == "https://notes.example.org/register?invitation=to-ken_%26\n"
-    assert told.err == ""
+    printed = capsys.readouterr()
+    assert printed.out == "https://notes.example.org/register?invitation=to-ken_%26\n"
+    assert printed.err == ""
 
 
 def test_invite_uses_the_address_of_the_running_server(
@@ -212,11 +212,11 @@ def test_invite_uses_the_address_of_the_running_server(
 
     monkeypatch.setattr(service, "invite", invite)
     folder = tmp_path / "data"
-    with answering(folder, b'{"result":"https://elsewhere.example.org"}\n') as asked:
+    with responding(folder, b'{"result":"https://elsewhere.example.org"}\n') as asked:
         assert main(["invite", "--data-dir", str(folder)], {}) == 0
         assert b'"public_url"' in asked()
-    told = capsys.readouterr()
-    assert told.out == "https://elsewhere.example.org/register?invitation=token\n"
+    printed = capsys.readouterr()
+    assert printed.out == "https://elsewhere.example.org/register?invitation=token\n"
 
 
 def test_refused_invite_exits_with_1_and_one_line(
@@ -233,7 +233,7 @@ def test_refused_invite_exits_with_1_and_one_line(
 def test_actors_prints_the_response_of_the_server(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    with answering(tmp_path / "data", b'{"result": "octavo (supervisor)"}\n') as asked:
+    with responding(tmp_path / "data", b'{"result": "octavo (supervisor)"}\n') as asked:
         assert main(["actors", "--data-dir", str(tmp_path / "data")], {}) == 0
     assert asked() == b'{"command": "actors"}\n'
     assert capsys.readouterr() == ("octavo (supervisor)\n", "")

@@ -22,12 +22,12 @@ from octavo.client import (
 )
 from octavo.model.identity import FileId
 from tests.client.test_mirror import kept
-from tests.client.test_note_document import begin_anew, text_of
+from tests.client.test_note_document import start_new_generation, text_of
 from tests.client.test_restart import free_port
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.people import Person, register
 from tests.e2e.server import PATIENCE
-from tests.fakes.losing_transport import Losing
+from tests.fakes.losing_transport import LossyTransport
 
 BASE = "base one two.\n"
 
@@ -60,7 +60,7 @@ class Installation:
         ):
             source.backup(target)
 
-    def give_back(self) -> None:
+    def restore_backup(self) -> None:
         """Follow README.md, except for the time that a server takes to shut down."""
         self.octavo.kill()
         self.copy.replace(self.database)
@@ -83,13 +83,13 @@ def installation(installed: tuple[Installation, Person]) -> Installation:
 
 
 @pytest.fixture
-def losing() -> Losing:
-    return Losing()
+def lossy_transport() -> LossyTransport:
+    return LossyTransport()
 
 
 @pytest.fixture
 async def workspace(
-    installed: tuple[Installation, Person], losing: Losing
+    installed: tuple[Installation, Person], lossy_transport: LossyTransport
 ) -> AsyncIterator[WorkspaceClient]:
     installation, person = installed
     client = Client(
@@ -99,7 +99,7 @@ async def workspace(
         origin=PUBLIC,
         timeout=PATIENCE,
         retrying=Retrying(attempts=1, first=0.01, longest=0.1),
-        transport=losing,
+        transport=lossy_transport,
     )
     async with client:
         yield await client.create_workspace("Notes")
@@ -136,7 +136,7 @@ async def test_edits_missing_in_a_backup_are_resent_with_later_edits(
     installation.back_up()
     precious(document)
     await document.save()
-    installation.give_back()
+    installation.restore_backup()
     later(document)
     saved = await document.save()
     assert (saved.outcome, document.unsaved) == ("merged", False)
@@ -151,7 +151,7 @@ async def test_deletion_missing_in_a_backup_is_resent(
     installation.back_up()
     document.delete(4, 8)
     await document.save()
-    installation.give_back()
+    installation.restore_backup()
     await document.save()
     assert await text_of(workspace, document.file_id) == document.text == "base two.\n"
     assert not document.unsaved
@@ -165,7 +165,7 @@ async def test_save_missing_in_a_backup_is_resent_by_another_device(
     precious(first)
     await first.save()
     second = await NoteDocument.open(workspace, first.file_id)
-    installation.give_back()
+    installation.restore_backup()
     second.insert(0, "stands alone\n")
     await second.save()
     text = "stands alone\nbase 1 two.\nprecious\n"
@@ -173,31 +173,31 @@ async def test_save_missing_in_a_backup_is_resent_by_another_device(
 
 
 async def test_save_with_an_unknown_outcome_before_a_restore_happens_once(
-    workspace: WorkspaceClient, installation: Installation, losing: Losing
+    workspace: WorkspaceClient, installation: Installation, lossy_transport: LossyTransport
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
     installation.back_up()
     precious(document)
     await document.save()
     document.insert(len(document.text), "in doubt\n")
-    losing.fates = ["answer lost"]
+    lossy_transport.fates = ["response lost"]
     with pytest.raises(ConnectionFailed):
         await document.save()
-    installation.give_back()
+    installation.restore_backup()
     await document.save()
     text = "base 1 two.\nprecious\nin doubt\n"
     assert await text_of(workspace, document.file_id) == document.text == text
 
 
 async def test_failed_read_leaves_the_edits_unsaved_until_the_next_save(
-    workspace: WorkspaceClient, installation: Installation, losing: Losing
+    workspace: WorkspaceClient, installation: Installation, lossy_transport: LossyTransport
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
     installation.back_up()
     precious(document)
     await document.save()
-    installation.give_back()
-    losing.method, losing.fates = "GET", ["request lost"]
+    installation.restore_backup()
+    lossy_transport.method, lossy_transport.fates = "GET", ["request lost"]
     with pytest.raises(ConnectionFailed):
         await document.save()
     assert document.unsaved
@@ -216,7 +216,7 @@ async def test_devices_that_resend_edits_missing_in_a_backup_converge(
         precious(device)
         device.insert(0, f"{name} saved\n")
         await device.save()
-    installation.give_back()
+    installation.restore_backup()
     for name, device in zip("abc", devices, strict=True):
         device.insert(len(device.text), f"{name} later\n")
         await device.save()
@@ -235,12 +235,12 @@ async def test_backup_of_an_earlier_generation_gets_the_lines_of_both(
     devices = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
     early = devices[0].epoch
     installation.back_up()
-    await begin_anew(devices[0])
+    await start_new_generation(devices[0])
     devices[0].replace(f"{BASE}precious\n")
     for device in devices:
         await device.save()
     assert devices[1].text == f"{BASE}precious\n"
-    installation.give_back()
+    installation.restore_backup()
     devices[1].insert(0, "later\n")
     for device in (*devices, *devices):
         await device.save()
@@ -258,7 +258,7 @@ async def test_note_missing_in_a_backup_is_created_again_with_its_id(
     second.insert(0, "seen by one device\n")
     await second.save()
     first.insert(len(BASE), "unsaved\n")
-    installation.give_back()
+    installation.restore_backup()
     with pytest.raises(NotFoundError):
         await first.save()
     assert (first.text, first.unsaved) == (f"{BASE}unsaved\n", True)
@@ -283,7 +283,7 @@ async def test_mirror_copies_again_whatever_the_position_of_the_workspace(
         head = (await workspace.file(two)).head.id
         await workspace.update(two, head, text=text)
     await mirror.pull()
-    installation.give_back()
+    installation.restore_backup()
     for number in range(2 + further):
         head = (await workspace.file(one)).head.id
         await workspace.update(one, head, text=f"other {number}\n")
@@ -310,7 +310,7 @@ async def test_running_mirror_checks_when_the_server_is_back(
             made = await workspace.create("lost.md", "lost")
             await mirror.wait_for(made.position)
             mirror.pulled = trio.Event()
-            await trio.to_thread.run_sync(installation.give_back)
+            await trio.to_thread.run_sync(installation.restore_backup)
             await mirror.pulled.wait()
             nursery.cancel_scope.cancel()
     assert (mirror.notes, mirror.position) == await kept(workspace)
@@ -346,7 +346,7 @@ async def test_mirror_of_deletions_missing_in_a_backup_copies_again(
     await workspace.delete(one.file_id, one.revision.id)
     mirror = Mirror(workspace)
     await mirror.start()
-    installation.give_back()
+    installation.restore_backup()
     await workspace.update(two.file_id, two.revision.id, text="other\n")
     await mirror.pull()
     assert (mirror.notes, mirror.position) == await kept(workspace)

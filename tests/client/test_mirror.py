@@ -25,7 +25,7 @@ from octavo.model.identity import FileId, Position, RevisionId
 from tests.client.test_syncing import END, ENTRY, LINE
 from tests.e2e.people import Person
 from tests.e2e.server import PATIENCE
-from tests.fakes.losing_transport import Losing
+from tests.fakes.losing_transport import LossyTransport
 from tests.fakes.stub_server import Reply, Stub, workspace_of
 
 R = RevisionId("r")
@@ -84,13 +84,13 @@ async def test_mirrors_of_devices_with_concurrent_edits_converge(
 
     async def edit(mirror: Mirror, seed: int) -> None:
         nonlocal last
-        chance = Random(seed)
+        rng = Random(seed)
         for count in range(15):
-            file_id = chance.choice([each.file_id for each in operations])
+            file_id = rng.choice([each.file_id for each in operations])
             line = f"{seed} {count}\n"
-            if chance.random() < 0.5:
+            if rng.random() < 0.5:
                 document = await NoteDocument.open(workspace, file_id)
-                document.insert(chance.randrange(len(document.text)), line)
+                document.insert(rng.randrange(len(document.text)), line)
                 saved = await document.save()
                 # Read only now: another device may have saved meanwhile.
                 last = max(last, saved.position)
@@ -134,21 +134,21 @@ async def test_mirror_continues_after_the_feed_was_unavailable(
     workspace: WorkspaceClient, served: tuple[str, Person]
 ) -> None:
     url, person = served
-    losing = Losing("GET")
+    lossy_transport = LossyTransport("GET")
     retrying = Retrying(attempts=1, first=0.01)
     client = Client(
-        url, entropy=SystemRandom(), key=person.key, retrying=retrying, transport=losing
+        url, entropy=SystemRandom(), key=person.key, retrying=retrying, transport=lossy_transport
     )
     async with client:
         mirror = Mirror(client.workspace(workspace.id))
         with trio.fail_after(PATIENCE):
             async with trio.open_nursery() as nursery:
                 await nursery.start(mirror.run)
-                losing.fates = ["request lost", "answer lost", "answer lost"]
+                lossy_transport.fates = ["request lost", "response lost", "response lost"]
                 made = await workspace.create("a.md", "one")
                 await mirror.wait_for(made.position)
                 nursery.cancel_scope.cancel()
-    assert losing.fates == []
+    assert lossy_transport.fates == []
     assert list(mirror.notes) == [made.file_id]
 
 

@@ -27,20 +27,20 @@ from octavo.model.documents.initial_document import NOTHING, initial
 from octavo.model.identity import ContentId, FileId
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.people import Person
-from tests.fakes.losing_transport import Fate, Losing
+from tests.fakes.losing_transport import Fate, LossyTransport
 from tests.fakes.stub_server import CHANGE, FILE_DOCUMENT, REVISION, Stub, ok, problem, workspace_of
 
 START = "one\ntwo\nthree\n"
 
 
 @pytest.fixture
-def losing() -> Losing:
-    return Losing()
+def lossy_transport() -> LossyTransport:
+    return LossyTransport()
 
 
 @pytest.fixture
 async def lossy(
-    served: tuple[str, Person], losing: Losing, workspace: WorkspaceClient
+    served: tuple[str, Person], lossy_transport: LossyTransport, workspace: WorkspaceClient
 ) -> AsyncIterator[WorkspaceClient]:
     """The workspace, over a connection that loses messages on demand."""
     url, person = served
@@ -50,7 +50,7 @@ async def lossy(
         key=person.key,
         origin=PUBLIC,
         retrying=Retrying(attempts=1),
-        transport=losing,
+        transport=lossy_transport,
     )
     async with client:
         yield client.workspace(workspace.id)
@@ -67,12 +67,12 @@ async def text_of(workspace: WorkspaceClient, file_id: FileId) -> str:
     return document.text
 
 
-async def begin_anew(document: NoteDocument) -> None:
+async def start_new_generation(document: NoteDocument) -> None:
     """Save so much history with little text that the server discards it."""
     epoch = document.epoch
-    chance = Random(1)
+    rng = Random(1)
     for _ in range(6_000):
-        document.insert(chance.randrange(4), "x")
+        document.insert(rng.randrange(4), "x")
         document.delete(2, 3)
     await document.save()
     assert document.epoch != epoch
@@ -178,14 +178,14 @@ async def test_edit_during_a_save_is_left_for_the_next(
     assert sorted(document.text.split()) == sorted(["saved", "other", *START.split(), "later"])
 
 
-@pytest.mark.parametrize("lost", ["request lost", "answer lost"])
+@pytest.mark.parametrize("lost", ["request lost", "response lost"])
 async def test_lost_save_is_resent_and_happens_once(
-    lossy: WorkspaceClient, losing: Losing, lost: Fate
+    lossy: WorkspaceClient, lossy_transport: LossyTransport, lost: Fate
 ) -> None:
     file_id = await note(lossy)
     document = await NoteDocument.open(lossy, file_id)
     document.insert(0, "once\n")
-    losing.fates = [lost]
+    lossy_transport.fates = [lost]
     with pytest.raises(ConnectionFailed) as failed:
         await document.save()
     assert failed.value.outcome_unknown
@@ -198,23 +198,23 @@ async def test_lost_save_is_resent_and_happens_once(
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_devices_on_an_unreliable_network_keep_every_line_once(
-    workspace: WorkspaceClient, lossy: WorkspaceClient, losing: Losing, seed: int
+    workspace: WorkspaceClient, lossy: WorkspaceClient, lossy_transport: LossyTransport, seed: int
 ) -> None:
-    chance = Random(seed)
+    rng = Random(seed)
     file_id = await note(workspace)
     devices = [await NoteDocument.open(lossy, file_id) for _ in range(3)]
-    losing.fates = chance.choices(("reaches", "request lost", "answer lost"), k=40)
+    lossy_transport.fates = rng.choices(("reaches", "request lost", "response lost"), k=40)
     lines = START.splitlines(keepends=True)
     for number in range(40):
-        device = chance.choice(devices)
+        device = rng.choice(devices)
         # At the start of an existing line.
         starts = [0, *(at + 1 for at, each in enumerate(device.text) if each == "\n")]
         lines.append(f"line {number} 🦉\n")
-        device.insert(chance.choice(starts), lines[-1])
-        if chance.random() < 0.7:
+        device.insert(rng.choice(starts), lines[-1])
+        if rng.random() < 0.7:
             with suppress(ConnectionFailed):
                 await device.save()
-    losing.fates = []
+    lossy_transport.fates = []
     for device in [*devices, *devices]:
         await device.save()
     assert len({device.text for device in devices}) == 1
@@ -256,7 +256,7 @@ async def test_new_generation_begun_by_the_own_save_keeps_the_text(
 ) -> None:
     document = await NoteDocument.open(workspace, await note(workspace))
     text = document.text
-    await begin_anew(document)
+    await start_new_generation(document)
     assert await text_of(workspace, document.file_id) == document.text
     assert document.text.endswith(text[4:])
     document.insert(0, "and on\n")
@@ -271,7 +271,7 @@ async def test_unsaved_edits_are_carried_over_to_a_new_generation(
     first, second = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
     second.insert(len(second.text), "carried over 🦉\n")
     second.delete(4, 8)
-    await begin_anew(first)
+    await start_new_generation(first)
     await second.save()
     assert second.epoch == first.epoch
     assert second.text == first.text.replace("two\n", "") + "carried over 🦉\n"
@@ -281,16 +281,16 @@ async def test_unsaved_edits_are_carried_over_to_a_new_generation(
 
 
 async def test_save_whose_response_was_lost_is_not_carried_over_twice(
-    workspace: WorkspaceClient, lossy: WorkspaceClient, losing: Losing
+    workspace: WorkspaceClient, lossy: WorkspaceClient, lossy_transport: LossyTransport
 ) -> None:
     file_id = await note(workspace)
     first = await NoteDocument.open(workspace, file_id)
     second = await NoteDocument.open(lossy, file_id)
     second.insert(len(second.text), "once\n")
-    losing.fates = ["answer lost"]
+    lossy_transport.fates = ["response lost"]
     with pytest.raises(ConnectionFailed):
         await second.save()
-    await begin_anew(first)
+    await start_new_generation(first)
     second.insert(len(second.text), "then\n")
     await second.save()
     assert not second.unsaved

@@ -18,63 +18,63 @@ def kept(text: str, pairs: int = 0) -> CachedDocument:
     )
 
 
-def on_shelf(shelf: DocumentCache, *names: str) -> list[str]:
+def cached(cache: DocumentCache, *names: str) -> list[str]:
     """Return which of the documents are cached; they are put back."""
     found = []
     for name in names:
-        each = shelf.take(VAULT, FileId(name))
+        each = cache.take(VAULT, FileId(name))
         if each is not None:
             found.append(name)
-            shelf.put(VAULT, FileId(name), each)
+            cache.put(VAULT, FileId(name), each)
     return found
 
 
 def test_least_recently_used_document_is_evicted() -> None:
-    shelf = DocumentCache(7, 3 * 15_000)
+    cache = DocumentCache(7, 3 * 15_000)
     for name in "abc":
-        shelf.put(VAULT, FileId(name), kept("x" * 5000))
-    assert on_shelf(shelf, "a", "b", "c") == ["a", "b", "c"]
-    assert on_shelf(shelf, "a") == ["a"]
-    shelf.put(VAULT, FileId("d"), kept("x" * 5000))
-    assert on_shelf(shelf, "a", "b", "c", "d") == ["a", "c", "d"]
+        cache.put(VAULT, FileId(name), kept("x" * 5000))
+    assert cached(cache, "a", "b", "c") == ["a", "b", "c"]
+    assert cached(cache, "a") == ["a"]
+    cache.put(VAULT, FileId("d"), kept("x" * 5000))
+    assert cached(cache, "a", "b", "c", "d") == ["a", "c", "d"]
 
 
 def test_document_is_taken_by_one_caller_only() -> None:
-    shelf = DocumentCache(7)
-    shelf.put(VAULT, FileId("a"), kept("text"))
-    assert shelf.take(WorkspaceId("other"), FileId("a")) is None
-    assert shelf.take(VAULT, FileId("a")) is not None
-    assert shelf.take(VAULT, FileId("a")) is None
+    cache = DocumentCache(7)
+    cache.put(VAULT, FileId("a"), kept("text"))
+    assert cache.take(WorkspaceId("other"), FileId("a")) is None
+    assert cache.take(VAULT, FileId("a")) is not None
+    assert cache.take(VAULT, FileId("a")) is None
 
 
 def test_document_that_is_discarded_makes_room() -> None:
-    shelf = DocumentCache(7, 30_000)
+    cache = DocumentCache(7, 30_000)
     for name in "ab":
-        shelf.put(VAULT, FileId(name), kept("x" * 5000))
-    shelf.discard(VAULT, FileId("a"))
-    shelf.discard(VAULT, FileId("a"))
-    shelf.put(VAULT, FileId("c"), kept("x" * 5000))
-    assert on_shelf(shelf, "a", "b", "c") == ["b", "c"]
+        cache.put(VAULT, FileId(name), kept("x" * 5000))
+    cache.discard(VAULT, FileId("a"))
+    cache.discard(VAULT, FileId("a"))
+    cache.put(VAULT, FileId("c"), kept("x" * 5000))
+    assert cached(cache, "a", "b", "c") == ["b", "c"]
 
 
 def test_document_that_is_put_again_counts_once() -> None:
-    shelf = DocumentCache(7, 30_000)
+    cache = DocumentCache(7, 30_000)
     for _ in range(10):
-        shelf.put(VAULT, FileId("a"), kept("x" * 5000))
-    shelf.put(VAULT, FileId("b"), kept("x" * 5000))
-    assert on_shelf(shelf, "a", "b") == ["a", "b"]
+        cache.put(VAULT, FileId("a"), kept("x" * 5000))
+    cache.put(VAULT, FileId("b"), kept("x" * 5000))
+    assert cached(cache, "a", "b") == ["a", "b"]
 
 
 def test_document_larger_than_the_cache_is_not_kept() -> None:
-    shelf = DocumentCache(7, 10_000)
-    shelf.put(VAULT, FileId("a"), kept("x" * 20_000))
-    assert on_shelf(shelf, "a") == []
+    cache = DocumentCache(7, 10_000)
+    cache.put(VAULT, FileId("a"), kept("x" * 20_000))
+    assert cached(cache, "a") == []
 
 
 def test_metadata_of_a_document_counts_against_the_limit() -> None:
-    shelf = DocumentCache(7, 30_000)
+    cache = DocumentCache(7, 30_000)
     for name in "ab":
-        shelf.put(VAULT, FileId(name), kept("x" * 1000, pairs=40))
-    assert on_shelf(shelf, "a", "b") == ["a", "b"]
-    shelf.put(VAULT, FileId("c"), kept("x" * 1000, pairs=120))
-    assert on_shelf(shelf, "a", "b", "c") == ["c"]
+        cache.put(VAULT, FileId(name), kept("x" * 1000, pairs=40))
+    assert cached(cache, "a", "b") == ["a", "b"]
+    cache.put(VAULT, FileId("c"), kept("x" * 1000, pairs=120))
+    assert cached(cache, "a", "b", "c") == ["c"]

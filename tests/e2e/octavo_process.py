@@ -135,8 +135,8 @@ def invited(folder: Path, *options: str) -> str:
     with start(
         *given, *options, folder=folder.parent, command="invite", stdout=subprocess.PIPE
     ) as process:
-        told, said = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, said) == (0, "")
+        told, output = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, output) == (0, "")
     found = re.fullmatch(re.escape(PUBLIC) + _LINK + r"\n", told)
     assert found is not None, told
     return unquote(found[1])

@@ -71,11 +71,11 @@ class PlainClient:
                     self._stream = await trio.open_tcp_stream("127.0.0.1", self._port)
                 request = f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode()
                 await self._stream.send_all(request + content)
-                return await self._answer(self._stream)
+                return await self._read_response(self._stream)
             except (OSError, trio.BrokenResourceError) as error:
                 raise ConnectionLost from error
 
-    async def _answer(self, stream: trio.SocketStream) -> Response:
+    async def _read_response(self, stream: trio.SocketStream) -> Response:
         while b"\r\n\r\n" not in self._received:
             await self._receive(stream)
         head, _, self._received = self._received.partition(b"\r\n\r\n")

@@ -44,12 +44,12 @@ class Head:
 
 
 @dataclass
-class Desk:
+class Workload:
     """The shared knowledge of the clients of one workspace, and their history.
 
     Attributes:
         workspace: its id.
-        chance: decides what they do; seeded.
+        rng: decides what they do; seeded.
         history: their operations and the results.
         heads: the live notes as last seen; they may have changed since.
         saves: all changes sent.
@@ -57,7 +57,7 @@ class Desk:
     """
 
     workspace: str
-    chance: random.Random
+    rng: random.Random
     history: History[Operation] = field(default_factory=History)
     heads: dict[str, Head] = field(default_factory=dict)
     saves: list[Save] = field(default_factory=list)
@@ -68,23 +68,23 @@ class Desk:
         return f"/api/workspaces/{self.workspace}"
 
     def new_id(self) -> str:
-        return f"20000000-0000-7000-8000-{self.chance.randrange(16**12):012x}"
+        return f"20000000-0000-7000-8000-{self.rng.randrange(16**12):012x}"
 
     def next_save(self) -> Save:
         """Choose a change: a new note, a new text for one, or several changes together."""
-        kind = self.chance.choice(("create", "update", "update", "changeset"))
+        kind = self.rng.choice(("create", "update", "update", "changeset"))
         if kind == "create" or len(self.heads) < 5:
             save = self._creation()
         elif kind == "update":
-            save = self._update(self.chance.choice(sorted(self.heads)))
+            save = self._update(self.rng.choice(sorted(self.heads)))
         else:
-            save = self._changeset(self.chance.sample(sorted(self.heads), 3))
+            save = self._changeset(self.rng.sample(sorted(self.heads), 3))
         self.saves.append(save)
         return save
 
     def _text(self) -> str:
         """A unique text."""
-        return f"{self.new_id()} " + "x" * self.chance.choice((1, 100, 5_000))
+        return f"{self.new_id()} " + "x" * self.rng.choice((1, 100, 5_000))
 
     def _commit(self, mutation: str, swaps: dict[str, tuple[Value, Value]]) -> Commit:
         return Commit.of(self.workspace, mutation, swaps)
@@ -111,7 +111,7 @@ class Desk:
         operations: list[Json] = [
             {"op": "create", "fileId": made, "path": f"{made}.md", "text": swaps[made][1]}
         ]
-        gone = self.chance.choice((None, file_ids[0]))
+        gone = self.rng.choice((None, file_ids[0]))
         for file_id in file_ids:
             head = self.heads[file_id]
             guarded: Json = {"fileId": file_id, "ifMatch": head.revision_id}

@@ -36,9 +36,9 @@ class ServedContract:
     def check(self, operation_id: str, response: httpx.Response) -> None:
         """Raise if ``response`` is not documented for the operation."""
         operation = self._operations[operation_id]
-        told = operation.responses.get(str(response.status_code))
-        shown = f"{operation_id} answered {response.status_code} {response.text[:500]!r}"
-        if told is None:
+        documented = operation.responses.get(str(response.status_code))
+        shown = f"{operation_id} returned {response.status_code} {response.text[:500]!r}"
+        if documented is None:
             raise Undocumented(f"{shown}: no such status")
         if "x-request-id" not in response.headers:
             raise Undocumented(f"{shown}: no x-request-id")
@@ -47,7 +47,7 @@ class ServedContract:
             if response.content or content_type is not None:
                 raise Undocumented(f"{shown}: a body")
             return
-        if content_type not in told["content"]:
+        if content_type not in documented["content"]:
             raise Undocumented(f"{shown}: of type {content_type}")
         self._schema[operation.path][operation.method].validate_response(response)
 
@@ -57,22 +57,22 @@ class ServedContract:
 
 
 class _Operation:
-    def __init__(self, path: str, method: str, told: dict[str, Any]) -> None:
-        self.id: str = told["operationId"]
+    def __init__(self, path: str, method: str, documented: dict[str, Any]) -> None:
+        self.id: str = documented["operationId"]
         self.path, self.method = path, method.upper()
-        self.responses: dict[str, Any] = told["responses"]
+        self.responses: dict[str, Any] = documented["responses"]
         self.pattern = re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)))
 
     def codes(self) -> Iterator[tuple[str, str]]:
-        for status, told in self.responses.items():
+        for status, documented in self.responses.items():
             if int(status) < 400:
                 yield self.id, status
                 continue
-            schema = told["content"]["application/problem+json"]["schema"]
+            schema = documented["content"]["application/problem+json"]["schema"]
             yield from ((self.id, code) for code in schema["properties"]["code"]["enum"])
 
 
 def _operations(document: dict[str, Any]) -> Iterator[_Operation]:
     for path, methods in document["paths"].items():
-        for method, told in methods.items():
-            yield _Operation(path, method, told)
+        for method, documented in methods.items():
+            yield _Operation(path, method, documented)

@@ -43,10 +43,10 @@ class Server:
         return self.wait()
 
     def wait(self) -> tuple[int, str]:
-        _, said = self.process.communicate(timeout=PATIENCE)
+        _, output = self.process.communicate(timeout=PATIENCE)
         lines = (
             line
-            for line in said.splitlines(keepends=True)
+            for line in output.splitlines(keepends=True)
             if " info " not in line and '"level":"info"' not in line
         )
         return self.process.returncode, "".join(lines)

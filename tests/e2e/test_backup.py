@@ -23,7 +23,7 @@ from tests.e2e.disks import in_tiny_disk, limit_files, needs_mount
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.people import async_client, register
 from tests.e2e.plain_client import PlainClient
-from tests.e2e.saves import Desk, Save
+from tests.e2e.saves import Save, Workload
 from tests.e2e.server import PATIENCE, command_line, start
 
 CLIENTS = 8
@@ -40,8 +40,8 @@ def run(command: str, folder: Path, *arguments: str) -> tuple[int, str, str]:
     """The exit code of a command on a data folder, its output, and its errors."""
     given = ("--data-dir", str(folder), *arguments)
     with start(*given, folder=folder.parent, command=command, stdout=subprocess.PIPE) as process:
-        told, said = process.communicate(timeout=PATIENCE)
-    return process.returncode, told, said
+        printed, errors = process.communicate(timeout=PATIENCE)
+    return process.returncode, printed, errors
 
 
 def installed(folder: Path) -> None:
@@ -78,63 +78,68 @@ async def test_backup_under_load_has_every_save_acknowledged_before_it(folder: P
     with running(folder) as octavo:
         person = await trio.to_thread.run_sync(register, octavo.url, octavo.invitation())
         async with async_client(octavo.url, person) as http:
-            desks = [await _desk(http, seed) for seed in range(2)]
-        before: list[tuple[Desk, Save]] = []
+            workloads = [await _workload(http, seed) for seed in range(2)]
+        before: list[tuple[Workload, Save]] = []
         during = 0
         async with trio.open_nursery() as nursery:
             for number in range(CLIENTS):
-                desk = desks[number % len(desks)]
+                workload = workloads[number % len(workloads)]
                 name = f"client {number}"
-                nursery.start_soon(_keep_saving, octavo, person.by_key, name, desk, enough)
+                nursery.start_soon(_keep_saving, octavo, person.by_key, name, workload, enough)
             await enough.wait()
-            before = acknowledged(desks)
+            before = acknowledged(workloads)
             work = partial(run, "backup", folder, str(backup))
-            code, told, said = await trio.to_thread.run_sync(work)
-            during = len(acknowledged(desks)) - len(before)
+            code, printed, errors = await trio.to_thread.run_sync(work)
+            during = len(acknowledged(workloads)) - len(before)
             nursery.cancel_scope.cancel()
-        assert code == 0, said
+        assert code == 0, errors
         assert during > CLIENTS
         assert octavo.stop() == (0, [])
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
-    assert re.match(rf"{re.escape(str(backup))}: \d+ MB, 1 account, 2 workspaces, ", told)
+    assert re.match(rf"{re.escape(str(backup))}: \d+ MB, 1 account, 2 workspaces, ", printed)
 
-    code, told, said = run("restore", folder, str(backup))
-    assert code == 0, said
+    code, printed, errors = run("restore", folder, str(backup))
+    assert code == 0, errors
     assert integrity(folder) == []
     with running(folder) as octavo:
         async with async_client(octavo.url, person) as http:
-            for desk, save in before:
-                assert await desk.told(save, http) == save.receipt
+            for workload, save in before:
+                assert await workload.told(save, http) == save.receipt
         assert await trio.to_thread.run_sync(octavo.stop) == (0, [])
 
 
-async def _desk(http: httpx.AsyncClient, seed: int) -> Desk:
+async def _workload(http: httpx.AsyncClient, seed: int) -> Workload:
     made = await http.post("/api/workspaces", json={"name": "Notes"})
-    return Desk(made.json()["id"], random.Random(seed))
+    return Workload(made.json()["id"], random.Random(seed))
 
 
 async def _keep_saving(
-    octavo: Octavo, headers: dict[str, str], name: str, desk: Desk, enough: trio.Event
+    octavo: Octavo, headers: dict[str, str], name: str, workload: Workload, enough: trio.Event
 ) -> None:
     async with PlainClient(octavo.port, headers) as plain:
-        while (await desk.send(name, desk.next_save(), plain)) is not None:
-            if len(desk.saves) > SAVES:
+        while (await workload.send(name, workload.next_save(), plain)) is not None:
+            if len(workload.saves) > SAVES:
                 enough.set()
 
 
-def acknowledged(desks: list[Desk]) -> list[tuple[Desk, Save]]:
-    return [(desk, save) for desk in desks for save in desk.saves if save.receipt is not None]
+def acknowledged(workloads: list[Workload]) -> list[tuple[Workload, Save]]:
+    return [
+        (workload, save)
+        for workload in workloads
+        for save in workload.saves
+        if save.receipt is not None
+    ]
 
 
 def test_backup_of_a_stopped_installation_is_private_and_in_a_private_folder(folder: Path) -> None:
     installed(folder)
     backup = folder.parent / "backups" / "daily" / "monday.sqlite3"
-    code, told, said = run("backup", folder, str(backup))
+    code, printed, errors = run("backup", folder, str(backup))
     newest = len(shipped())
     size = f"{backup.stat().st_size / 1e6:.1f} MB"
     held = f"0 accounts, 0 workspaces, 0 files, schema version {newest}"
-    assert (code, told) == (0, f"{backup}: {size}, {held}\n")
-    assert re.fullmatch(r"octavo: writing 0\.\d MB\noctavo: checking\n", said)
+    assert (code, printed) == (0, f"{backup}: {size}, {held}\n")
+    assert re.fullmatch(r"octavo: writing 0\.\d MB\noctavo: checking\n", errors)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (backup, *list(backup.parents)[:2])]
     assert modes == [0o600, 0o700, 0o700]
     assert sorted(path.name for path in backup.parent.iterdir()) == [backup.name]
@@ -144,8 +149,8 @@ def test_backup_that_exists_is_replaced_only_on_demand(folder: Path) -> None:
     installed(folder)
     backup = folder.parent / "backup"
     backup.write_bytes(b"older")
-    code, _, said = run("backup", folder, str(backup))
-    assert (code, said) == (
+    code, _, errors = run("backup", folder, str(backup))
+    assert (code, errors) == (
         1,
         f"octavo: {backup} exists: name another file, or replace it with --replace\n",
     )
@@ -170,8 +175,8 @@ def test_backup_to_an_unusable_target_fails_with_one_line(
     installed(folder)
     (folder.parent / "file").touch()
     path = folder.parent / target
-    code, told, said = run("backup", folder, "--replace", str(path))
-    assert (code, told, said) == (1, "", f"octavo: {complaint.format(path)}\n")
+    code, printed, errors = run("backup", folder, "--replace", str(path))
+    assert (code, printed, errors) == (1, "", f"octavo: {complaint.format(path)}\n")
     assert integrity(folder) == []
 
 
@@ -236,8 +241,8 @@ def test_backup_ended_by_a_signal_leaves_nothing_behind(signum: int, folder: Pat
         assert process.stderr is not None
         assert process.stderr.readline().startswith("octavo: writing ")
         process.send_signal(signum)
-        _, said = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, said) == (1, "octavo: interrupted: nothing was written\n")
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, errors) == (1, "octavo: interrupted: nothing was written\n")
     assert not backup.exists()
     assert left_over(folder.parent) == []
 
@@ -247,8 +252,8 @@ def test_restore_is_refused_while_a_server_runs(folder: Path) -> None:
         octavo.invitation()
         backup = folder.parent / "backup"
         assert run("backup", folder, str(backup))[0] == 0
-        code, told, said = run("restore", folder, str(backup))
-        assert (code, told, said) == (
+        code, printed, errors = run("restore", folder, str(backup))
+        assert (code, printed, errors) == (
             1,
             "",
             f"octavo: a server runs with the data folder {folder}: stop it, then restore\n",
@@ -264,11 +269,11 @@ def test_restore_keeps_the_former_database_with_its_log(folder: Path) -> None:
         register(octavo.url, octavo.invitation())
         octavo.kill()
     assert (folder / "octavo.sqlite3-wal").stat().st_size > 0
-    code, told, _ = run("restore", folder, str(backup))
+    code, printed, _ = run("restore", folder, str(backup))
     assert code == 0
-    [replaced] = re.findall(r"the former database is (\S+): delete it", told)
+    [replaced] = re.findall(r"the former database is (\S+): delete it", printed)
     assert re.fullmatch(r"octavo-replaced-\d{8}T\d{6}Z\.sqlite3", Path(replaced).name)
-    assert "start the server now; devices that saw later changes" in told
+    assert "start the server now; devices that saw later changes" in printed
     assert accounts(folder / "octavo.sqlite3") == 0
     assert accounts(Path(replaced)) == 1
     kept = sorted(folder.glob("*octavo*"))
@@ -280,9 +285,9 @@ def test_restore_into_an_empty_folder_creates_the_installation(folder: Path) -> 
     installed(folder)
     backup, elsewhere = folder.parent / "backup", folder.parent / "elsewhere"
     assert run("backup", folder, str(backup))[0] == 0
-    code, told, said = run("restore", elsewhere, str(backup))
-    assert code == 0, said
-    assert "former database" not in told
+    code, printed, errors = run("restore", elsewhere, str(backup))
+    assert code == 0, errors
+    assert "former database" not in printed
     assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o700
     with running(elsewhere) as octavo:
         octavo.invitation()
@@ -295,8 +300,8 @@ def test_restore_accepts_a_plain_copy_with_its_log(folder: Path) -> None:
         octavo.kill()
     copies = folder.parent / "copies"
     folder.rename(copies)
-    code, _, said = run("restore", folder, str(copies / "octavo.sqlite3"))
-    assert code == 0, said
+    code, _, errors = run("restore", folder, str(copies / "octavo.sqlite3"))
+    assert code == 0, errors
     assert accounts(folder / "octavo.sqlite3") == 1
 
 
@@ -350,9 +355,9 @@ def test_restore_replaces_a_damaged_database_and_keeps_its_log_with_it(folder: P
     (folder / "octavo.sqlite3").write_bytes(b"not a database at all" * 1000)
     for end in LOGS:
         (folder / f"octavo.sqlite3{end}").write_bytes(b"log")
-    code, told, said = run("restore", folder, str(backup))
-    assert code == 0, said
-    [replaced] = re.findall(r"the former database is (\S+): delete it", told)
+    code, printed, errors = run("restore", folder, str(backup))
+    assert code == 0, errors
+    [replaced] = re.findall(r"the former database is (\S+): delete it", printed)
     assert [Path(f"{replaced}{end}").read_bytes() for end in LOGS] == [b"log", b"log"]
     assert integrity(folder) == []
 
@@ -389,9 +394,9 @@ def test_restore_of_an_unusable_backup_changes_nothing(
                 connection.execute("INSERT INTO migrations VALUES (1000, 'next', '')")
                 connection.commit()
     before = (folder / "octavo.sqlite3").read_bytes()
-    code, told, said = run("restore", folder, str(backup))
-    assert (code, told) == (1, "")
-    last = said.splitlines()[-1]
+    code, printed, errors = run("restore", folder, str(backup))
+    assert (code, printed) == (1, "")
+    last = errors.splitlines()[-1]
     assert last.startswith(f"octavo: {complaint.format(backup)}")
     assert (folder / "octavo.sqlite3").read_bytes() == before
     assert [path.name for path in folder.iterdir()] == ["octavo.sqlite3"]
@@ -400,8 +405,8 @@ def test_restore_of_an_unusable_backup_changes_nothing(
 def test_restore_of_the_database_itself_is_refused(folder: Path) -> None:
     installed(folder)
     database = folder / "octavo.sqlite3"
-    code, _, said = run("restore", folder, str(database))
-    assert (code, said) == (1, f"octavo: {database} is the database itself: name a backup\n")
+    code, _, errors = run("restore", folder, str(database))
+    assert (code, errors) == (1, f"octavo: {database} is the database itself: name a backup\n")
 
 
 @pytest.mark.parametrize(("command", "program"), [("backup", "pg_dump"), ("restore", "pg_restore")])
@@ -409,9 +414,9 @@ def test_postgres_is_backed_up_by_its_own_programs(
     command: str, program: str, folder: Path
 ) -> None:
     url = "postgresql://octavo:hidden@db.example/notes"
-    code, _, said = run(command, folder, "--database", url, "copy")
+    code, _, errors = run(command, folder, "--database", url, "copy")
     assert code == 1
-    [line] = said.splitlines()
+    [line] = errors.splitlines()
     assert line.startswith("octavo: the data is in PostgreSQL: ")
     assert f"{program} --" in line
     assert "hidden" not in line
@@ -423,9 +428,9 @@ def test_backup_asks_the_server_whether_it_uses_postgres(
     installed(folder)
     with running(folder, "--database", postgres_database) as octavo:
         octavo.invitation()
-        code, _, said = run("backup", folder, "copy")
+        code, _, errors = run("backup", folder, "copy")
         assert code == 1
-        assert "the server keeps its data in PostgreSQL: back it up with pg_dump" in said
+        assert "the server keeps its data in PostgreSQL: back it up with pg_dump" in errors
         assert octavo.stop() == (0, [])
 
 

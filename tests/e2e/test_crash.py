@@ -18,7 +18,7 @@ from tests.e2e.databases import integrity
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.people import Person, async_client, register
 from tests.e2e.plain_client import PlainClient
-from tests.e2e.saves import Desk
+from tests.e2e.saves import Workload
 
 CRASHES = int(os.environ.get("OCTAVO_CRASHES", "20"))
 LANES = 2
@@ -42,7 +42,7 @@ class Installation:
         self._sqlite = database is None
         self._chance = random.Random(seed)
         self._person: Person | None = None
-        self._desks: list[Desk] = []
+        self._desks: list[Workload] = []
         self.doubts = 0
         self.kept_in_doubt = 0
 
@@ -54,12 +54,12 @@ class Installation:
                 await self._save_until_killed(octavo)
         with ExitStack() as stack:
             octavo = await self._start(stack)
-            for desk in self._desks:
+            for workload in self._desks:
                 async with async_client(octavo.url, self._whoever()) as http:
-                    kept = [save for save in desk.saves if save.receipt is not None]
-                    assert await desk.judge(http) == len(kept) > 0
+                    kept = [save for save in workload.saves if save.receipt is not None]
+                    assert await workload.judge(http) == len(kept) > 0
                     for save in kept:
-                        assert await desk.told(save, http) == save.receipt
+                        assert await workload.told(save, http) == save.receipt
             assert await trio.to_thread.run_sync(octavo.stop) == (0, [])
         if self._sqlite:
             assert integrity(self._folder) == []
@@ -76,46 +76,48 @@ class Installation:
             invitation = octavo.invitation()
             self._person = await trio.to_thread.run_sync(register, octavo.url, invitation)
             async with async_client(octavo.url, self._person) as http:
-                self._desks = [await self._desk(http) for _ in range(2)]
+                self._desks = [await self._workload(http) for _ in range(2)]
         if self._sqlite:
             assert integrity(self._folder) == []
-        for desk in self._desks:
+        for workload in self._desks:
             async with (
                 async_client(octavo.url, self._person) as http,
                 PlainClient(octavo.port, self._person.by_key) as plain,
             ):
-                await self._settle(desk, http, plain)
+                await self._settle(workload, http, plain)
         return octavo
 
-    async def _desk(self, http: httpx.AsyncClient) -> Desk:
+    async def _workload(self, http: httpx.AsyncClient) -> Workload:
         made = await http.post("/api/workspaces", json={"name": "Notes"})
-        return Desk(made.json()["id"], random.Random(self._chance.random()))
+        return Workload(made.json()["id"], random.Random(self._chance.random()))
 
-    async def _settle(self, desk: Desk, http: httpx.AsyncClient, plain: PlainClient) -> None:
+    async def _settle(
+        self, workload: Workload, http: httpx.AsyncClient, plain: PlainClient
+    ) -> None:
         """Check the receipts against the responses; resend changes without a response."""
-        for save in desk.saves[desk.settled :]:
-            told = await desk.told(save, http)
+        for save in workload.saves[workload.settled :]:
+            told = await workload.told(save, http)
             if save.receipt is not None or save.refused:
                 assert told == save.receipt
                 continue
             self.doubts += 1
             self.kept_in_doubt += told is not None
-            response = await desk.send("again", save, plain)
+            response = await workload.send("again", save, plain)
             assert response is not None
             assert told is None or save.receipt == told
-            assert await desk.told(save, http) == save.receipt
-        desk.settled = len(desk.saves)
-        await desk.look(http)
+            assert await workload.told(save, http) == save.receipt
+        workload.settled = len(workload.saves)
+        await workload.look(http)
 
     async def _save_until_killed(self, octavo: Octavo) -> None:
         enough = trio.Event()
         wanted = self._chance.randrange(1, 100)
         answered = 0
 
-        async def client(name: str, desk: Desk) -> None:
+        async def client(name: str, workload: Workload) -> None:
             nonlocal answered
             async with PlainClient(octavo.port, self._whoever().by_key) as plain:
-                while (await desk.send(name, desk.next_save(), plain)) is not None:
+                while (await workload.send(name, workload.next_save(), plain)) is not None:
                     answered += 1
                     if answered == wanted:
                         enough.set()
@@ -123,8 +125,8 @@ class Installation:
         with trio.fail_after(PATIENCE):
             async with trio.open_nursery() as nursery:
                 for number in range(CLIENTS):
-                    desk = self._desks[number % len(self._desks)]
-                    nursery.start_soon(client, f"client {number}", desk)
+                    workload = self._desks[number % len(self._desks)]
+                    nursery.start_soon(client, f"client {number}", workload)
                 await enough.wait()
                 # Anywhere between two responses.
                 await trio.sleep(self._chance.random() * 0.01)

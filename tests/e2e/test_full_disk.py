@@ -66,9 +66,9 @@ def test_server_whose_files_cannot_grow_is_not_ready_until_they_can() -> None:
         _, hard = resource.prlimit(octavo.process.pid, resource.RLIMIT_FSIZE)
         limit(octavo, hard)
         wait_until_unmet(octavo)
-        code, said = octavo.stop()
+        code, output = octavo.stop()
     assert code == 0
-    [warning] = said
+    [warning] = output
     assert "the database can't be written to now" in warning
 
 
@@ -77,8 +77,8 @@ def test_server_whose_files_cannot_grow_stops_cleanly() -> None:
         octavo.invitation()
         limit(octavo, 1)
         wait_until_unmet(octavo, "database", "blobs")
-        code, said = octavo.stop()
-    assert (code, [line for line in said if "Traceback" in line]) == (0, [])
+        code, output = octavo.stop()
+    assert (code, [line for line in output if "Traceback" in line]) == (0, [])
 
 
 def fill(octavo: Octavo, folder: Path) -> None:
@@ -104,14 +104,14 @@ def make_read_only(octavo: Octavo, folder: Path) -> None:
 
 @needs_mount
 @pytest.mark.parametrize(
-    ("spoil", "reason"),
+    ("damage", "reason"),
     [
         (fill, "its disk is full: make room there."),
         (make_read_only, "its file system is read-only: look at its disk."),
     ],
 )
 def test_server_on_a_read_only_disk_reports_it_and_stops_cleanly(
-    spoil: Callable[[Octavo, Path], None], reason: str
+    damage: Callable[[Octavo, Path], None], reason: str
 ) -> None:
     with data_folder() as folder:
         given = ["--bind", "127.0.0.1:0", "--data-dir", str(folder / "data")]
@@ -127,10 +127,10 @@ def test_server_on_a_read_only_disk_reports_it_and_stops_cleanly(
                 octavo.wait_until_listening()
                 assert readiness(octavo) == (200, {})
                 # The disk, as the server alone sees it.
-                spoil(octavo, Path(f"/proc/{process.pid}/root{folder}"))
+                damage(octavo, Path(f"/proc/{process.pid}/root{folder}"))
                 unmet = wait_until_unmet(octavo, "blobs")
                 assert unmet["blobs"] == f"The data folder can't be written to: {reason}"
-                code, said = octavo.stop()
+                code, output = octavo.stop()
             finally:
                 process.kill()
-    assert (code, [line for line in said if "Traceback" in line]) == (0, [])
+    assert (code, [line for line in output if "Traceback" in line]) == (0, [])

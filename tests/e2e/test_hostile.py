@@ -159,14 +159,14 @@ async def test_mutated_requests_get_no_500_and_no_foreign_data(scene: Scene) -> 
     seen: Counter[int] = Counter()
 
     def case(number: int, around: Surroundings) -> bytes:
-        chance = random.Random(number)
-        if chance.random() < 0.1:
-            return session(around, chance)
-        request = request_to(chance.choice(told), around, chance)
-        if chance.random() < 0.25:
-            others = [request_to(chance.choice(told), around, chance).encoded() for _ in range(2)]
-            return mutate(request.encoded(), others, chance)
-        return mutated(request, around, chance).encoded()
+        rng = random.Random(number)
+        if rng.random() < 0.1:
+            return session(around, rng)
+        request = request_to(rng.choice(told), around, rng)
+        if rng.random() < 0.25:
+            others = [request_to(rng.choice(told), around, rng).encoded() for _ in range(2)]
+            return mutate(request.encoded(), others, rng)
+        return mutated(request, around, rng).encoded()
 
     async def attack(number: int, around: Surroundings, slots: trio.Semaphore) -> None:
         data = case(number, around)

@@ -27,9 +27,9 @@ def refused(url: str, folder: Path) -> str:
     """The one line that the server ends with."""
     given = ("--bind", "127.0.0.1:0", "--data-dir", str(folder / "data"), "--database", url)
     with start(*given, folder=folder) as process:
-        _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1, said
-    [line] = said.splitlines()
+        _, output = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1, output
+    [line] = output.splitlines()
     assert "Traceback" not in line
     return line
 

@@ -14,7 +14,7 @@ from tests.e2e.listening import listening
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, invited, running
 from tests.e2e.people import PASSWORD, Person, async_client, client, register
 from tests.e2e.plain_client import PlainClient
-from tests.e2e.saves import Desk
+from tests.e2e.saves import Workload
 from tests.e2e.server import PATIENCE, start
 from tests.fakes.postgres_server import running_server
 
@@ -66,33 +66,37 @@ def workspace_of(octavo: Octavo, person: Person) -> str:
 
 
 async def test_two_servers_with_concurrent_writers_make_one_history(pair: Pair) -> None:
-    desk = Desk(pair.workspace(), random.Random(1))
+    workload = Workload(pair.workspace(), random.Random(1))
 
     async def write(name: str, server: Octavo) -> None:
         async with PlainClient(server.port, pair.person.by_key) as plain:
             for _ in range(SAVES):
-                assert await desk.send(name, desk.next_save(), plain) is not None
+                assert await workload.send(name, workload.next_save(), plain) is not None
 
     async with trio.open_nursery() as nursery:
         for number, server in enumerate((pair.one, pair.other) * 3):
             nursery.start_soon(write, f"writer {number}", server)
-    kept = sum(save.receipt is not None for save in desk.saves)
+    kept = sum(save.receipt is not None for save in workload.saves)
     for server in (pair.one, pair.other):
         async with async_client(server.url, pair.person) as http:
-            assert await desk.judge(http) == kept > SAVES
+            assert await workload.judge(http) == kept > SAVES
 
 
 async def test_two_servers_notify_each_others_listeners_of_changes(pair: Pair) -> None:
-    desk = Desk(pair.workspace(), random.Random(2))
+    workload = Workload(pair.workspace(), random.Random(2))
     async with (
         listening(pair.one.port, pair.person.by_key) as here,
         listening(pair.other.port, pair.person.by_key) as there,
         PlainClient(pair.one.port, pair.person.by_key) as plain,
     ):
-        assert await here.subscribe(desk.workspace) == await there.subscribe(desk.workspace) == 0
+        assert (
+            await here.subscribe(workload.workspace)
+            == await there.subscribe(workload.workspace)
+            == 0
+        )
         for _ in range(20):
-            await desk.send("writer", desk.next_save(), plain)
-        last = max(save.receipt["position"] for save in desk.saves if save.receipt is not None)
+            await workload.send("writer", workload.next_save(), plain)
+        last = max(save.receipt["position"] for save in workload.saves if save.receipt is not None)
         for device in (here, there):
             told = await device.hear(last)
             assert told[-1] == last
@@ -137,24 +141,24 @@ async def test_unavailable_database_gets_503_and_nothing_is_lost_on_its_return()
         folder = stack.enter_context(data_folder())
         octavo = stack.enter_context(running(folder, "--database", database.url()))
         person = register(octavo.url, octavo.invitation())
-        desk = Desk(workspace_of(octavo, person), random.Random(3))
+        workload = Workload(workspace_of(octavo, person), random.Random(3))
         async with (
             PlainClient(octavo.port, person.by_key) as plain,
             PlainClient(octavo.port, {}) as probe,
             listening(octavo.port, person.by_key) as device,
         ):
-            await device.subscribe(desk.workspace)
+            await device.subscribe(workload.workspace)
             for _ in range(10):
-                await desk.send("writer", desk.next_save(), plain)
+                await workload.send("writer", workload.next_save(), plain)
             assert (await probe.request("GET", "/ready")).status == 200
             await trio.to_thread.run_sync(database.stop)
 
-            in_doubt = desk.next_save()
-            response = await desk.send("writer", in_doubt, plain)
+            in_doubt = workload.next_save()
+            response = await workload.send("writer", in_doubt, plain)
             assert response is not None
             assert (response.status, response.json()["code"]) == (503, "storage_unavailable")
             assert int(response.headers["retry-after"]) > 0
-            read = await plain.request("GET", f"{desk.base}/files")
+            read = await plain.request("GET", f"{workload.base}/files")
             assert (read.status, read.json()["code"]) == (503, "storage_unavailable")
             assert int(read.headers["retry-after"]) > 0
             ready = await probe.request("GET", "/ready")
@@ -168,16 +172,18 @@ async def test_unavailable_database_gets_503_and_nothing_is_lost_on_its_return()
                 while (await probe.request("GET", "/ready")).status == 503:
                     await trio.lowlevel.checkpoint()
                 while in_doubt.receipt is None and not in_doubt.refused:
-                    await desk.send("again", in_doubt, plain)
+                    await workload.send("again", in_doubt, plain)
             for _ in range(10):
-                await desk.send("writer", desk.next_save(), plain)
-            last = max(save.receipt["position"] for save in desk.saves if save.receipt is not None)
+                await workload.send("writer", workload.next_save(), plain)
+            last = max(
+                save.receipt["position"] for save in workload.saves if save.receipt is not None
+            )
             await device.hear(last)
             async with async_client(octavo.url, person) as http:
-                assert await desk.judge(http) == last
-        code, said = await trio.to_thread.run_sync(octavo.stop)
+                assert await workload.judge(http) == last
+        code, output = await trio.to_thread.run_sync(octavo.stop)
         assert code == 0
-        [line] = said
+        [line] = output
         assert "the database can't be read now: " in line
         assert sum(" can be read again " in line for line in octavo.log.all) == 1
 
@@ -187,17 +193,17 @@ async def test_stop_under_load_keeps_acknowledged_saves_and_closes_connections_c
 ) -> None:
     grace = 10.0
     person = register(octavo.url, octavo.invitation())
-    desk = Desk(workspace_of(octavo, person), random.Random(4))
+    workload = Workload(workspace_of(octavo, person), random.Random(4))
     busy = trio.Event()
 
     async def write(name: str) -> None:
         async with PlainClient(octavo.port, person.by_key) as plain:
-            while await desk.send(name, desk.next_save(), plain) is not None:
-                if len(desk.saves) > 50:
+            while await workload.send(name, workload.next_save(), plain) is not None:
+                if len(workload.saves) > 50:
                     busy.set()
 
     async with listening(octavo.port, person.by_key) as device, trio.open_nursery() as nursery:
-        await device.subscribe(desk.workspace)
+        await device.subscribe(workload.workspace)
         for number in range(4):
             nursery.start_soon(write, f"writer {number}")
         with trio.fail_after(PATIENCE):
@@ -210,10 +216,12 @@ async def test_stop_under_load_keeps_acknowledged_saves_and_closes_connections_c
     with running(octavo.folder, *octavo.options) as again:
         async with async_client(again.url, person) as http:
             # A committed change may have lost its response with its connection.
-            assert await desk.judge(http) >= sum(save.receipt is not None for save in desk.saves)
-            for save in desk.saves:
+            assert await workload.judge(http) >= sum(
+                save.receipt is not None for save in workload.saves
+            )
+            for save in workload.saves:
                 if save.receipt is not None:
-                    assert await desk.told(save, http) == save.receipt
+                    assert await workload.told(save, http) == save.receipt
         assert await trio.to_thread.run_sync(again.stop) == (0, [])
 
 
@@ -244,7 +252,7 @@ def test_actors_shows_that_a_workspace_was_woken(octavo: Octavo) -> None:
     with start(
         *given, folder=octavo.folder.parent, command="actors", stdout=subprocess.PIPE
     ) as process:
-        told, said = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, said) == (0, "")
+        told, output = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, output) == (0, "")
     assert re.search(r"workspaces \(directory, running\) .* activations 1 ", told), told
     assert octavo.stop() == (0, [])

@@ -38,14 +38,14 @@ def test_readme_session_prints_what_it_shows(tmp_path: Path) -> None:
         finally:
             server.kill()
     assert (done.returncode, done.stderr) == (0, "")
-    said = done.stdout
-    assert '"displayName":"Ann"' in said
-    assert '"emailVerified":false' in said
-    assert '"outcome":"updated"' in said
-    assert '"status":412' in said
-    assert '"text":"Black."' in said
-    assert '"snippets":[{"text":"Black.","marks":[{"start":0,"end":5}]}]' in said
-    assert '{"kind":"removed","text":"Green"}' in said
-    assert '{"type":"hello"' in said
-    assert re.search(r'\{"type":"subscribed","workspaceId":"[0-9a-f-]{36}","position":2\}', said)
-    assert re.search(r'\{"type":"changed","workspaceId":"[0-9a-f-]{36}","position":3\}', said)
+    output = done.stdout
+    assert '"displayName":"Ann"' in output
+    assert '"emailVerified":false' in output
+    assert '"outcome":"updated"' in output
+    assert '"status":412' in output
+    assert '"text":"Black."' in output
+    assert '"snippets":[{"text":"Black.","marks":[{"start":0,"end":5}]}]' in output
+    assert '{"kind":"removed","text":"Green"}' in output
+    assert '{"type":"hello"' in output
+    assert re.search(r'\{"type":"subscribed","workspaceId":"[0-9a-f-]{36}","position":2\}', output)
+    assert re.search(r'\{"type":"changed","workspaceId":"[0-9a-f-]{36}","position":3\}', output)

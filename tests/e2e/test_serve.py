@@ -190,9 +190,9 @@ def test_serve_port_in_use_exits_with_1_and_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with start("--bind", str(port), folder=tmp_path) as process:
-            _, said = process.communicate(timeout=PATIENCE)
+            _, output = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    assert said == (
+    assert output == (
         f"octavo: port {port} of 127.0.0.1 is in use by another process: "
         "stop it, or choose another port with --bind or OCTAVO_BIND\n"
     )
@@ -201,9 +201,9 @@ def test_serve_port_in_use_exits_with_1_and_one_line(tmp_path: Path) -> None:
 def test_serve_reads_octavo_toml_of_its_working_directory(tmp_path: Path) -> None:
     (tmp_path / "octavo.toml").write_text('bind = "[::1]:http"\npublic_url = "notes"\n')
     with start(folder=tmp_path) as process:
-        _, said = process.communicate(timeout=PATIENCE)
+        _, output = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
-    assert [line.partition("=")[0] for line in said.splitlines()] == [
+    assert [line.partition("=")[0] for line in output.splitlines()] == [
         "octavo: octavo.toml: bind",
         "octavo: octavo.toml: public_url",
     ]
@@ -231,9 +231,9 @@ def test_serve_warns_of_an_address_where_browsers_keep_no_session(
     public_url: str, warned: bool
 ) -> None:
     with data_folder() as folder, running(folder, "--public-url", public_url) as octavo:
-        code, said = octavo.stop()
+        code, output = octavo.stop()
     assert code == 0
-    assert [f"browsers keep no session at {public_url}: " in line for line in said] == [
+    assert [f"browsers keep no session at {public_url}: " in line for line in output] == [
         True
     ] * warned
 
@@ -251,23 +251,23 @@ def test_serve_problems_lead_to_the_public_address() -> None:
 def test_actors_shows_the_tree_of_the_server_of_its_folder() -> None:
     with serving() as server:
         with start(folder=server.folder, command="actors", stdout=subprocess.PIPE) as process:
-            told, said = process.communicate(timeout=PATIENCE)
-        assert (process.returncode, said) == (0, "")
+            told, output = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, output) == (0, "")
         root, *parts = told.splitlines()
         assert root == "octavo (supervisor, running)"
         assert {"control (worker, running)", "http (worker, running)"} <= {p[3:] for p in parts}
         assert server.stop() == (0, "")
         with start(folder=server.folder, command="actors") as process:
-            _, said = process.communicate(timeout=PATIENCE)
+            _, output = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    assert said.startswith(f"octavo: no server runs with the data folder {server.folder}")
+    assert output.startswith(f"octavo: no server runs with the data folder {server.folder}")
 
 
 def test_serve_second_server_in_the_same_folder_exits_with_1_and_one_line() -> None:
     with serving() as server:
         with start("--bind", "127.0.0.1:0", folder=server.folder) as process:
-            _, said = process.communicate(timeout=PATIENCE)
-        [line] = said.splitlines()
+            _, output = process.communicate(timeout=PATIENCE)
+        [line] = output.splitlines()
         assert process.returncode == 1
         assert line.startswith("octavo: another server runs with the data folder ")
         assert server.get("/health") == 200

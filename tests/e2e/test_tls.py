@@ -124,9 +124,9 @@ def test_serve_unusable_certificate_exits_with_1_and_one_line(
 ) -> None:
     options = ("--bind", "127.0.0.1:0", *files.options(chain, key))
     with start(*options, folder=files.folder) as process:
-        _, said = process.communicate(timeout=PATIENCE)
+        _, output = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    [line] = said.splitlines()
+    [line] = output.splitlines()
     assert line.startswith(f"octavo: {files.path(bad)} {reason}")
     assert ": use " in line
 
@@ -146,8 +146,8 @@ def test_serve_json_log_is_one_object_per_line_with_the_id_that_the_client_saw(
         ]
         seen = [ask(server, files, request) for request in asked]
         server.process.terminate()
-        _, said = server.process.communicate(timeout=PATIENCE)
-    lines: list[dict[str, Any]] = [json.loads(line) for line in said.splitlines()]
+        _, output = server.process.communicate(timeout=PATIENCE)
+    lines: list[dict[str, Any]] = [json.loads(line) for line in output.splitlines()]
     requests = [line for line in lines if line["event"] == "request"]
     assert [(line["status"], line["requestId"]) for line in requests] == seen
     assert [line.get("problem") for line in requests] == [
@@ -160,7 +160,7 @@ def test_serve_json_log_is_one_object_per_line_with_the_id_that_the_client_saw(
     ]
     assert requests[1]["requestId"] == "mine"
     assert {line["client"] for line in requests} == {"127.0.0.1"}
-    assert "secret" not in said
+    assert "secret" not in output
 
 
 def ask(server: Server, files: Files, request: bytes) -> tuple[int, str]:

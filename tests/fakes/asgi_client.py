@@ -56,7 +56,7 @@ class Response:
 
 
 @dataclass
-class WireExchange:
+class FakeExchange:
     """A double of the server's exchange; ``taken`` is the complete response it received."""
 
     request_id: str = "from-the-wire"
@@ -83,7 +83,7 @@ def scope_of(
     method: str,
     target: str,
     headers: Headers = (),
-    exchange: WireExchange | None = None,
+    exchange: FakeExchange | None = None,
     kind: str = "http",
 ) -> Scope:
     path, _, query = target.partition("?")
@@ -107,7 +107,7 @@ async def ask(
     headers: Headers = (),
     body: Sequence[bytes] = (b"",),
     leaves: bool = False,
-    exchange: WireExchange | None = None,
+    exchange: FakeExchange | None = None,
 ) -> Response:
     """Send a request whose body arrives in the chunks of ``body``; return the response.
 
@@ -127,7 +127,7 @@ async def ask(
 
     await application(scope_of(method, target, headers, exchange), receive, response.take)
     if exchange is not None and exchange.taken.ended:
-        assert not response.status, "the answer was sent twice"
+        assert not response.status, "the response was sent twice"
         return exchange.taken
     return response
 

@@ -11,7 +11,7 @@ from octavo.control.listening import control_listener
 
 
 @contextmanager
-def answering(folder: Path, response: bytes) -> Iterator[Callable[[], bytes]]:
+def responding(folder: Path, response: bytes) -> Iterator[Callable[[], bytes]]:
     """Send ``response`` to one caller; yield a function that returns what the caller sent."""
     asked: list[bytes] = []
 

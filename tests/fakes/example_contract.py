@@ -18,7 +18,7 @@ from octavo.http.contract.request_log import RequestRecord
 KNOWN = UUID("0190a0b0-0000-7000-8000-00000000000a")
 
 
-class Shut(Problem):
+class ShelfClosed(Problem):
     """The shelf is closed."""
 
     status, code = 409, "shut"
@@ -137,7 +137,7 @@ class ShelfOperations:
         summary="Write a page",
         security=Security.SESSION_OR_KEY,
         status=201,
-        problems=(Shut,),
+        problems=(ShelfClosed,),
         body=json_body(NoteInput, limit=100, time=5.0),
         time=9.0,
         rate="writes",
@@ -167,7 +167,7 @@ class ShelfOperations:
         tag="shelves",
         summary="Do what the test wants",
         security=Security.NONE,
-        problems=(Shut,),
+        problems=(ShelfClosed,),
         other_statuses=(202,),
         headers={"x-known": "Declared."},
     )

@@ -163,19 +163,19 @@ async def ask_curl(
             whole += ["-X", request.method]
             whole += ["-T", "-"] if request.chunked else ["--data-binary", "@-"]
         whole.append(url(server, request.path))
-    told = await trio.run_process(
+    printed = await trio.run_process(
         whole, stdin=body, capture_stdout=True, capture_stderr=True, check=False
     )
-    assert told.returncode == 0, told.stderr.decode()
-    return list(replies(told.stderr.decode(), told.stdout))
+    assert printed.returncode == 0, printed.stderr.decode()
+    return list(replies(printed.stderr.decode(), printed.stdout))
 
 
-def replies(told: str, bodies: bytes) -> Iterator[Reply]:
+def replies(printed: str, bodies: bytes) -> Iterator[Reply]:
     decoder, values = json.JSONDecoder(), []
-    while told := told.lstrip():
-        value, end = decoder.raw_decode(told)
+    while printed := printed.lstrip():
+        value, end = decoder.raw_decode(printed)
         values.append(value)
-        told = told[end:]
+        printed = printed[end:]
     for facts, headers in zip(values[::2], values[1::2], strict=True):
         size = int(facts["size_download"])
         body, bodies = bodies[:size], bodies[size:]

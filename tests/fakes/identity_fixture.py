@@ -31,7 +31,7 @@ PASSWORD = "tulips on the moon"
 
 
 @dataclass
-class Chance:
+class PredictableSources:
     """Predictable time, identifiers and randomness."""
 
     time: float = START
@@ -51,14 +51,14 @@ class IdentityFixture:
     """The use cases, wired as the service wires them."""
 
     def __init__(self, kept: Store) -> None:
-        self.chance = chance = Chance()
+        self.sources = sources = PredictableSources()
         self.store = store = FaultyStore(kept)
         self.activity = Activity(store)
-        self.credentials = Credentials(store, self.activity, now=chance.now, life=LIFE)
-        self.passwords = Passwords(new_entropy=chance.new_entropy, cost=CHEAP)
+        self.credentials = Credentials(store, self.activity, now=sources.now, life=LIFE)
+        self.passwords = Passwords(new_entropy=sources.new_entropy, cost=CHEAP)
         self.attempts = Attempts(RATES)
         self.maker = SessionMaker(
-            now=chance.now, new_id=chance.new_id, new_entropy=chance.new_entropy
+            now=sources.now, new_id=sources.new_id, new_entropy=sources.new_entropy
         )
         self.signing_in = SignIn(
             store,
@@ -66,7 +66,7 @@ class IdentityFixture:
             self.passwords,
             self.attempts,
             self.maker,
-            now=chance.now,
+            now=sources.now,
             life=LIFE,
         )
         self.registration = Registration(
@@ -74,17 +74,17 @@ class IdentityFixture:
             self.passwords,
             self.attempts,
             self.maker,
-            now=chance.now,
-            new_id=chance.new_id,
+            now=sources.now,
+            new_id=sources.new_id,
         )
         self.own_account = OwnAccount(store)
-        self.own_sessions = OwnSessions(store, self.credentials, now=chance.now, life=LIFE)
+        self.own_sessions = OwnSessions(store, self.credentials, now=sources.now, life=LIFE)
         self.own_keys = OwnKeys(
             store,
             self.credentials,
-            now=chance.now,
-            new_id=chance.new_id,
-            new_entropy=chance.new_entropy,
+            now=sources.now,
+            new_id=sources.new_id,
+            new_entropy=sources.new_entropy,
         )
 
     async def invite(
@@ -94,12 +94,12 @@ class IdentityFixture:
         address: str | None = None,
         expires_in: float = 3600.0,
     ) -> str:
-        chance = self.chance
+        sources = self.sources
         return await invite(
             self.store,
-            now=chance.now,
-            new_id=chance.new_id,
-            new_token=chance.new_entropy,
+            now=sources.now,
+            new_id=sources.new_id,
+            new_token=sources.new_entropy,
             role=role,
             address=None if address is None else Address(address),
             expires_in=expires_in,

@@ -5,11 +5,11 @@ from typing import Literal
 
 import httpx
 
-Fate = Literal["reaches", "request lost", "answer lost"]
+Fate = Literal["reaches", "request lost", "response lost"]
 
 
 @dataclass
-class Losing(httpx.AsyncBaseTransport):
+class LossyTransport(httpx.AsyncBaseTransport):
     """Applies one of `fates` to each request with ``method``; afterwards nothing is lost."""
 
     method: str = "POST"
@@ -23,7 +23,7 @@ class Losing(httpx.AsyncBaseTransport):
         if fate == "request lost":
             raise httpx.WriteError("lost")
         response = await self.network.handle_async_request(request)
-        if fate == "answer lost":
+        if fate == "response lost":
             await response.aread()
             await response.aclose()
             raise httpx.ReadError("lost")

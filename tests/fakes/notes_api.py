@@ -31,7 +31,7 @@ from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.faulty_store import FaultyStore
-from tests.fakes.identity_fixture import Chance
+from tests.fakes.identity_fixture import PredictableSources
 from tests.fakes.inline_documents import inline_documents
 
 Json = dict[str, Any]
@@ -112,7 +112,7 @@ class NotesApi:
     application: Application
     store: FaultyStore
     directory: Directory[WorkspaceId, WorkspaceActor]
-    chance: Chance
+    sources: PredictableSources
     authenticator: ByName
     workspace_id: str = ""
     announced: list[tuple[str, int]] = field(default_factory=list)
@@ -145,7 +145,7 @@ class NotesApi:
         return await self.owner.post(f"{self.place}/changesets", document)
 
     def new_id(self) -> str:
-        return self.chance.new_id()
+        return self.sources.new_id()
 
     async def execute(self, sql: str, *arguments: Value) -> None:
         async def script(transaction: Transaction) -> None:
@@ -236,7 +236,7 @@ def refusal(response: Response) -> tuple[int, str]:
 async def opened() -> AsyncIterator[NotesApi]:
     """Serve a workspace whose members are named after their roles, and a ``stranger``."""
     inline = open_inline()
-    store, chance, authenticator = FaultyStore(inline), Chance(), ByName()
+    store, sources, authenticator = FaultyStore(inline), PredictableSources(), ByName()
     access = Access(store)
     announced: list[tuple[str, int]] = []
     gone: list[str] = []
@@ -248,18 +248,18 @@ async def opened() -> AsyncIterator[NotesApi]:
     directory = root.add(
         workspaces(
             store,
-            now=chance.now,
-            new_id=chance.new_id,
+            now=sources.now,
+            new_id=sources.new_id,
             announce=announce,
             shared=False,
             documents=inline_documents(),
         )
     )
-    pushing = ChangesetSubmitter(directory, access, chance.new_id)
+    pushing = ChangesetSubmitter(directory, access, sources.new_id)
     application = Application(
         [
             WorkspaceOperations(
-                store, access, now=chance.now, new_id=chance.new_id, gone=gone.append
+                store, access, now=sources.now, new_id=sources.new_id, gone=gone.append
             ),
             FileOperations(pushing, RevisionTexts(store, pushing.access)),
             SaveOperations(pushing),
@@ -277,7 +277,7 @@ async def opened() -> AsyncIterator[NotesApi]:
         strict=True,
     )
     api = NotesApi(
-        application, store, directory, chance, authenticator, announced=announced, gone=gone
+        application, store, directory, sources, authenticator, announced=announced, gone=gone
     )
     try:
         async with root.running():

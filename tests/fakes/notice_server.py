@@ -97,10 +97,10 @@ class Device:
 
 
 @dataclass
-class Tower:
+class Installation:
     """An installation that sends notices of its changes."""
 
-    home: IdentityFixture
+    identity: IdentityFixture
     hub: NoticeHub[Frame]
     credentials: Credentials
     application: Application
@@ -109,7 +109,7 @@ class Tower:
 
     async def account(self, address: str = "ann@example.org") -> tuple[SignedIn, Headers]:
         """An account, and the headers that its browser sends."""
-        made = await self.home.account(address)
+        made = await self.identity.account(address)
         return made, (cookie(made), FROM_HERE)
 
     async def workspace(self, headers: Headers) -> str:
@@ -137,7 +137,7 @@ class Tower:
 
     async def end_sessions(self, made: SignedIn) -> None:
         account_id = made.account.account_id
-        await self.home.execute("DELETE FROM sessions WHERE account_id = $1::uuid", account_id)
+        await self.identity.execute("DELETE FROM sessions WHERE account_id = $1::uuid", account_id)
         self.credentials.forget(account_id)
 
     async def refused(self, request: bytes) -> Response:
@@ -172,13 +172,13 @@ async def caller_state(
     check_every: float = 60.0,
     close_time: float = 5.0,
     listener: socket.socket | None = None,
-) -> AsyncIterator[Tower]:
+) -> AsyncIterator[Installation]:
     """Serve accounts, workspaces, files and notices."""
-    with identity_fixture() as home:
-        chance, store = home.chance, home.store
+    with identity_fixture() as identity:
+        sources, store = identity.sources, identity.store
         hub: NoticeHub[Frame] = NoticeHub(changed_frame)
         credentials = Credentials(
-            store, home.activity, now=chance.now, life=LIFE, forgotten=hub.recheck_access
+            store, identity.activity, now=sources.now, life=LIFE, forgotten=hub.recheck_access
         )
         access = Access(store)
         root = Supervisor("test")
@@ -190,8 +190,8 @@ async def caller_state(
         directory = root.add(
             workspaces(
                 store,
-                now=chance.now,
-                new_id=chance.new_id,
+                now=sources.now,
+                new_id=sources.new_id,
                 announce=hub.announce,
                 shared=False,
                 documents=inline_documents(),
@@ -207,23 +207,23 @@ async def caller_state(
             store,
             subprotocol=SUBPROTOCOL,
             serve=streams.serve,
-            new_id=chance.new_id,
+            new_id=sources.new_id,
             log_request=records.append,
             public_url=ORIGIN,
         )
         application = Application(
             [
                 WorkspaceOperations(
-                    store, access, now=chance.now, new_id=chance.new_id, gone=hub.announce_gone
+                    store, access, now=sources.now, new_id=sources.new_id, gone=hub.announce_gone
                 ),
                 FileOperations(
-                    ChangesetSubmitter(directory, access, chance.new_id),
+                    ChangesetSubmitter(directory, access, sources.new_id),
                     RevisionTexts(store, access),
                 ),
                 NoticeOperations(),
             ],
             failure_problem=problem_of,
-            new_id=chance.new_id,
+            new_id=sources.new_id,
             log_request=lambda _: None,
             authenticators={Security.SESSION_OR_KEY: authenticator},
             websockets={PATH: stream},
@@ -240,4 +240,4 @@ async def caller_state(
                 listener=listener,
             ) as server,
         ):
-            yield Tower(home, hub, credentials, application, server, records)
+            yield Installation(identity, hub, credentials, application, server, records)

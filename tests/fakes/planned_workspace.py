@@ -22,7 +22,7 @@ from tests.fakes.plain_documents import PlainDocuments
 AUTHOR = AccountId("ann")
 
 
-class Vault:
+class PlannedWorkspace:
     """An in-memory workspace: plans changesets and accepts them immediately."""
 
     def __init__(self) -> None:

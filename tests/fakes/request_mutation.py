@@ -32,32 +32,32 @@ _TOKENS = (
 )
 
 
-def mutate(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
+def mutate(data: bytes, others: Sequence[bytes], rng: random.Random) -> bytes:
     """Return ``data`` with one to five changes; some insert parts of ``others``."""
     changed = bytearray(data)
-    for _ in range(chance.choice((1, 1, 1, 2, 3, 5))):
-        at = chance.randrange(len(changed) + 1)
-        to = min(len(changed), at + chance.choice((1, 1, 2, 4, 8, 16, 64)))
-        match chance.randrange(9):
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 5))):
+        at = rng.randrange(len(changed) + 1)
+        to = min(len(changed), at + rng.choice((1, 1, 2, 4, 8, 16, 64)))
+        match rng.randrange(9):
             case 0 if changed:
-                place = chance.randrange(len(changed))
-                changed[place] ^= 1 << chance.randrange(8)
+                place = rng.randrange(len(changed))
+                changed[place] ^= 1 << rng.randrange(8)
             case 1 if changed:
-                changed[chance.randrange(len(changed))] = chance.randrange(256)
+                changed[rng.randrange(len(changed))] = rng.randrange(256)
             case 2:
-                changed[at:at] = chance.choice(_TOKENS)
+                changed[at:at] = rng.choice(_TOKENS)
             case 3:
                 del changed[at:to]
             case 4:
-                changed[at:at] = changed[at:to] * chance.choice((1, 2, 50))
+                changed[at:at] = changed[at:to] * rng.choice((1, 2, 50))
             case 5:
                 del changed[at:]
             case 6:
-                other = chance.choice(others)
-                begin = chance.randrange(len(other) + 1)
-                changed[at:at] = other[begin : begin + chance.randrange(1, 200)]
+                other = rng.choice(others)
+                begin = rng.randrange(len(other) + 1)
+                changed[at:at] = other[begin : begin + rng.randrange(1, 200)]
             case 7:
-                changed[at:to] = chance.choice(_TOKENS)
+                changed[at:to] = rng.choice(_TOKENS)
             case _:
-                changed[at:at] = chance.randbytes(chance.choice((1, 2, 8, 300)))
+                changed[at:at] = rng.randbytes(rng.choice((1, 2, 8, 300)))
     return bytes(changed)

@@ -23,25 +23,25 @@ ADDRESS = "ann@example.org"
 class UsersApi:
     """An installation as its clients see it."""
 
-    def __init__(self, house: IdentityFixture) -> None:
-        self.house = house
+    def __init__(self, identity: IdentityFixture) -> None:
+        self.identity = identity
         self.records: list[RequestRecord] = []
-        now = house.chance.now
+        now = identity.sources.now
         self.application = Application(
             [
-                AuthOperations(house.signing_in, life=LIFE, origin=ORIGIN),
-                RegistrationOperations(house.registration, life=LIFE, origin=ORIGIN),
-                AccountOperations(house.own_account),
-                SessionOperations(house.own_sessions, life=LIFE),
-                KeyOperations(house.own_keys, now=now),
+                AuthOperations(identity.signing_in, life=LIFE, origin=ORIGIN),
+                RegistrationOperations(identity.registration, life=LIFE, origin=ORIGIN),
+                AccountOperations(identity.own_account),
+                SessionOperations(identity.own_sessions, life=LIFE),
+                KeyOperations(identity.own_keys, now=now),
             ],
             failure_problem=problem_of,
             new_id=lambda: "made-here",
             log_request=self.records.append,
             authenticators={
-                Security.SESSION_OR_KEY: SessionOrKey(house.credentials, origin=ORIGIN)
+                Security.SESSION_OR_KEY: SessionOrKey(identity.credentials, origin=ORIGIN)
             },
-            rate_limiter=AttemptLimiter(house.attempts),
+            rate_limiter=AttemptLimiter(identity.attempts),
             public_url=ORIGIN,
             strict=True,
         )
@@ -86,12 +86,12 @@ class UsersApi:
 
     async def account(self, address: str = ADDRESS) -> tuple[SignedIn, tuple[bytes, bytes]]:
         """An account, and the cookie of its first session."""
-        made = await self.house.account(address)
+        made = await self.identity.account(address)
         return made, cookie(made.token)
 
     async def key(self, made: SignedIn, name: str = "a key") -> tuple[bytes, bytes]:
         """A new key of the account, as it is shown."""
-        _, secret = await self.house.own_keys.create(made.account.account_id, name, None)
+        _, secret = await self.identity.own_keys.create(made.account.account_id, name, None)
         return bearer(secret)
 
 

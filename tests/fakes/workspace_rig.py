@@ -81,7 +81,7 @@ def edit(
     return UpdateFile(file_id, frozenset({expected}), content, path)
 
 
-async def found_vault(store: Store) -> None:
+async def create_workspace(store: Store) -> None:
     """Create the workspace ``VAULT``, and its owner if needed."""
 
     async def owner(transaction: Transaction) -> None:
@@ -110,7 +110,7 @@ async def serving(
     own: InlineStore | None = None
     if store is None:
         store = own = open_inline()
-        await found_vault(store)
+        await create_workspace(store)
     announced: list[Position] = []
     purged: list[str] = []
     revisions = count()

@@ -142,7 +142,7 @@ class _Feed:
     def violations(self) -> Iterator[Violation]:
         for rule, detail in (
             *self._numbering(),
-            *self._answers(),
+            *self._results(),
             *self._contents(),
             *self._chains(),
             *self._real_time(),
@@ -176,7 +176,7 @@ class _Feed:
                 yield Rule.GAP, f"{positions[position]} at {position}, before the first position"
             expected = max(expected, position + 1)
 
-    def _answers(self) -> Iterator[tuple[Rule, str]]:
+    def _results(self) -> Iterator[tuple[Rule, str]]:
         standing: dict[str, list[int]] = {}
         for entry in self.entries:
             standing.setdefault(entry.mutation, []).append(entry.position)
@@ -200,8 +200,8 @@ class _Feed:
                 yield Rule.NEVER_INVOKED, f"nobody asked for {_named(entry)}"
             elif not possible:
                 told = {attempt.entry.status.value for attempt in attempts}
-                answers = " and ".join(sorted(told))
-                yield Rule.NOT_EXECUTED_YET_PRESENT, f"{_named(entry)}, its client told: {answers}"
+                results = " and ".join(sorted(told))
+                yield Rule.NOT_EXECUTED_YET_PRESENT, f"{_named(entry)}, its client told: {results}"
             elif acknowledged:
                 for written in _contents_of(acknowledged):
                     if written != entry.swaps:

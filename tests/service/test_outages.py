@@ -12,7 +12,7 @@ from octavo.store.transaction import T
 UNUSED = cast("Transaction", None)
 
 
-class Fickle:
+class FailingStore:
     """A store that fails on demand; its scripts read nothing."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ async def test_working_store_is_not_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
-    store = ReportingStore(Fickle(), Outages())
+    store = ReportingStore(FailingStore(), Outages())
     for use in (store.read, store.read_much, store.write):
         assert await use(script) == 7
         with pytest.raises(LookupError):
@@ -60,7 +60,7 @@ async def test_outage_and_recovery_are_logged_once_with_the_reason(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
-    engine = Fickle()
+    engine = FailingStore()
     store = ReportingStore(engine, Outages())
     engine.readable = False
     for use in (store.read, store.read_much, store.read):
@@ -79,7 +79,7 @@ async def test_outage_of_writes_lasts_while_reads_succeed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
-    engine = Fickle()
+    engine = FailingStore()
     outages = Outages()
     store, other = ReportingStore(engine, outages), ReportingStore(engine, outages)
     engine.writable = False

@@ -42,7 +42,7 @@ async def health(listener: socket.socket) -> bytes:
 async def test_run_signal_while_starting_ends_it_there(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    said = BytesIO()
+    output = BytesIO()
 
     async def never_ready(*_: object, **__: object) -> NoReturn:
         signal.raise_signal(signal.SIGTERM)
@@ -52,8 +52,8 @@ async def test_run_signal_while_starting_ends_it_there(
     monkeypatch.setattr(running, "serve", never_ready)
     with trio.fail_after(10):
         settings = Settings(bind=Bind("127.0.0.1", 0), data_dir=tmp_path / "data")
-        await service.run(settings, Log("console", Sink(said), lambda: 0.0))
-    assert said.getvalue() == b""
+        await service.run(settings, Log("console", Sink(output), lambda: 0.0))
+    assert output.getvalue() == b""
 
 
 async def test_serve_http_restarted_serves_on_the_same_listener() -> None:

@@ -11,7 +11,7 @@ from octavo.actors.core import NotExecuted, OutcomeUnknown
 from octavo.actors.workspace.messages import CommitFailed
 from octavo.store import StoreUnavailable
 from tests.simulation.process import Process
-from tests.simulation.weather import Weather
+from tests.simulation.weather import FaultSchedule
 
 NEVER = 3600.0
 SECONDS = (0.1, 0.5, *[NEVER] * 12)
@@ -40,7 +40,7 @@ class Asking:
     """
 
     pick: Callable[[Random], Process | None]
-    weather: Weather
+    faults: FaultSchedule
 
     async def ask(self, random: Random, ask: Callable[[Process, float], Awaitable[R]]) -> R:
         """Send a request to a process; raise `NothingDone`, `Unsettled` or the refusal."""
@@ -54,7 +54,7 @@ class Asking:
         patience, limit = (random.choice(SECONDS) for _ in range(2))
         with (
             process.connected(),
-            self.weather.cancellable(),
+            self.faults.cancellable(),
             trio.move_on_after(patience),
         ):
             try:

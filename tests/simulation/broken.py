@@ -22,7 +22,7 @@ from octavo.store.scripts.revision_rows import WORKSPACE
 Break = Callable[[pytest.MonkeyPatch], None]
 
 
-def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
+def reply_before_commit(patch: pytest.MonkeyPatch) -> None:
     """Heads are published and senders get replies while the write is still to be done."""
 
     async def accept(self: WorkspaceActor, known: Any, waiting: Any) -> None:  # noqa: ANN401
@@ -41,7 +41,7 @@ def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WorkspaceActor, "_accept", accept)
 
 
-def storage_answers_before_commit(patch: pytest.MonkeyPatch) -> None:
+def storage_replies_before_commit(patch: pytest.MonkeyPatch) -> None:
     """The storage actor acknowledges everything, and commits afterwards."""
 
     async def handle_batch(self: Storage, batch: Sequence[Envelope[Write[Any]]]) -> None:
@@ -109,10 +109,10 @@ def ignore_receipts(patch: pytest.MonkeyPatch) -> None:
 def refuse_without_receipts(patch: pytest.MonkeyPatch) -> None:
     """A change that looks invalid is refused, though it was accepted when it was sent first."""
 
-    async def answer_nobody(self: WorkspaceActor, waiting: Sequence[Any], _: object) -> list[Any]:
+    async def reply_to_nobody(self: WorkspaceActor, waiting: Sequence[Any], _: object) -> list[Any]:
         return list(waiting)
 
-    patch.setattr(WorkspaceActor, "_reply_repeated", answer_nobody)
+    patch.setattr(WorkspaceActor, "_reply_repeated", reply_to_nobody)
 
 
 def ignore_the_fence(patch: pytest.MonkeyPatch) -> None:
@@ -179,8 +179,8 @@ def _keep_after(patch: pytest.MonkeyPatch, before: Callable[..., Any]) -> None:
 
 
 BROKEN: Mapping[Break, str] = {
-    answer_before_commit: "acknowledged (but lost|at another position)",
-    storage_answers_before_commit: "before it was committed",
+    reply_before_commit: "acknowledged (but lost|at another position)",
+    storage_replies_before_commit: "before it was committed",
     announce_before_commit: "before it was committed",
     never_announce_what_was_read: r"p\d told .* of",
     forget_announcements: r"p\d told .* of",

@@ -191,15 +191,15 @@ class Device:
         process = self.asking.pick(random)
         if process is None:
             return
-        ear = _Ear()
-        process.hub.subscribe(workspace_id, ear)
+        listener = _Listener()
+        process.hub.subscribe(workspace_id, listener)
         with process.connected(), trio.move_on_after(random.choice([0.2, 1.0])):
-            await ear.heard.wait()
-        process.hub.unsubscribe(workspace_id, ear)
+            await listener.heard.wait()
+        process.hub.unsubscribe(workspace_id, listener)
         if await self.synchronize(workspace_id, random):
             cursor = self.mirrors[workspace_id].cursor
-            if cursor < ear.position:
-                self.violated(f"{self.name} was told {ear.position}, and reads up to {cursor}")
+            if cursor < listener.position:
+                self.violated(f"{self.name} was told {listener.position}, and reads up to {cursor}")
 
     async def _page(
         self, workspace_id: WorkspaceId, after: Position, limit: int, random: Random
@@ -217,7 +217,7 @@ class Device:
         self.drafts.learn(workspace_id, head)
 
 
-class _Ear:
+class _Listener:
     """Waits for the next change."""
 
     def __init__(self) -> None:

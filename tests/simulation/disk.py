@@ -16,7 +16,7 @@ from octavo.store.scripts.workspaces import create
 from octavo.store.sqlite import InlineStore
 from octavo.store.sqlite.batch import all_failed
 from octavo.store.transaction import T
-from tests.simulation.weather import Weather
+from tests.simulation.weather import FaultSchedule
 
 ANN = AccountId("ann")
 
@@ -29,10 +29,10 @@ class Disk(InlineStore):
         off: whether it was closed.
     """
 
-    def __init__(self, path: Path | None, weather: Weather) -> None:
+    def __init__(self, path: Path | None, faults: FaultSchedule) -> None:
         super().__init__(path, self._reach)
         self._path = path
-        self._weather = weather
+        self._weather = faults
         self.migrate()
         self.committed: dict[WorkspaceId, Position] = {}
         self.off = False
@@ -67,7 +67,7 @@ class Unreliable:
     """A disk as a process sees it: it fails sometimes, before or after a commit."""
 
     disk: Disk
-    weather: Weather
+    faults: FaultSchedule
     random: Random
 
     async def read(self, script: Script[T]) -> T:
@@ -102,7 +102,7 @@ class Unreliable:
         return outcomes
 
     def _strikes(self) -> bool:
-        return self.weather.armed and self.random.random() < self.weather.storms
+        return self.faults.armed and self.random.random() < self.faults.storms
 
 
 async def found(disk: Disk, workspaces: Sequence[WorkspaceId]) -> None:

@@ -71,7 +71,7 @@ class Editor:
             elif drawn < 0.82:
                 await self._turn_over(file_id, random)
             elif drawn < 0.87:
-                await self._give_back(file_id, random)
+                await self._restore_earlier(file_id, random)
             elif drawn < 0.93:
                 await self._move(file_id, random)
             elif drawn < 0.96:
@@ -224,7 +224,7 @@ class Editor:
         change = DeleteFile(file_id, _tag(whole)) if live else RestoreFile(file_id, _tag(whole))
         await self._sender.send("state", [change], NOTHING, random)
 
-    async def _give_back(self, file_id: FileId, random: Random) -> None:
+    async def _restore_earlier(self, file_id: FileId, random: Random) -> None:
         """Restore an earlier text of a note."""
         whole = await self._read(file_id, random)
         script = revisions_of(SHARED, file_id, whole.stored.revision.position, 5)

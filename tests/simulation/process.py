@@ -28,7 +28,7 @@ from octavo.model.refusal import UnrenderableNote
 from tests.fakes.inline_documents import inline_documents
 from tests.simulation.disk import ANN, Disk, Unreliable
 from tests.simulation.ledger import POISON
-from tests.simulation.weather import Weather
+from tests.simulation.weather import FaultSchedule
 
 Frame = tuple[WorkspaceId, Position]
 Violation = Callable[[str], None]
@@ -102,7 +102,7 @@ class Process:
         self,
         name: str,
         disk: Disk,
-        weather: Weather,
+        faults: FaultSchedule,
         random: Random,
         *,
         new_id: Callable[[], str],
@@ -111,11 +111,11 @@ class Process:
         violated: Violation,
     ) -> None:
         self.name = name
-        engine = Unreliable(disk, weather, random)
+        engine = Unreliable(disk, faults, random)
         self._root = Supervisor(
             name,
             intensity=Intensity(restarts=100_000, period=1),
-            runtime=Runtime(faults=weather, observer=Quiet()),
+            runtime=Runtime(faults=faults, observer=Quiet()),
         )
         actor = self._root.add(
             replace(

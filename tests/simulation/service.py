@@ -24,7 +24,7 @@ from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.process import Process
 from tests.simulation.specification import Accepted, Rejected, Request
 from tests.simulation.verdict import judge
-from tests.simulation.weather import Weather
+from tests.simulation.weather import FaultSchedule
 
 DEVICES = ("a", "b", "c")
 TURNS = 8
@@ -79,7 +79,7 @@ class Service:
     def __init__(self, random: Random, folder: Path | None, *, together: bool) -> None:
         self._random = random
         self._folder = folder
-        self._weather = Weather(random)
+        self._weather = FaultSchedule(random)
         self._history: History[Request] = History()
         self._ledger = Ledger()
         self._limits = random.choice(LIMITS)

@@ -39,16 +39,16 @@ def test_service_keeps_its_guarantees_under_any_faults(explore: Explore) -> None
 
 
 @pytest.mark.parametrize(
-    ("broken", "said", "together"),
+    ("broken", "message", "together"),
     [
-        *(pytest.param(each, said, False, id=each.__name__) for each, said in BROKEN.items()),
-        *(pytest.param(e, said, True, id=e.__name__) for e, said in BROKEN_DOCUMENTS.items()),
+        *(pytest.param(each, message, False, id=each.__name__) for each, message in BROKEN.items()),
+        *(pytest.param(e, message, True, id=e.__name__) for e, message in BROKEN_DOCUMENTS.items()),
     ],
 )
 def test_broken_service_is_caught(
-    broken: Break, said: str, together: bool, explore: Explore, monkeypatch: pytest.MonkeyPatch
+    broken: Break, message: str, together: bool, explore: Explore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch)
-    with pytest.raises(ScheduleFailure, match=said) as caught:
+    with pytest.raises(ScheduleFailure, match=message) as caught:
         explore(lambda: simulate(together=together), schedules=CI_SEEDS)
     assert f"--replay-schedule={caught.value.token}" in caught.value.command

@@ -22,7 +22,7 @@ ASKED = "*/workspaces/*"
 """The subjects that devices ask; the other ones are asked by actors."""
 
 
-class Weather:
+class FaultSchedule:
     """The faults of a run, until they are switched off.
 
     Attributes:

@@ -11,7 +11,15 @@ import trio
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Transaction
 from octavo.ws.notice_stream import MAX_MESSAGE, MAX_SUBSCRIPTIONS, SUBPROTOCOL
-from tests.fakes.notice_server import FROM_HERE, NOBODYS, Device, Tower, caller_state, cookie, head
+from tests.fakes.notice_server import (
+    FROM_HERE,
+    NOBODYS,
+    Device,
+    Installation,
+    caller_state,
+    cookie,
+    head,
+)
 from tests.fakes.users_api import bearer
 from tests.fakes.websocket_peer import BINARY, TEXT, Peer, close, frame
 from tests.http.server.conftest import Authority
@@ -20,7 +28,7 @@ FROM_ELSEWHERE = (b"origin", b"https://notes.example.evil")
 
 
 @pytest.fixture
-async def tower() -> AsyncIterator[Tower]:
+async def installation() -> AsyncIterator[Installation]:
     async with caller_state() as made:
         yield made
 
@@ -54,65 +62,67 @@ def _workspace(number: int) -> WorkspaceId:
     ],
 )
 async def test_stream_is_not_opened(
-    tower: Tower,
+    installation: Installation,
     headers: tuple[str | tuple[bytes, bytes], ...],
     subprotocol: str | None,
     status: int,
     code: str,
 ) -> None:
-    made, _ = await tower.account()
+    made, _ = await installation.account()
     sent = [cookie(made) if isinstance(each, str) else each for each in headers]
-    response = await tower.refused(head(*sent, subprotocol=subprotocol))
+    response = await installation.refused(head(*sent, subprotocol=subprotocol))
     document = json.loads(response.body)
     assert (response.status, document["code"]) == (status, code)
     assert response["content-type"] == "application/problem+json"
     assert document["requestId"] == response["x-request-id"]
-    [record] = tower.records
+    [record] = installation.records
     assert (record.status, record.failure) == (status, code)
 
 
-async def test_stream_is_not_opened_while_the_store_is_unavailable(tower: Tower) -> None:
-    _, headers = await tower.account()
-    tower.home.store.away = True
-    response = await tower.refused(head(*headers))
+async def test_stream_is_not_opened_while_the_store_is_unavailable(
+    installation: Installation,
+) -> None:
+    _, headers = await installation.account()
+    installation.identity.store.away = True
+    response = await installation.refused(head(*headers))
     assert (response.status, json.loads(response.body)["code"]) == (503, "storage_unavailable")
 
 
-async def test_request_without_an_upgrade_is_told_what_to_send(tower: Tower) -> None:
-    _, headers = await tower.account()
+async def test_request_without_an_upgrade_is_told_what_to_send(installation: Installation) -> None:
+    _, headers = await installation.account()
     lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
-    response = await tower.refused(
+    response = await installation.refused(
         b"GET /api/sync/notices HTTP/1.1\r\nhost: a\r\n" + lines + b"\r\n"
     )
     assert (response.status, json.loads(response.body)["code"]) == (400, "invalid_request")
 
 
 async def test_stream_is_one_of_several_requested_subprotocols(
-    tower: Tower,
+    installation: Installation,
 ) -> None:
-    _, headers = await tower.account()
-    async with tower.server.client() as client:
+    _, headers = await installation.account()
+    async with installation.server.client() as client:
         await client.send(head(*headers, subprotocol=f"other, {SUBPROTOCOL}"))
         assert (await Peer(client.stream).head()).startswith(b"HTTP/1.1 101 ")
 
 
-async def test_key_opens_the_stream_from_any_origin(tower: Tower) -> None:
-    made, _ = await tower.account()
-    _, secret = await tower.home.own_keys.create(made.account.account_id, "a key", None)
-    async with tower.device(bearer(secret), FROM_ELSEWHERE):
+async def test_key_opens_the_stream_from_any_origin(installation: Installation) -> None:
+    made, _ = await installation.account()
+    _, secret = await installation.identity.own_keys.create(made.account.account_id, "a key", None)
+    async with installation.device(bearer(secret), FROM_ELSEWHERE):
         pass
 
 
-async def test_stream_is_logged_when_it_has_ended(tower: Tower) -> None:
-    _, headers = await tower.account()
-    async with tower.device(*headers) as device:
-        assert tower.records == []
+async def test_stream_is_logged_when_it_has_ended(installation: Installation) -> None:
+    _, headers = await installation.account()
+    async with installation.device(*headers) as device:
+        assert installation.records == []
         await device.peer.send(close(1000))
         assert await device.peer.close_code() == 1000
     with trio.fail_after(5):
-        while not tower.records:
+        while not installation.records:
             await trio.lowlevel.checkpoint()
-    [record] = tower.records
+    [record] = installation.records
     assert (record.status, record.failure, record.path) == (101, None, "/api/sync/notices")
 
 
@@ -123,96 +133,103 @@ async def test_stream_is_logged_when_it_has_ended(tower: Tower) -> None:
 async def test_device_is_notified_of_changes_since_its_subscription(
     authority: Authority, secure: bool
 ) -> None:
-    async with caller_state(authority if secure else None) as tower:
-        _, headers = await tower.account()
-        workspace_id = await tower.workspace(headers)
-        assert await tower.write(workspace_id, "before.md", headers) == 1
-        async with tower.device(*headers) as device:
+    async with caller_state(authority if secure else None) as installation:
+        _, headers = await installation.account()
+        workspace_id = await installation.workspace(headers)
+        assert await installation.write(workspace_id, "before.md", headers) == 1
+        async with installation.device(*headers) as device:
             assert await device.subscribe(workspace_id) == 1
             for number in (2, 3):
-                await tower.write(workspace_id, f"{number}.md", headers)
+                await installation.write(workspace_id, f"{number}.md", headers)
                 assert await device.told() == changed(workspace_id, number)
 
 
-async def test_change_is_announced_after_its_commit_and_not_before(tower: Tower) -> None:
-    _, headers = await tower.account()
-    workspace_id = await tower.workspace(headers)
-    async with tower.device(*headers) as device:
+async def test_change_is_announced_after_its_commit_and_not_before(
+    installation: Installation,
+) -> None:
+    _, headers = await installation.account()
+    workspace_id = await installation.workspace(headers)
+    async with installation.device(*headers) as device:
         await device.subscribe(workspace_id)
-        tower.home.store.away = True
+        installation.identity.store.away = True
         with pytest.raises(KeyError):
-            await tower.write(workspace_id, "lost.md", headers)
-        tower.home.store.away = False
-        position = await tower.write(workspace_id, "a.md", headers)
+            await installation.write(workspace_id, "lost.md", headers)
+        installation.identity.store.away = False
+        position = await installation.write(workspace_id, "a.md", headers)
         assert await device.told() == changed(workspace_id, position)
 
 
-async def test_change_without_effect_is_not_announced(tower: Tower) -> None:
-    _, headers = await tower.account()
-    workspace_id = await tower.workspace(headers)
-    async with tower.device(*headers) as device:
+async def test_change_without_effect_is_not_announced(installation: Installation) -> None:
+    _, headers = await installation.account()
+    workspace_id = await installation.workspace(headers)
+    async with installation.device(*headers) as device:
         await device.subscribe(workspace_id)
-        await tower.write(workspace_id, "a.md", headers)
+        await installation.write(workspace_id, "a.md", headers)
         assert await device.told() == changed(workspace_id, 1)
         # The path is taken, and the response has no position.
         with pytest.raises(KeyError):
-            await tower.write(workspace_id, "a.md", headers)
-        await tower.write(workspace_id, "b.md", headers)
+            await installation.write(workspace_id, "a.md", headers)
+        await installation.write(workspace_id, "b.md", headers)
         assert await device.told() == changed(workspace_id, 2)
 
 
-async def test_unsubscribed_device_is_notified_of_other_workspaces_only(tower: Tower) -> None:
-    _, headers = await tower.account()
-    one, two = await tower.workspace(headers), await tower.workspace(headers)
-    async with tower.device(*headers) as device:
+async def test_unsubscribed_device_is_notified_of_other_workspaces_only(
+    installation: Installation,
+) -> None:
+    _, headers = await installation.account()
+    one, two = await installation.workspace(headers), await installation.workspace(headers)
+    async with installation.device(*headers) as device:
         await device.subscribe(one)
         await device.subscribe(two)
         await device.say(type="unsubscribe", workspaceId=one)
         await device.say(type="unsubscribe", workspaceId=NOBODYS)
         assert await device.subscribe(two) == 0
-        await tower.write(one, "a.md", headers)
-        await tower.write(two, "a.md", headers)
+        await installation.write(one, "a.md", headers)
+        await installation.write(two, "a.md", headers)
         assert await device.told() == changed(two, 1)
         assert await device.subscribe(one) == 1
 
 
-async def test_invisible_workspace_is_gone(tower: Tower) -> None:
-    _, headers = await tower.account()
-    _, others = await tower.account("bob@example.org")
-    foreign = await tower.workspace(others)
-    mine = await tower.workspace(headers)
-    async with tower.device(*headers) as device:
+async def test_invisible_workspace_is_gone(installation: Installation) -> None:
+    _, headers = await installation.account()
+    _, others = await installation.account("bob@example.org")
+    foreign = await installation.workspace(others)
+    mine = await installation.workspace(headers)
+    async with installation.device(*headers) as device:
         for workspace_id in (foreign, NOBODYS):
             await device.say(type="subscribe", workspaceId=workspace_id)
             assert await device.told() == gone(workspace_id, "not_found")
         await device.subscribe(mine)
-        await tower.write(foreign, "a.md", others)
-        await tower.write(mine, "a.md", headers)
+        await installation.write(foreign, "a.md", others)
+        await installation.write(mine, "a.md", headers)
         assert await device.told() == changed(mine, 1)
 
 
-async def test_deleted_workspace_is_gone(tower: Tower) -> None:
-    _, headers = await tower.account()
-    one, two = await tower.workspace(headers), await tower.workspace(headers)
-    async with tower.device(*headers) as device:
+async def test_deleted_workspace_is_gone(installation: Installation) -> None:
+    _, headers = await installation.account()
+    one, two = await installation.workspace(headers), await installation.workspace(headers)
+    async with installation.device(*headers) as device:
         await device.subscribe(one)
         await device.subscribe(two)
-        await tower.delete(one, headers)
+        await installation.delete(one, headers)
         assert await device.told() == gone(one, "deleted")
         await device.say(type="subscribe", workspaceId=one)
         assert await device.told() == gone(one, "not_found")
-        await tower.write(two, "a.md", headers)
+        await installation.write(two, "a.md", headers)
         assert await device.told() == changed(two, 1)
 
 
 async def test_removed_member_is_notified_and_the_stream_closed() -> None:
-    async with caller_state(check_every=0.02) as tower:
-        _, headers = await tower.account()
-        workspace_id, kept = await tower.workspace(headers), await tower.workspace(headers)
-        async with tower.device(*headers) as device:
+    async with caller_state(check_every=0.02) as installation:
+        _, headers = await installation.account()
+        workspace_id, kept = (
+            await installation.workspace(headers),
+            await installation.workspace(headers),
+        )
+        async with installation.device(*headers) as device:
             await device.subscribe(workspace_id)
             await device.subscribe(kept)
-            await tower.home.execute(
+            await installation.identity.execute(
                 "DELETE FROM members WHERE workspace_id = $1::uuid", workspace_id
             )
             assert await device.told() == gone(workspace_id, "not_found")
@@ -220,15 +237,15 @@ async def test_removed_member_is_notified_and_the_stream_closed() -> None:
 
 
 async def test_no_position_is_missed_by_devices_that_subscribe_while_others_write(
-    tower: Tower,
+    installation: Installation,
 ) -> None:
-    _, headers = await tower.account()
-    workspace_id = await tower.workspace(headers)
+    _, headers = await installation.account()
+    workspace_id = await installation.workspace(headers)
     last = 60
 
     async def write() -> None:
         for number in range(1, last + 1):
-            assert await tower.write(workspace_id, f"{number}.md", headers) == number
+            assert await installation.write(workspace_id, f"{number}.md", headers) == number
 
     async def follow(device: Device) -> None:
         positions: list[int] = []
@@ -244,19 +261,19 @@ async def test_no_position_is_missed_by_devices_that_subscribe_while_others_writ
             positions.append(told.get("position", last))
         assert all(one <= two for one, two in pairwise(positions)), positions
 
-    async with tower.devices(8, headers) as devices, trio.open_nursery() as nursery:
+    async with installation.devices(8, headers) as devices, trio.open_nursery() as nursery:
         for device in devices:
             nursery.start_soon(follow, device)
         nursery.start_soon(write)
 
 
-async def test_a_thousand_devices_are_notified_of_a_change(tower: Tower) -> None:
-    _, headers = await tower.account()
-    workspace_id = await tower.workspace(headers)
-    async with tower.devices(1000, headers) as devices:
+async def test_a_thousand_devices_are_notified_of_a_change(installation: Installation) -> None:
+    _, headers = await installation.account()
+    workspace_id = await installation.workspace(headers)
+    async with installation.devices(1000, headers) as devices:
         for device in devices:
             assert await device.subscribe(workspace_id) == 0
-        await tower.write(workspace_id, "a.md", headers)
+        await installation.write(workspace_id, "a.md", headers)
         for device in devices:
             assert await device.told() == changed(workspace_id, 1)
 
@@ -267,14 +284,14 @@ async def test_a_thousand_devices_are_notified_of_a_change(tower: Tower) -> None
 async def test_slow_device_receives_the_newest_position_and_not_all() -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    async with caller_state(listener=listener) as tower:
-        _, headers = await tower.account()
-        workspace_id = WorkspaceId(await tower.workspace(headers))
+    async with caller_state(listener=listener) as installation:
+        _, headers = await installation.account()
+        workspace_id = WorkspaceId(await installation.workspace(headers))
         last = 20_000
-        async with tower.device(*headers) as device:
+        async with installation.device(*headers) as device:
             await device.subscribe(workspace_id)
             for position in range(1, last + 1):
-                tower.hub.announce(workspace_id, Position(position))
+                installation.hub.announce(workspace_id, Position(position))
                 await trio.lowlevel.checkpoint()
                 await trio.lowlevel.checkpoint()
             told = [await device.told()]
@@ -289,51 +306,51 @@ async def test_slow_device_receives_the_newest_position_and_not_all() -> None:
 # How it ends
 
 
-async def test_ended_session_closes_the_stream_immediately(tower: Tower) -> None:
-    made, headers = await tower.account()
-    async with tower.device(*headers) as device:
-        await device.subscribe(await tower.workspace(headers))
-        await tower.end_sessions(made)
+async def test_ended_session_closes_the_stream_immediately(installation: Installation) -> None:
+    made, headers = await installation.account()
+    async with installation.device(*headers) as device:
+        await device.subscribe(await installation.workspace(headers))
+        await installation.end_sessions(made)
         assert await device.closed() == 1008
 
 
-async def test_revoked_key_closes_the_stream_immediately(tower: Tower) -> None:
-    made, _ = await tower.account()
+async def test_revoked_key_closes_the_stream_immediately(installation: Installation) -> None:
+    made, _ = await installation.account()
     account_id = made.account.account_id
-    key, secret = await tower.home.own_keys.create(account_id, "a key", None)
-    async with tower.device(bearer(secret)) as device:
-        await tower.home.own_keys.revoke(account_id, key.key_id)
-        tower.credentials.forget(account_id)
+    key, secret = await installation.identity.own_keys.create(account_id, "a key", None)
+    async with installation.device(bearer(secret)) as device:
+        await installation.identity.own_keys.revoke(account_id, key.key_id)
+        installation.credentials.forget(account_id)
         assert await device.closed() == 1008
 
 
 async def test_session_ended_elsewhere_closes_the_stream_at_the_next_check() -> None:
-    async with caller_state(check_every=0.02) as tower:
-        _, headers = await tower.account()
-        async with tower.device(*headers) as device:
-            tower.home.chance.time += 91 * 86400
+    async with caller_state(check_every=0.02) as installation:
+        _, headers = await installation.account()
+        async with installation.device(*headers) as device:
+            installation.identity.sources.time += 91 * 86400
             assert await device.closed() == 1008
 
 
-async def test_other_session_continues_when_one_ends(tower: Tower) -> None:
-    made, headers = await tower.account()
-    _, others = await tower.account("bob@example.org")
-    workspace_id = await tower.workspace(others)
-    async with tower.device(*others) as device, tower.device(*headers) as ended:
+async def test_other_session_continues_when_one_ends(installation: Installation) -> None:
+    made, headers = await installation.account()
+    _, others = await installation.account("bob@example.org")
+    workspace_id = await installation.workspace(others)
+    async with installation.device(*others) as device, installation.device(*headers) as ended:
         await device.subscribe(workspace_id)
-        await tower.end_sessions(made)
+        await installation.end_sessions(made)
         assert await ended.closed() == 1008
-        await tower.write(workspace_id, "a.md", others)
+        await installation.write(workspace_id, "a.md", others)
         assert await device.told() == changed(workspace_id, 1)
 
 
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
 async def test_stopping_server_closes_the_stream(authority: Authority, secure: bool) -> None:
-    async with caller_state(authority if secure else None) as tower:
-        _, headers = await tower.account()
-        async with tower.device(*headers) as device:
-            await device.subscribe(await tower.workspace(headers))
-            tower.server.shutdown.set()
+    async with caller_state(authority if secure else None) as installation:
+        _, headers = await installation.account()
+        async with installation.device(*headers) as device:
+            await device.subscribe(await installation.workspace(headers))
+            installation.server.shutdown.set()
             assert await device.closed() == 1001
 
 
@@ -365,17 +382,17 @@ async def test_stopping_server_closes_the_stream(authority: Authority, secure: b
     ids=range(15),
 )
 async def test_invalid_message_closes_the_stream_with_the_reason(
-    tower: Tower, sent: bytes, code: int
+    installation: Installation, sent: bytes, code: int
 ) -> None:
-    _, headers = await tower.account()
-    async with tower.device(*headers) as device:
+    _, headers = await installation.account()
+    async with installation.device(*headers) as device:
         await device.peer.send(sent)
         assert await device.closed() == code
-    assert tower.hub.listened_to() == []
+    assert installation.hub.listened_to() == []
 
 
-async def test_stream_accepts_at_most_a_thousand_subscriptions(tower: Tower) -> None:
-    made, headers = await tower.account()
+async def test_stream_accepts_at_most_a_thousand_subscriptions(installation: Installation) -> None:
+    made, headers = await installation.account()
     ids = [_workspace(number) for number in range(MAX_SUBSCRIPTIONS + 1)]
 
     async def found(transaction: Transaction) -> None:
@@ -392,8 +409,8 @@ async def test_stream_accepts_at_most_a_thousand_subscriptions(tower: Tower) -> 
                 made.account.account_id,
             )
 
-    await tower.home.store.write(found)
-    async with tower.device(*headers) as device:
+    await installation.identity.store.write(found)
+    async with installation.device(*headers) as device:
         for workspace_id in ids[:-1]:
             await device.say(type="subscribe", workspaceId=workspace_id)
         for workspace_id in ids[:-1]:
@@ -405,38 +422,40 @@ async def test_stream_accepts_at_most_a_thousand_subscriptions(tower: Tower) -> 
         assert await device.closed() == 1008
 
 
-async def test_subscription_while_the_store_is_unavailable_is_to_be_retried(tower: Tower) -> None:
-    _, headers = await tower.account()
-    workspace_id = await tower.workspace(headers)
-    async with tower.device(*headers) as device:
-        tower.home.store.away = True
+async def test_subscription_while_the_store_is_unavailable_is_to_be_retried(
+    installation: Installation,
+) -> None:
+    _, headers = await installation.account()
+    workspace_id = await installation.workspace(headers)
+    async with installation.device(*headers) as device:
+        installation.identity.store.away = True
         await device.say(type="subscribe", workspaceId=workspace_id)
         assert await device.closed() == 1013
 
 
 async def test_temporarily_unavailable_store_ends_no_stream() -> None:
-    async with caller_state(check_every=0.01) as tower:
-        _, headers = await tower.account()
-        workspace_id = await tower.workspace(headers)
-        async with tower.device(*headers) as device:
+    async with caller_state(check_every=0.01) as installation:
+        _, headers = await installation.account()
+        workspace_id = await installation.workspace(headers)
+        async with installation.device(*headers) as device:
             await device.subscribe(workspace_id)
-            tower.home.store.away = True
-            reads = tower.home.store.reads
+            installation.identity.store.away = True
+            reads = installation.identity.store.reads
             with trio.fail_after(5):
-                while tower.home.store.reads < reads + 3:
+                while installation.identity.store.reads < reads + 3:
                     await trio.lowlevel.checkpoint()
-            tower.home.store.away = False
-            await tower.write(workspace_id, "a.md", headers)
+            installation.identity.store.away = False
+            await installation.write(workspace_id, "a.md", headers)
             assert await device.told() == changed(workspace_id, 1)
 
 
-async def test_vanished_device_is_forgotten(tower: Tower) -> None:
-    _, headers = await tower.account()
-    workspace_id = await tower.workspace(headers)
-    async with tower.device(*headers) as device:
+async def test_vanished_device_is_forgotten(installation: Installation) -> None:
+    _, headers = await installation.account()
+    workspace_id = await installation.workspace(headers)
+    async with installation.device(*headers) as device:
         await device.subscribe(workspace_id)
-        assert tower.hub.listened_to() == [workspace_id]
+        assert installation.hub.listened_to() == [workspace_id]
     with trio.fail_after(5):
-        while tower.hub.listened_to():
+        while installation.hub.listened_to():
             await trio.lowlevel.checkpoint()
-    await tower.write(workspace_id, "a.md", headers)
+    await installation.write(workspace_id, "a.md", headers)

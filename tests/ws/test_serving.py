@@ -113,7 +113,7 @@ class Gone:
             raise
 
 
-async def wait_for_ever(connection: ServerWebSocket) -> None:
+async def wait_forever(connection: ServerWebSocket) -> None:
     await trio.sleep_forever()
 
 
@@ -261,7 +261,7 @@ async def test_stop_waits_a_moment_for_a_peer_that_acknowledges_but_stays(
         assert await talk.ended() == LINGER_AT_STOP
 
 
-@pytest.mark.parametrize("handler", [echo, wait_for_ever])
+@pytest.mark.parametrize("handler", [echo, wait_forever])
 @pytest.mark.parametrize(
     "response",
     [b"", frame(PING) * 3, frame(TEXT, b"x")[:-1], frame(BINARY, length=1 << 40), frame(3)],
@@ -295,7 +295,7 @@ async def test_stop_gives_the_handler_until_the_end_of_the_close(
 
 
 async def test_cancelled_serving_ends_immediately(autojump_clock: MockClock) -> None:
-    async with talking(wait_for_ever) as talk:
+    async with talking(wait_forever) as talk:
         talk.scope.cancel()
         assert await talk.ended() == 0
         assert await talk.peer.frames() == []
@@ -360,7 +360,7 @@ async def test_pings_are_sent_at_their_interval_and_each_expects_its_pong(
 async def test_pong_after_unreceived_messages_is_not_missed(
     autojump_clock: MockClock,
 ) -> None:
-    async with talking(wait_for_ever, ping_interval=30, pong_time=10) as talk:
+    async with talking(wait_forever, ping_interval=30, pong_time=10) as talk:
         assert (await talk.peer.frame())[0] == PING
         await talk.peer.send(frame(TEXT) * 65)
         await trio.sleep(500)
@@ -437,13 +437,13 @@ async def test_prebuilt_frame_is_sent_like_its_message(
 
 
 async def test_send_cancelled_midway_ends_sending_without_a_broken_frame() -> None:
-    async def hurry(connection: ServerWebSocket) -> None:
+    async def shorten(connection: ServerWebSocket) -> None:
         with trio.move_on_after(0.05):
             await flood(connection)
         with pytest.raises(ConnectionGone):
             await connection.send("next")
 
-    async with served(hurry) as server:
+    async with served(shorten) as server:
         peer = await server.open()
         (await server.done.receive()).unwrap()
         with contextlib.suppress(EOFError):

@@ -108,17 +108,17 @@ class Saved:
     have: dict[int, int]
 
 
-def edit(device: Device, chance: random.Random) -> None:
+def edit(device: Device, rng: random.Random) -> None:
     """Insert or delete at one place."""
     length = len(device.text())
-    if length and chance.random() < 0.4:
-        at = chance.randrange(length)
-        device.delete(at, min(length - at, chance.choice((1, 1, 2, 5, 20))))
+    if length and rng.random() < 0.4:
+        at = rng.randrange(length)
+        device.delete(at, min(length - at, rng.choice((1, 1, 2, 5, 20))))
     else:
-        device.insert(chance.randint(0, length), chance.choice(WORDS) * chance.choice((1, 1, 3)))
+        device.insert(rng.randint(0, length), rng.choice(WORDS) * rng.choice((1, 1, 3)))
 
 
-def history(devices: Sequence[Device], chance: random.Random, saves: int) -> list[Saved]:
+def history(devices: Sequence[Device], rng: random.Random, saves: int) -> list[Saved]:
     """Let devices edit concurrently and save to a server that merges their edits.
 
     Each save holds what the device knows beyond the server: mostly its own edits, sometimes with
@@ -128,16 +128,16 @@ def history(devices: Sequence[Device], chance: random.Random, saves: int) -> lis
     found: list[Saved] = []
     before = server.state_vector()
     for _ in range(saves):
-        device = chance.choice(devices)
-        for _ in range(chance.choice((1, 1, 2, 6))):
-            edit(device, chance)
+        device = rng.choice(devices)
+        for _ in range(rng.choice((1, 1, 2, 6))):
+            edit(device, rng)
         known = server.state_vector()
-        update = device.diff(chance.choice((known, known, before, b"\0")))
+        update = device.diff(rng.choice((known, known, before, b"\0")))
         state = server.diff(b"\0")
         found.append(Saved(update, state, read_state_vector(known)))
         before = known
         server.apply(update)
-        if chance.random() < 0.5:
+        if rng.random() < 0.5:
             device.apply(server.diff(device.state_vector()))
     return found
 

@@ -25,20 +25,20 @@ class Spoiler:
     """Mutates an update to a document that holds ``have``, with parts of ``others`` at hand."""
 
     def __init__(
-        self, update: bytes, have: dict[int, int], others: Sequence[bytes], chance: random.Random
+        self, update: bytes, have: dict[int, int], others: Sequence[bytes], rng: random.Random
     ) -> None:
         self._update = update
         self._have = have
         self._others = others
-        self._chance = chance
+        self._chance = rng
 
     def spoiled(self) -> bytes:
         """Return the update with changes to its meaning, to its bytes, or to both."""
-        chance, update = self._chance, self._update
-        kind = chance.random()
+        rng, update = self._chance, self._update
+        kind = rng.random()
         if kind < 0.7:
             said = parsed(update)
-            for _ in range(chance.choice((1, 1, 1, 2, 3))):
+            for _ in range(rng.choice((1, 1, 1, 2, 3))):
                 self._change(said)
             update = said.encoded()
         if kind > 0.6:
@@ -46,36 +46,36 @@ class Spoiler:
         return update
 
     def _changed_bytes(self, update: bytes) -> bytes:
-        chance, data = self._chance, bytearray(update)
-        for _ in range(chance.choice((1, 1, 1, 2, 4))):
-            at = chance.randrange(len(data) + 1)
-            to = min(len(data), at + chance.choice((1, 1, 2, 5)))
-            match chance.randrange(7):
+        rng, data = self._chance, bytearray(update)
+        for _ in range(rng.choice((1, 1, 1, 2, 4))):
+            at = rng.randrange(len(data) + 1)
+            to = min(len(data), at + rng.choice((1, 1, 2, 5)))
+            match rng.randrange(7):
                 case 0 if at < len(data):
-                    data[at] ^= 1 << chance.randrange(8)
+                    data[at] ^= 1 << rng.randrange(8)
                 case 1 if at < len(data):
-                    data[at] = (data[at] + chance.choice((1, -1))) % 256
+                    data[at] = (data[at] + rng.choice((1, -1))) % 256
                 case 2:
-                    data[at:at] = chance.randbytes(chance.choice((1, 1, 2, 9)))
+                    data[at:at] = rng.randbytes(rng.choice((1, 1, 2, 9)))
                 case 3:
                     del data[at:to]
                 case 4:
-                    other = chance.choice(self._others)
-                    begin = chance.randrange(len(other))
-                    data[at:to] = other[begin : begin + chance.randrange(1, 60)]
+                    other = rng.choice(self._others)
+                    begin = rng.randrange(len(other))
+                    data[at:to] = other[begin : begin + rng.randrange(1, 60)]
                 case 5:
-                    data[at:to] = write_varint(chance.choice(_NUMBERS))
+                    data[at:to] = write_varint(rng.choice(_NUMBERS))
                 case _:
                     del data[at:]
         return bytes(data)
 
     def _change(self, update: Update) -> None:
-        chance = self._chance
-        if not update.sections or chance.random() < 0.2:
+        rng = self._chance
+        if not update.sections or rng.random() < 0.2:
             self._change_deletions(update)
             return
-        section = chance.choice(update.sections)
-        match chance.randrange(6):
+        section = rng.choice(update.sections)
+        match rng.randrange(6):
             case 0:
                 self._change_section(update, section)
             case 1:
@@ -84,69 +84,69 @@ class Spoiler:
                 self._change_struct(section)
 
     def _change_deletions(self, update: Update) -> None:
-        chance = self._chance
+        rng = self._chance
         client, clock = self._place(update)
-        length = chance.choice((1, 1, 2, 5, 50))
-        match chance.randrange(4):
+        length = rng.choice((1, 1, 2, 5, 50))
+        match rng.randrange(4):
             case 0:
                 update.deleted.append((client, [(clock, length)]))
             case 1:
                 update.deleted = []
             case 2 if update.deleted:
-                _, ranges = chance.choice(update.deleted)
-                ranges.insert(chance.randint(0, len(ranges)), (clock, length))
+                _, ranges = rng.choice(update.deleted)
+                ranges.insert(rng.randint(0, len(ranges)), (clock, length))
             case _ if update.deleted:
-                ranges = chance.choice(update.deleted)[1]
+                ranges = rng.choice(update.deleted)[1]
                 if ranges:
-                    at = chance.randrange(len(ranges))
+                    at = rng.randrange(len(ranges))
                     start, size = ranges[at]
-                    step = chance.choice((-1, 1))
-                    ranges[at] = (max(0, start + chance.choice((0, step))), max(0, size + step))
+                    step = rng.choice((-1, 1))
+                    ranges[at] = (max(0, start + rng.choice((0, step))), max(0, size + step))
 
     def _change_section(self, update: Update, section: Section) -> None:
-        chance = self._chance
-        match chance.randrange(6):
+        rng = self._chance
+        match rng.randrange(6):
             case 0:
                 section.client = self._client(update)
             case 1:
-                section.clock = max(0, section.clock + chance.choice((-2, -1, 1, 2)))
+                section.clock = max(0, section.clock + rng.choice((-2, -1, 1, 2)))
             case 2:
-                section.clock = chance.choice(_NUMBERS)
+                section.clock = rng.choice(_NUMBERS)
             case 3:
-                back = min(section.clock, chance.choice((1, 2, 5)))
+                back = min(section.clock, rng.choice((1, 2, 5)))
                 section.clock -= back
-                content = chance.choice((b"y" * back, "\N{GRINNING FACE}".encode()))
+                content = rng.choice((b"y" * back, "\N{GRINNING FACE}".encode()))
                 section.structs.insert(0, Struct(content, *self._references(update)))
             case 4:
                 section.client, section.clock = self._place(update)
             case _:
                 # A new client, who writes anywhere.
-                client = chance.choice((2, chance.getrandbits(32), 2**53 - 1))
-                content = chance.choice(_CONTENTS)
+                client = rng.choice((2, rng.getrandbits(32), 2**53 - 1))
+                content = rng.choice(_CONTENTS)
                 struct = Struct(content, *self._references(update))
                 update.sections.insert(
-                    chance.randint(0, len(update.sections)), Section(client, 0, [struct])
+                    rng.randint(0, len(update.sections)), Section(client, 0, [struct])
                 )
 
     def _change_order(self, update: Update, section: Section) -> None:
-        chance = self._chance
-        match chance.randrange(4):
+        rng = self._chance
+        match rng.randrange(4):
             case 0:
-                chance.shuffle(update.sections)
+                rng.shuffle(update.sections)
             case 1:
                 update.sections.append(deepcopy(section))
             case 2:
                 update.sections.remove(section)
             case _:
-                other = parsed(chance.choice(self._others))
+                other = parsed(rng.choice(self._others))
                 update.sections += other.sections[:2]
 
     def _change_struct(self, section: Section) -> None:
-        chance, structs = self._chance, section.structs
-        at = chance.randrange(len(structs))
+        rng, structs = self._chance, section.structs
+        at = rng.randrange(len(structs))
         struct = structs[at]
         update = Update([section])
-        match chance.randrange(13):
+        match rng.randrange(13):
             case 0:
                 struct.origin = self._place(update)
             case 1:
@@ -156,35 +156,35 @@ class Spoiler:
             case 3:
                 struct.origin, struct.right = struct.right, struct.origin
             case 4:
-                struct.flags = 1 << chance.randrange(8)
+                struct.flags = 1 << rng.randrange(8)
             case 5:
-                struct.kind = chance.randrange(16)
+                struct.kind = rng.randrange(16)
             case 6:
-                struct.content = chance.choice(_CONTENTS)
+                struct.content = rng.choice(_CONTENTS)
                 struct.kind = STRING
             case 7:
-                struct.content = chance.choice((1, 2, 3, 0, 100, 2**31, 2**32))
-                struct.kind = chance.choice((DELETED, DELETED, SKIP, GC))
+                struct.content = rng.choice((1, 2, 3, 0, 100, 2**31, 2**32))
+                struct.kind = rng.choice((DELETED, DELETED, SKIP, GC))
             case 8:
                 del structs[at]
             case 9:
                 structs.insert(at, deepcopy(struct))
             case 10:
                 moved = structs.pop(at)
-                structs.insert(chance.randint(0, len(structs)), moved)
+                structs.insert(rng.randint(0, len(structs)), moved)
             case 11:
                 client, clock = struct.origin = self._place(update)
-                struct.right = client, max(0, clock - chance.choice((0, 1, 3)))
+                struct.right = client, max(0, clock - rng.choice((0, 1, 3)))
             case _:
-                struct.parent = chance.choice(
+                struct.parent = rng.choice(
                     (b"\x01\x04texT", b"\x01\x00", b"\x00\x05\x01", b"\x02\x04text")
                 )
 
     def _references(self, update: Update) -> tuple[Id | None, Id | None]:
-        chance = self._chance
+        rng = self._chance
         return (
-            self._place(update) if chance.random() < 0.7 else None,
-            self._place(update) if chance.random() < 0.7 else None,
+            self._place(update) if rng.random() < 0.7 else None,
+            self._place(update) if rng.random() < 0.7 else None,
         )
 
     def _client(self, update: Update) -> int:

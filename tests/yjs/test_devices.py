@@ -18,10 +18,10 @@ EMPTY = b"\0\0"
 
 @pytest.mark.parametrize("seed", range(8))
 def test_device_that_edits_and_saves_is_accepted_and_converges(peer: Peer, seed: int) -> None:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     devices: list[Device] = [YjsDevice(peer, client) for client in (2**32 - 1, 5)]
     devices.append(PycrdtDevice(300))
-    saves = history(devices, chance, 25)
+    saves = history(devices, rng, 25)
     for saved, found in zip(
         saves, peer.outcomes([(saved.state, saved.update) for saved in saves]), strict=True
     ):
@@ -32,11 +32,11 @@ def test_device_that_edits_and_saves_is_accepted_and_converges(peer: Peer, seed:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_device_state_vector_is_read_and_written_identically(peer: Peer, seed: int) -> None:
-    chance = random.Random(seed)
-    first, second = YjsDevice(peer, chance.getrandbits(32)), YjsDevice(peer, chance.getrandbits(53))
+    rng = random.Random(seed)
+    first, second = YjsDevice(peer, rng.getrandbits(32)), YjsDevice(peer, rng.getrandbits(53))
     for device in (first, second):
         for _ in range(10):
-            edit(device, chance)
+            edit(device, rng)
     first.apply(second.diff(b"\0"))
     vector = first.state_vector()
     assert write_state_vector(read_state_vector(vector)) == vector

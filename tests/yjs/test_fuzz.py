@@ -55,13 +55,13 @@ class Made:
 
 def accepted_ones(peer: Peer, number: int) -> Iterator[Made]:
     """Mutate a history; some accepted updates become part of the document of the next ones."""
-    chance = random.Random(number)
-    found = saves(peer, chance)
+    rng = random.Random(number)
+    found = saves(peer, rng)
     others = [saved.update for saved in found]
     for _ in range(UPDATES_PER_HISTORY):
-        at = chance.randrange(len(found))
+        at = rng.randrange(len(found))
         saved = found[at]
-        update = Spoiler(saved.update, saved.have, others, chance).spoiled()
+        update = Spoiler(saved.update, saved.have, others, rng).spoiled()
         try:
             checked = decided(update, saved.have, saved.state)
         except DomainError:
@@ -72,15 +72,15 @@ def accepted_ones(peer: Peer, number: int) -> Iterator[Made]:
         stored = device.diff(b"\0")
         assert decided(stored, {}, EMPTY).state_vector == vector, (number, stored)
         yield Made(saved.state, update, stored, device.text(), vector)
-        if chance.random() < 0.05:
+        if rng.random() < 0.05:
             found[at] = Saved(saved.update, stored, vector)
 
 
-def saves(peer: Peer, chance: random.Random) -> list[Saved]:
+def saves(peer: Peer, rng: random.Random) -> list[Saved]:
     """The updates of three devices, some on pycrdt and some on Yjs."""
-    clients = chance.sample((3, 4, 130, 20_000, 2**32 - 1, 2**53 - 2), 3)
+    clients = rng.sample((3, 4, 130, 20_000, 2**32 - 1, 2**53 - 2), 3)
     devices: list[Device] = [
-        YjsDevice(peer, client) if chance.random() < 0.3 else PycrdtDevice(client)
+        YjsDevice(peer, client) if rng.random() < 0.3 else PycrdtDevice(client)
         for client in clients
     ]
-    return history(devices, chance, chance.choice((2, 4, 10)))
+    return history(devices, rng, rng.choice((2, 4, 10)))

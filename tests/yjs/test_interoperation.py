@@ -31,10 +31,10 @@ STEPS = 60
 class Offline:
     """A device that edits its copy of the note, and syncs on request."""
 
-    def __init__(self, rig: Rig, peer: Peer, client: int, chance: random.Random) -> None:
+    def __init__(self, rig: Rig, peer: Peer, client: int, rng: random.Random) -> None:
         self.rig = rig
         self.copy = YjsDevice(peer, client)
-        self.chance = chance
+        self.rng = rng
         self.epoch = Epoch("")
         # The state of the service, as far as the device knows.
         self.known = b"\0"
@@ -47,12 +47,12 @@ class Offline:
         self.known = await run(self.copy.state_vector)
 
     async def edit(self) -> None:
-        await run(edit_somewhere, self.copy, self.chance)
+        await run(edit_somewhere, self.copy, self.rng)
 
     async def sync(self) -> None:
         update = await run(self.copy.diff, self.known)
-        mutation = f"{self.chance.getrandbits(48)}"
-        for _ in range(self.chance.choice((1, 1, 2))):
+        mutation = f"{self.rng.getrandbits(48)}"
+        for _ in range(self.rng.choice((1, 1, 2))):
             # Sometimes the response was lost, and the save is sent again.
             await self.rig.push(SaveNote(FILE, self.epoch, update), mutation=mutation)
         vector = await run(self.copy.state_vector)
@@ -74,42 +74,42 @@ async def head_of(rig: Rig) -> WholeFile:
     return found
 
 
-async def write_as_text(rig: Rig, chance: random.Random, first: str) -> None:
+async def write_as_text(rig: Rig, rng: random.Random, first: str) -> None:
     """A writer without a document: it replaces the text, or restores the first one."""
     head = await rig.head(FILE)
     assert head is not None
-    if chance.random() < 0.2:
+    if rng.random() < 0.2:
         given_back = RestoreFile(FILE, frozenset({head.revision_id}), content=note_text(first))
         await rig.push(given_back)
         return
     text = await text_of(rig, "a") or ""
-    start = chance.randint(0, len(text))
-    end = min(len(text), start + chance.choice((0, 1, 5, 20)))
-    await rig.push(edit(head, text=text[:start] + chance.choice(WORDS) + text[end:]))
+    start = rng.randint(0, len(text))
+    end = min(len(text), start + rng.choice((0, 1, 5, 20)))
+    await rig.push(edit(head, text=text[:start] + rng.choice(WORDS) + text[end:]))
 
 
 @pytest.mark.parametrize("seed", range(10))
 async def test_devices_that_edit_offline_and_sync_in_any_order_converge(
     peer: Peer, seed: int
 ) -> None:
-    chance = random.Random(seed)
-    documents = inline_documents(max_bytes=chance.choice((0, 1 << 24)))
+    rng = random.Random(seed)
+    documents = inline_documents(max_bytes=rng.choice((0, 1 << 24)))
     async with serving(documents=documents) as rig:
         await rig.push(note("a", "a.md", START))
-        devices = [Offline(rig, peer, client, chance) for client in (11, 22, 33)]
+        devices = [Offline(rig, peer, client, rng) for client in (11, 22, 33)]
         for device in devices:
             await device.read()
         for _ in range(STEPS):
-            drawn = chance.random()
-            device = chance.choice(devices)
+            drawn = rng.random()
+            device = rng.choice(devices)
             if drawn < 0.7:
                 await device.edit()
             elif drawn < 0.9:
                 await device.sync()
             else:
-                await write_as_text(rig, chance, START)
+                await write_as_text(rig, rng, START)
         for _ in range(2):
-            for device in chance.sample(devices, len(devices)):
+            for device in rng.sample(devices, len(devices)):
                 await device.sync()
         whole = await head_of(rig)
         assert whole.document is not None

@@ -70,7 +70,7 @@ class Relay(Message["Counter", int]):
 CounterMessage = Add | Note | Words | Nap | Refuse | Crash | Relay
 
 
-class TooBad(Refusal):
+class Declined(Refusal):
     """The refusal used by the tests."""
 
 
@@ -104,7 +104,7 @@ class Counter(Actor[CounterMessage]):
                 await trio.sleep(message.seconds)
                 return message.reply("rested")
             case Refuse():
-                raise TooBad("no")
+                raise Declined("no")
             case Crash():
                 await trio.sleep(message.after)
                 raise message.error()
@@ -120,19 +120,19 @@ class Put(Message["Ledger", int]):
 
 
 @dataclass(frozen=True, slots=True)
-class Spoil(Message["Ledger", int]):
+class FailBatch(Message["Ledger", int]):
     """Make the whole batch fail: crash, refuse, or leave an ask without a reply."""
 
     how: str
 
 
-class Ledger(Actor[Put | Spoil]):
+class Ledger(Actor[Put | FailBatch]):
     """Handles batches."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
 
-    async def handle_batch(self, batch: Sequence[Envelope[Put | Spoil]]) -> None:
+    async def handle_batch(self, batch: Sequence[Envelope[Put | FailBatch]]) -> None:
         await trio.sleep(1)
         lines = [item.message.line for item in batch if isinstance(item.message, Put)]
         self.batches.append(lines)
@@ -141,9 +141,9 @@ class Ledger(Actor[Put | Spoil]):
             if isinstance(message, Put):
                 item.reply(message.reply(len(batch)))
             elif message.how == "refuse one":
-                item.refuse(TooBad("this one"))
+                item.refuse(Declined("this one"))
             elif message.how != "forget":
-                raise TooBad("all") if message.how == "refuse all" else ValueError("spoiled")
+                raise Declined("all") if message.how == "refuse all" else ValueError("spoiled")
 
 
 class Recorder(Observer):

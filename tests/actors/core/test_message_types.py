@@ -285,7 +285,7 @@ class Structural(Actor[Shape]):
     ("actor", "handled"),
     [
         (Counter, {"Add", "Note", "Words", "Nap", "Refuse", "Crash", "Relay"}),
-        (Ledger, {"Put", "Spoil"}),
+        (Ledger, {"Put", "FailBatch"}),
         (Plainly, {"Plain"}),
         (ByName, {"Plain", "Box"}),
         (ByUnion, {"Plain", "Add", "Box"}),

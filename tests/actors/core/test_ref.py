@@ -28,12 +28,12 @@ from tests.actors.core.actors import (
     Counter,
     CounterMessage,
     Crash,
+    Declined,
     Nap,
     Note,
     Recorder,
     Refuse,
     Relay,
-    TooBad,
     Words,
 )
 
@@ -73,17 +73,17 @@ async def test_messages_of_one_sender_are_handled_in_the_order_sent() -> None:
 async def test_a_refusal_reaches_the_asker_and_the_actor_continues() -> None:
     async with counter() as ref:
         await ref.ask(Add(1))
-        with pytest.raises(TooBad, match="no"):
+        with pytest.raises(Declined, match="no"):
             await ref.ask(Refuse())
         assert await ref.ask(Add(1)) == 2
 
 
 async def test_a_refusal_in_an_exception_group_of_one_is_a_refusal() -> None:
     def grouped() -> BaseException:
-        return ExceptionGroup("from a nursery", [TooBad("inner")])
+        return ExceptionGroup("from a nursery", [Declined("inner")])
 
     async with counter() as ref:
-        with pytest.raises(TooBad, match="inner"):
+        with pytest.raises(Declined, match="inner"):
             await ref.ask(Crash(error=grouped))
         assert await ref.ask(Add(1)) == 1
 

@@ -16,7 +16,7 @@ from octavo.actors.core import (
     Runtime,
     Supervisor,
 )
-from tests.actors.core.actors import Ledger, Put, Recorder, Spoil, TooBad
+from tests.actors.core.actors import Declined, FailBatch, Ledger, Put, Recorder
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
@@ -33,14 +33,14 @@ def tree(limit: int = 64) -> tuple[Supervisor, ActorRef[Ledger], list[Ledger]]:
     return root, root.add(spec), made
 
 
-async def outcomes_of(ref: ActorRef[Ledger], messages: list[Put | Spoil]) -> list[object]:
+async def outcomes_of(ref: ActorRef[Ledger], messages: list[Put | FailBatch]) -> list[object]:
     """Ask all concurrently, after one message that keeps the actor busy; return the outcomes."""
     got: list[object] = [None] * len(messages)
 
     async def ask(index: int) -> None:
         try:
             got[index] = await ref.ask(messages[index])
-        except (TooBad, OutcomeUnknown) as error:
+        except (Declined, OutcomeUnknown) as error:
             got[index] = error
 
     async with trio.open_nursery() as nursery:
@@ -69,9 +69,9 @@ async def test_a_batch_has_at_most_the_limit() -> None:
 async def test_one_of_a_batch_can_be_refused() -> None:
     root, ref, _ = tree()
     async with root.running():
-        got = await outcomes_of(ref, [Put("a"), Spoil("refuse one"), Put("b")])
+        got = await outcomes_of(ref, [Put("a"), FailBatch("refuse one"), Put("b")])
     assert got[0] == got[2] == 3
-    assert isinstance(got[1], TooBad)
+    assert isinstance(got[1], Declined)
 
 
 async def test_a_message_withdrawn_before_the_batch_is_not_in_it() -> None:
@@ -88,7 +88,7 @@ async def test_a_message_withdrawn_before_the_batch_is_not_in_it() -> None:
 async def test_a_crash_fails_messages_without_a_reply_and_keeps_the_replies_given() -> None:
     root, ref, _ = tree()
     async with root.running():
-        got = await outcomes_of(ref, [Put("a"), Spoil("crash"), Put("b")])
+        got = await outcomes_of(ref, [Put("a"), FailBatch("crash"), Put("b")])
         assert got[0] == 3
         assert isinstance(got[1], ActorCrashed)
         assert isinstance(got[2], ActorCrashed)
@@ -98,16 +98,16 @@ async def test_a_crash_fails_messages_without_a_reply_and_keeps_the_replies_give
 async def test_a_refusal_that_escapes_a_batch_is_a_crash() -> None:
     root, ref, _ = tree()
     async with root.running():
-        got = await outcomes_of(ref, [Spoil("refuse all"), Put("b")])
+        got = await outcomes_of(ref, [FailBatch("refuse all"), Put("b")])
     assert isinstance(got[0], ActorCrashed)
-    assert isinstance(got[0].__cause__, TooBad)
+    assert isinstance(got[0].__cause__, Declined)
     assert isinstance(got[1], ActorCrashed)
 
 
 async def test_an_ask_left_without_a_reply_is_a_crash_with_a_message() -> None:
     root, ref, _ = tree()
     async with root.running():
-        got = await outcomes_of(ref, [Put("a"), Spoil("forget")])
+        got = await outcomes_of(ref, [Put("a"), FailBatch("forget")])
     assert got[0] == 2
     assert isinstance(got[1], ActorCrashed)
     assert isinstance(got[1].__cause__, BadReply)

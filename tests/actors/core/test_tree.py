@@ -19,7 +19,7 @@ from octavo.actors.core import (
     WorkerSpec,
     render_tree,
 )
-from tests.actors.core.actors import Add, Counter, Crash, Nap, Recorder, Refuse, TooBad
+from tests.actors.core.actors import Add, Counter, Crash, Declined, Nap, Recorder, Refuse
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
@@ -41,7 +41,7 @@ async def test_the_tree_shows_names_states_restarts_queues_and_times() -> None:
     assert {node.state for _, node in root.tree().walk()} == {"not started"}
     async with root.running(), trio.open_nursery() as nursery:
         await a.ask(Add(1))
-        with pytest.raises(TooBad):
+        with pytest.raises(Declined):
             await a.ask(Refuse())
         await a.tell(Crash())
         await wait_all_tasks_blocked()

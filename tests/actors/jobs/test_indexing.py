@@ -10,7 +10,7 @@ from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.index_backlog import workspaces_to_index
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.fakes.faulty_store import FaultyStore
-from tests.fakes.workspace_rig import VAULT, found_vault, note, serving
+from tests.fakes.workspace_rig import VAULT, create_workspace, note, serving
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ async def left(store: InlineStore) -> list[WorkspaceId]:
 async def test_words_are_indexed_soon_after_a_change(
     engine: InlineStore, autojump_clock: trio.abc.Clock
 ) -> None:
-    await found_vault(engine)
+    await create_workspace(engine)
     indexer = IndexingJob(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         nursery.start_soon(indexer.run)
@@ -46,7 +46,7 @@ async def test_words_are_indexed_soon_after_a_change(
 async def test_unannounced_words_are_indexed_eventually(
     engine: InlineStore, autojump_clock: trio.abc.Clock
 ) -> None:
-    await found_vault(engine)
+    await create_workspace(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         nursery.start_soon(IndexingJob(engine).run)
         await trio.sleep(QUIET / 2)
@@ -59,7 +59,7 @@ async def test_unannounced_words_are_indexed_eventually(
 async def test_indexer_continues_after_a_failure(
     engine: InlineStore, autojump_clock: trio.abc.Clock
 ) -> None:
-    await found_vault(engine)
+    await create_workspace(engine)
     faulty = FaultyStore(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         await rig.push(note("a", "a.md"))

@@ -12,7 +12,7 @@ from octavo.store.scripts import workspaces
 from octavo.store.sqlite import InlineStore, open_inline
 from octavo.store.transaction import Transaction
 from tests.fakes.faulty_store import FaultyStore
-from tests.fakes.workspace_rig import VAULT, found_vault
+from tests.fakes.workspace_rig import VAULT, create_workspace
 
 
 @pytest.fixture
@@ -34,15 +34,15 @@ async def left(store: Store) -> int:
     return await store.read(script)
 
 
-async def delete_vault(store: Store) -> None:
-    await found_vault(store)
+async def delete_workspace(store: Store) -> None:
+    await create_workspace(store)
     assert await store.write(workspaces.delete(VAULT))
 
 
 async def test_leftovers_are_swept_at_the_start(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
-    await delete_vault(engine)
+    await delete_workspace(engine)
     nursery.start_soon(SweepingJob(engine).run)
     await trio.sleep(1)
     assert await left(engine) == 0
@@ -54,13 +54,13 @@ async def test_deletions_are_swept_when_woken_or_at_the_next_check(
     sweeper = SweepingJob(engine)
     nursery.start_soon(sweeper.run)
     await wait_all_tasks_blocked()
-    await delete_vault(engine)
+    await delete_workspace(engine)
     await trio.sleep(1)
     assert await left(engine) == 1
     sweeper.wake()
     await trio.sleep(1)
     assert await left(engine) == 0
-    await delete_vault(engine)
+    await delete_workspace(engine)
     await trio.sleep(POLL_SECONDS + 1)
     assert await left(engine) == 0
 
@@ -68,7 +68,7 @@ async def test_deletions_are_swept_when_woken_or_at_the_next_check(
 async def test_failure_of_the_store_puts_it_off(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
-    await delete_vault(engine)
+    await delete_workspace(engine)
     store = FaultyStore(engine)
     store.failures = 1
     nursery.start_soon(SweepingJob(store).run)
@@ -81,7 +81,7 @@ async def test_failure_of_the_store_puts_it_off(
 async def test_failures_in_a_row_put_it_off_for_longer_each_time(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
-    await delete_vault(engine)
+    await delete_workspace(engine)
     store = FaultyStore(engine)
     store.failures = 12
     nursery.start_soon(SweepingJob(store).run)

@@ -14,7 +14,7 @@ from octavo.store.scripts.files import file
 from octavo.store.scripts.workspaces import create, delete
 from octavo.store.sqlite import open_inline
 from tests.fakes.faulty_store import FaultyStore
-from tests.fakes.workspace_rig import ANN, VAULT, Rig, edit, found_vault, note, serving
+from tests.fakes.workspace_rig import ANN, VAULT, Rig, create_workspace, edit, note, serving
 
 
 async def text_of(rig: Rig, name: str) -> str | None:
@@ -54,7 +54,7 @@ async def test_repeated_mutation_gets_the_first_receipt_whatever_the_state_of_th
 
 async def test_refused_change_that_nobody_can_repeat_is_not_looked_up() -> None:
     store = FaultyStore(open_inline())
-    await found_vault(store.inner)
+    await create_workspace(store.inner)
     async with serving(store) as rig:
         await rig.push(note("a", "a.md"))
         store.reads = 0
@@ -75,7 +75,7 @@ async def test_mutation_without_effect_is_also_remembered() -> None:
 
 async def test_receipt_outlives_the_actor() -> None:
     store = open_inline()
-    await found_vault(store)
+    await create_workspace(store)
     async with serving(store) as rig:
         first = await rig.push(note("a", "a.md"), mutation="once")
     async with serving(store) as rig:
@@ -127,7 +127,7 @@ async def test_concurrent_repetition_of_a_mutation_has_one_effect() -> None:
 async def test_concurrent_writer_makes_the_actor_plan_again() -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
-    await found_vault(flaky)
+    await create_workspace(flaky)
     async with serving(flaky) as here, serving(flaky, name="s") as there:
         await here.push(note("a", "a.md"))
         there.ids = here.ids
@@ -147,7 +147,7 @@ async def test_concurrent_writer_makes_the_actor_plan_again() -> None:
 
 async def test_shared_workspace_returns_heads_created_by_another_process() -> None:
     store = open_inline()
-    await found_vault(store)
+    await create_workspace(store)
     async with serving(store, shared=True) as here, serving(store, shared=True) as there:
         assert await here.head("a") is None
         await there.push(note("a", "a.md"))
@@ -161,7 +161,7 @@ async def test_shared_workspace_returns_heads_created_by_another_process() -> No
 async def test_failing_store_is_read_again_before_any_other_reply(kept: bool) -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
-    await found_vault(flaky)
+    await create_workspace(flaky)
     async with serving(flaky) as rig:
         await rig.push(note("a", "a.md"))
         flaky.fail, flaky.commits_anyway = StoreUnavailable("gone", outcome_unknown=True), kept
@@ -184,7 +184,7 @@ async def test_position_committed_without_an_acknowledgement_is_announced_on_the
 ):
     engine = open_inline()
     flaky = FaultyStore(engine)
-    await found_vault(flaky)
+    await create_workspace(flaky)
     async with serving(flaky) as rig:
         flaky.fail, flaky.commits_anyway = StoreUnavailable("gone", outcome_unknown=True), True
         with pytest.raises(CommitFailed):

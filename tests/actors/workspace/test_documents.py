@@ -21,7 +21,7 @@ from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.inline_documents import inline_documents
-from tests.fakes.workspace_rig import VAULT, Rig, edit, found_vault, note, serving
+from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, edit, note, serving
 from tests.fakes.yjs_device import Device
 from tests.yjs.wire import Section, text, written
 from tests.yjs.wire import Update as Bytes
@@ -66,7 +66,7 @@ async def test_saves_of_one_batch_build_on_each_other() -> None:
 async def test_save_with_an_unknown_outcome_happened_once_or_not_at_all(kept: bool) -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
-    await found_vault(flaky)
+    await create_workspace(flaky)
     async with serving(flaky) as rig:
         await rig.push(note("a", "a.md", "start"))
         device = await device_of(rig)
@@ -90,7 +90,7 @@ async def test_save_with_an_unknown_outcome_happened_once_or_not_at_all(kept: bo
 async def test_concurrent_save_of_another_process_loses_nothing() -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
-    await found_vault(flaky)
+    await create_workspace(flaky)
     one, two = inline_documents(client=101), inline_documents(client=102)
     async with (
         serving(flaky, shared=True, documents=one) as here,
@@ -118,7 +118,7 @@ async def test_concurrent_save_of_another_process_loses_nothing() -> None:
 async def test_text_write_of_another_process_is_no_work_of_this_one() -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
-    await found_vault(flaky)
+    await create_workspace(flaky)
     one, two = inline_documents(client=101), inline_documents(client=102)
     async with (
         serving(flaky, documents=one) as here,
@@ -329,7 +329,7 @@ async def test_purged_file_has_no_document_to_miss() -> None:
 async def test_links_are_rewritten_in_the_text_of_another_process() -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
-    await found_vault(flaky)
+    await create_workspace(flaky)
     async with serving(flaky) as here, serving(flaky, name="s") as there:
         await here.push(note("a", "topic.md"))
         await here.push(note("b", "b.md", "[it](topic.md)"))

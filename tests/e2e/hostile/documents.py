@@ -60,42 +60,42 @@ _UPDATES: tuple[Callable[[int], bytes], ...] = (
 )
 
 
-def save(epoch: str, chance: random.Random) -> Json:
+def save(epoch: str, rng: random.Random) -> Json:
     """The body of a save; its bytes are honest, of something else, or truncated and flipped."""
-    update = bytearray(chance.choice(_UPDATES)(chance.randrange(1, 1 << 32)))
-    if update and chance.random() < 0.5:
-        for _ in range(chance.choice((1, 1, 3))):
-            at = chance.randrange(len(update))
-            match chance.randrange(4):
+    update = bytearray(rng.choice(_UPDATES)(rng.randrange(1, 1 << 32)))
+    if update and rng.random() < 0.5:
+        for _ in range(rng.choice((1, 1, 3))):
+            at = rng.randrange(len(update))
+            match rng.randrange(4):
                 case 0:
-                    update[at] ^= 1 << chance.randrange(8)
+                    update[at] ^= 1 << rng.randrange(8)
                 case 1:
-                    update[at] = chance.choice((0, 0x7F, 0x80, 0xFF))
+                    update[at] = rng.choice((0, 0x7F, 0x80, 0xFF))
                 case 2:
-                    update[at:at] = chance.randbytes(chance.choice((1, 9)))
+                    update[at:at] = rng.randbytes(rng.choice((1, 9)))
                 case _:
                     del update[at + 1 :]
     told: Json = {"epoch": epoch, "update": b64encode(update).decode()}
-    if chance.random() < 0.3:
-        told["update"] = chance.choice((told["update"][:-1], f"{told['update']}=", "%%%", "AA-_"))
-    if chance.random() < 0.5:
-        vector = chance.choice((b"\0", b"\1\7\3", b"\xff", chance.randbytes(8)))
+    if rng.random() < 0.3:
+        told["update"] = rng.choice((told["update"][:-1], f"{told['update']}=", "%%%", "AA-_"))
+    if rng.random() < 0.5:
+        vector = rng.choice((b"\0", b"\1\7\3", b"\xff", rng.randbytes(8)))
         told["stateVector"] = b64encode(vector).decode()
     return told
 
 
-def queries(operation: str, ids: list[str], chance: random.Random) -> list[tuple[str, str]]:
+def queries(operation: str, ids: list[str], rng: random.Random) -> list[tuple[str, str]]:
     """The query string of an operation."""
     _, _, revision_id, *_ = ids
-    query = chance.choice((*_QUERIES, *JUNK))
+    query = rng.choice((*_QUERIES, *JUNK))
     match operation:
         case "search":
-            where = [("workspaceId", ids[0])] * chance.randrange(2)
+            where = [("workspaceId", ids[0])] * rng.randrange(2)
             return [("q", query), *where]
         case "searchWorkspace":
-            return [("q", query), *([("path", chance.choice(JUNK))] * chance.randrange(2))]
+            return [("q", query), *([("path", rng.choice(JUNK))] * rng.randrange(2))]
         case "diffRevisions":
-            asked = [("by", chance.choice(("lines", "words"))), ("old", revision_id)]
-            return chance.sample(asked, chance.randrange(3))
+            asked = [("by", rng.choice(("lines", "words"))), ("old", revision_id)]
+            return rng.sample(asked, rng.randrange(3))
         case _:
             return []

@@ -61,13 +61,13 @@ class Request:
         return head.encode("utf-8", "replace") + (content or b"")
 
 
-def request_to(told: Json, around: Surroundings, chance: random.Random) -> Request:
+def request_to(told: Json, around: Surroundings, rng: random.Random) -> Request:
     """A documented request to an operation, with ids of any account."""
     name = told["operationId"]
     ids = around.foreign if name in ENDING else around.own
-    if chance.random() < 0.3:
+    if rng.random() < 0.3:
         ids = around.foreign
-    signed = chance.choice(around.signed)
+    signed = rng.choice(around.signed)
     if name in UNSIGNED:
         signed = {"origin": PUBLIC}
     place = {"workspaceId": 0, "fileId": 1, "revisionId": 2, "mutationId": 3}
@@ -75,29 +75,29 @@ def request_to(told: Json, around: Surroundings, chance: random.Random) -> Reque
     for segment in told["path"].strip("/").split("/"):
         if segment.startswith("{"):
             at = place.get(segment.strip("{}"))
-            segments.append(chance.choice(around.foreign) if at is None else ids[at])
+            segments.append(rng.choice(around.foreign) if at is None else ids[at])
         else:
             segments.append(segment)
     headers = {**signed, "sync-protocol": "1", "if-match": f'"{ids[2]}"'}
-    if chance.random() < 0.3:
+    if rng.random() < 0.3:
         headers["if-none-match"] = headers["if-match"]
     return Request(
         told["method"],
         tuple(segments),
-        tuple((key, quote(value)) for key, value in queries(name, ids, chance)),
+        tuple((key, quote(value)) for key, value in queries(name, ids, rng)),
         tuple(headers.items()),
-        body_of(name, ids, chance) if "requestBody" in told else None,
+        body_of(name, ids, rng) if "requestBody" in told else None,
     )
 
 
-def body_of(name: str, ids: list[str], chance: random.Random) -> Json:
+def body_of(name: str, ids: list[str], rng: random.Random) -> Json:
     """The body of an operation."""
     workspace, file_id, revision_id, mutation_id, *_ = ids
-    fresh = f"30000000-0000-7000-8000-{chance.randrange(16**12):012x}"
+    fresh = f"30000000-0000-7000-8000-{rng.randrange(16**12):012x}"
     create: Json = {"op": "create", "fileId": fresh, "path": f"{fresh}.md", "text": "a"}
     guarded: Json = {"op": "update", "fileId": file_id, "ifMatch": revision_id, "text": "b"}
     # The document of a note whose text was never replaced belongs to its first revision.
-    saved = save(revision_id, chance)
+    saved = save(revision_id, rng)
     bodies: dict[str, Json] = {
         "registerAccount": {
             "invitation": workspace,
@@ -111,14 +111,14 @@ def body_of(name: str, ids: list[str], chance: random.Random) -> Json:
         "updateWorkspace": {"name": "b"},
         "createFile": {"path": f"{fresh}.md", "text": "a", "mutationId": fresh},
         "updateFile": {"text": "b", "mutationId": mutation_id},
-        "restoreFile": chance.choice(
+        "restoreFile": rng.choice(
             ({"path": "c.md", "mutationId": fresh}, {"revisionId": revision_id})
         ),
-        "saveNote": {**saved, "mutationId": chance.choice((fresh, mutation_id))},
+        "saveNote": {**saved, "mutationId": rng.choice((fresh, mutation_id))},
         "purgeFile": {"mutationId": fresh},
         "pushChangeset": {
-            "mutationId": chance.choice((fresh, mutation_id)),
-            "operations": chance.choice(
+            "mutationId": rng.choice((fresh, mutation_id)),
+            "operations": rng.choice(
                 (
                     [create],
                     [guarded],
@@ -136,32 +136,32 @@ def body_of(name: str, ids: list[str], chance: random.Random) -> Json:
     return bodies.get(name, {})
 
 
-def mutated(request: Request, around: Surroundings, chance: random.Random) -> Request:
+def mutated(request: Request, around: Surroundings, rng: random.Random) -> Request:
     """The request with one to four misplaced parts."""
-    for _ in range(chance.choice((0, 1, 1, 2, 4))):
-        match chance.randrange(6):
+    for _ in range(rng.choice((0, 1, 1, 2, 4))):
+        match rng.randrange(6):
             case 0:
-                request = _other_segment(request, around, chance)
+                request = _other_segment(request, around, rng)
             case 1:
-                request = _other_query(request, around, chance)
+                request = _other_query(request, around, rng)
             case 2 | 3:
-                request = _other_header(request, around, chance)
-            case 4 if chance.random() < 0.2:
-                request = replace(request, content=document(chance))
+                request = _other_header(request, around, rng)
+            case 4 if rng.random() < 0.2:
+                request = replace(request, content=document(rng))
             case _ if request.body is not None:
-                request = replace(request, body=_other_value(request.body, around, chance))
+                request = replace(request, body=_other_value(request.body, around, rng))
             case _:
-                method = chance.choice(("GET", "POST", "PUT", "PATCH", "OPTIONS"))
+                method = rng.choice(("GET", "POST", "PUT", "PATCH", "OPTIONS"))
                 request = replace(request, method=method)
     return request
 
 
-def _other_segment(request: Request, around: Surroundings, chance: random.Random) -> Request:
+def _other_segment(request: Request, around: Surroundings, rng: random.Random) -> Request:
     segments = list(request.segments)
-    junk = quote(chance.choice(JUNK), safe="%")
-    upper = chance.choice(around.ids()).upper()
-    segments[chance.randrange(len(segments))] = chance.choice(
-        (junk, upper, chance.choice(around.ids()), chance.choice(around.foreign))
+    junk = quote(rng.choice(JUNK), safe="%")
+    upper = rng.choice(around.ids()).upper()
+    segments[rng.randrange(len(segments))] = rng.choice(
+        (junk, upper, rng.choice(around.ids()), rng.choice(around.foreign))
     )
     if request.method == "DELETE":
         # The attacker's own objects must stay.
@@ -170,25 +170,25 @@ def _other_segment(request: Request, around: Surroundings, chance: random.Random
     return replace(request, segments=tuple(segments))
 
 
-def _other_query(request: Request, around: Surroundings, chance: random.Random) -> Request:
-    name = chance.choice(
+def _other_query(request: Request, around: Surroundings, rng: random.Random) -> Request:
+    name = rng.choice(
         (
             *("limit", "after", "prefix", "state", "content", "include", "detail", "x"),
             *("disableRefresh", "q", "path", "workspaceId", "old", "new", "by", "context"),
         )
     )
-    values = ("1", "500", "text", "deleted", "full", chance.choice(JUNK))
-    value = chance.choice((*values, cursor(chance, around.ids()), chance.choice(around.foreign)))
+    values = ("1", "500", "text", "deleted", "full", rng.choice(JUNK))
+    value = rng.choice((*values, cursor(rng, around.ids()), rng.choice(around.foreign)))
     return replace(request, query=(*request.query, (name, quote(value, safe="%"))))
 
 
-def _other_header(request: Request, around: Surroundings, chance: random.Random) -> Request:
-    junk = chance.choice(JUNK).strip()
+def _other_header(request: Request, around: Surroundings, rng: random.Random) -> Request:
+    junk = rng.choice(JUNK).strip()
     headers = dict(request.headers)
-    name, values = chance.choice(
+    name, values = rng.choice(
         (
-            ("if-match", (*TAGS, f'"{chance.choice(around.foreign)}"')),
-            ("if-none-match", (*TAGS, "*", f'"{chance.choice(around.foreign)}"')),
+            ("if-match", (*TAGS, f'"{rng.choice(around.foreign)}"')),
+            ("if-none-match", (*TAGS, "*", f'"{rng.choice(around.foreign)}"')),
             ("sync-protocol", ("2", junk)),
             ("x-request-id", ("a" * 129, "a", junk)),
             ("authorization", ("Bearer ", "Basic YTph", "Bearer octk_" + "0" * 36, junk)),
@@ -202,33 +202,33 @@ def _other_header(request: Request, around: Surroundings, chance: random.Random)
             ("x-http-method-override", ("DELETE",)),
         )
     )
-    if chance.random() < 0.2:
-        return replace(request, headers=(*request.headers, (name, chance.choice(values))))
-    headers[name] = chance.choice(values)
+    if rng.random() < 0.2:
+        return replace(request, headers=(*request.headers, (name, rng.choice(values))))
+    headers[name] = rng.choice(values)
     return replace(request, headers=tuple(headers.items()))
 
 
-def _other_value(value: object, around: Surroundings, chance: random.Random) -> object:
+def _other_value(value: object, around: Surroundings, rng: random.Random) -> object:
     """``value`` with a part removed, replaced or added."""
-    if isinstance(value, dict) and value and chance.random() < 0.9:
-        name = chance.choice(sorted(value))
-        match chance.randrange(4):
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        name = rng.choice(sorted(value))
+        match rng.randrange(4):
             case 0:
                 return {key: each for key, each in value.items() if key != name}
             case 1:
                 return {
                     **value,
-                    chance.choice(("x", "op", "text", "fileId")): _wrong(around, chance),
+                    rng.choice(("x", "op", "text", "fileId")): _wrong(around, rng),
                 }
             case _:
-                return {**value, name: _other_value(value[name], around, chance)}
-    if isinstance(value, list) and value and chance.random() < 0.8:
-        if chance.random() < 0.2:
-            return value * chance.choice((2, 600))
-        at = chance.randrange(len(value))
-        return [*value[:at], _other_value(value[at], around, chance), *value[at + 1 :]]
-    return _wrong(around, chance)
+                return {**value, name: _other_value(value[name], around, rng)}
+    if isinstance(value, list) and value and rng.random() < 0.8:
+        if rng.random() < 0.2:
+            return value * rng.choice((2, 600))
+        at = rng.randrange(len(value))
+        return [*value[:at], _other_value(value[at], around, rng), *value[at + 1 :]]
+    return _wrong(around, rng)
 
 
-def _wrong(around: Surroundings, chance: random.Random) -> object:
-    return chance.choice((*VALUES, chance.choice(around.foreign), chance.choice(around.own)))
+def _wrong(around: Surroundings, rng: random.Random) -> object:
+    return rng.choice((*VALUES, rng.choice(around.foreign), rng.choice(around.own)))

@@ -66,17 +66,17 @@ VALUES: tuple[object, ...] = (
 )
 
 
-def cursor(chance: random.Random, ids: list[str]) -> str:
+def cursor(rng: random.Random, ids: list[str]) -> str:
     """Strings that look like a cursor of a list."""
-    parts = chance.choice(
-        ([], [""], ["\0"], [_LONE], [1], [chance.choice(ids)], ["", ""], ["a", chance.choice(ids)])
+    parts = rng.choice(
+        ([], [""], ["\0"], [_LONE], [1], [rng.choice(ids)], ["", ""], ["a", rng.choice(ids)])
     )
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
-def document(chance: random.Random) -> bytes:
+def document(rng: random.Random) -> bytes:
     """Invalid JSON, or JSON that nobody would send."""
-    return chance.choice(
+    return rng.choice(
         (
             b"",
             b"{",

@@ -24,7 +24,7 @@ class Case(NamedTuple):
 CASES: list[Case] = []
 
 
-def leads(operation: str, *outcomes: str) -> Callable[[Way], Way]:
+def produces(operation: str, *outcomes: str) -> Callable[[Way], Way]:
     """Register the decorated function: it makes ``operation`` respond with each outcome."""
 
     def enter(way: Way) -> Way:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import httpx
 
 from tests.e2e.octavo_process import PUBLIC
-from tests.e2e.operations.cases import leads
+from tests.e2e.operations.cases import produces
 from tests.e2e.operations.files import update
 from tests.e2e.operations.world import SYNC, UNKNOWN, Json, World, fresh_id
 
@@ -19,7 +19,7 @@ def guarded(op: str, note: Json, **given: object) -> Json:
     return {"op": op, "fileId": note["fileId"], "ifMatch": note["revision"]["id"], **given}
 
 
-@leads("pushChangeset", "200")
+@produces("pushChangeset", "200")
 def changeset_of_every_kind_pushed(world: World) -> httpx.Response:
     moved, gone, restored, purged = world.note(), world.note(), world.deleted(), world.deleted()
     response = world.push(
@@ -65,27 +65,27 @@ def refused_as_a_whole(make: Callable[[World], Json]) -> Callable[[World], httpx
 
 
 for code, make in REFUSED.items():
-    leads("pushChangeset", code)(refused_as_a_whole(make))
+    produces("pushChangeset", code)(refused_as_a_whole(make))
 
 
-@leads("pushChangeset", "mutation_reused")
+@produces("pushChangeset", "mutation_reused")
 def changeset_pushed_with_a_mutation_that_was_used(world: World) -> httpx.Response:
     mutation = world.note()["revision"]["mutationId"]
     body = {"mutationId": mutation, "operations": [create()]}
     return world.ask("POST", f"{world.base}/changesets", json=body, headers=SYNC)
 
 
-@leads("pushChangeset", "too_many_files")
+@produces("pushChangeset", "too_many_files")
 def changeset_of_too_many_files_pushed(world: World) -> httpx.Response:
     return world.push(*(create() for _ in range(501)))
 
 
-@leads("pushChangeset", "unsupported_protocol")
+@produces("pushChangeset", "unsupported_protocol")
 def changeset_pushed_in_another_protocol(world: World) -> httpx.Response:
     return world.push(create(), headers={"sync-protocol": "0"})
 
 
-@leads("getReceipt", "200")
+@produces("getReceipt", "200")
 def receipt_read(world: World) -> httpx.Response:
     pushed = world.push(create(), create()).json()
     response = world.ask("GET", f"{world.base}/receipts/{pushed['mutationId']}")
@@ -93,7 +93,7 @@ def receipt_read(world: World) -> httpx.Response:
     return response
 
 
-@leads("getReceipt", "not_found")
+@produces("getReceipt", "not_found")
 def unknown_receipt_read(world: World) -> httpx.Response:
     return world.ask("GET", f"{world.base}/receipts/{UNKNOWN}")
 
@@ -114,28 +114,28 @@ def handshake(world: World, headers: dict[str, str]) -> httpx.Response:
     return response
 
 
-@leads("openSyncNotices", "101")
+@produces("openSyncNotices", "101")
 def stream_opened(world: World) -> httpx.Response:
     response = handshake(world, world.owner.by_cookie)
     assert response.headers["sec-websocket-protocol"] == "octavo.notices.v1"
     return response
 
 
-@leads("openSyncNotices", "invalid_request")
+@produces("openSyncNotices", "invalid_request")
 def stream_opened_without_the_subprotocol(world: World) -> httpx.Response:
     return handshake(world, {**world.owner.by_key, "sec-websocket-protocol": "other"})
 
 
-@leads("openSyncNotices", "not_signed_in")
+@produces("openSyncNotices", "not_signed_in")
 def stream_opened_by_nobody(world: World) -> httpx.Response:
     return handshake(world, {"origin": PUBLIC})
 
 
-@leads("openSyncNotices", "key_refused")
+@produces("openSyncNotices", "key_refused")
 def stream_opened_with_a_key_that_is_none(world: World) -> httpx.Response:
     return handshake(world, {"authorization": "Bearer octk_none"})
 
 
-@leads("openSyncNotices", "wrong_origin")
+@produces("openSyncNotices", "wrong_origin")
 def stream_opened_from_elsewhere(world: World) -> httpx.Response:
     return handshake(world, {**world.owner.by_cookie, "origin": "https://elsewhere.example"})

@@ -20,73 +20,77 @@ Told = dict[str, Any]
 def operations(document: dict[str, Any]) -> list[Told]:
     """The operations of a document."""
     return [
-        {**told, "method": method.upper(), "path": path}
+        {**described, "method": method.upper(), "path": path}
         for path, methods in document["paths"].items()
-        for method, told in methods.items()
+        for method, described in methods.items()
     ]
 
 
-def target(told: Told, workspace: str) -> str:
+def target(described: Told, workspace: str) -> str:
     """A URL of the operation, in ``workspace`` and with unknown ids otherwise."""
-    return re.sub(r"\{\w+\}", UNKNOWN, told["path"].replace("{workspaceId}", workspace))
+    return re.sub(r"\{\w+\}", UNKNOWN, described["path"].replace("{workspaceId}", workspace))
 
 
-def ask(world: World, told: Told, headers: dict[str, str], content: bytes = b"") -> httpx.Response:
+def ask(
+    world: World, described: Told, headers: dict[str, str], content: bytes = b""
+) -> httpx.Response:
     """Send a request, with an arbitrary JSON body if the operation takes one."""
-    if "requestBody" in told:
+    if "requestBody" in described:
         headers = {"content-type": "application/json", **headers}
         content = content or b"{}"
     return world.anybody(
-        told["method"],
-        target(told, world.workspace),
+        described["method"],
+        target(described, world.workspace),
         headers={**SYNC, "if-match": f'"{UNKNOWN}"', **headers},
         content=content or None,
     )
 
 
-def with_a_request_id_that_is_none(world: World, told: Told) -> httpx.Response:
-    return ask(world, told, {**world.owner.by_key, "x-request-id": "no spaces"})
+def with_a_request_id_that_is_none(world: World, described: Told) -> httpx.Response:
+    return ask(world, described, {**world.owner.by_key, "x-request-id": "no spaces"})
 
 
-def by_nobody(world: World, told: Told) -> httpx.Response:
-    return ask(world, told, {})
+def by_nobody(world: World, described: Told) -> httpx.Response:
+    return ask(world, described, {})
 
 
-def with_an_unknown_key(world: World, told: Told) -> httpx.Response:
-    return ask(world, told, {"authorization": "Bearer octk_" + "0" * 36})
+def with_an_unknown_key(world: World, described: Told) -> httpx.Response:
+    return ask(world, described, {"authorization": "Bearer octk_" + "0" * 36})
 
 
-def from_elsewhere(world: World, told: Told) -> httpx.Response:
-    return ask(world, told, {"cookie": world.owner.cookie, "origin": "https://elsewhere.example"})
+def from_elsewhere(world: World, described: Told) -> httpx.Response:
+    return ask(
+        world, described, {"cookie": world.owner.cookie, "origin": "https://elsewhere.example"}
+    )
 
 
-def by_a_reader(world: World, told: Told) -> httpx.Response:
-    return ask(world, told, world.reader.by_key, valid(told["operationId"]))
+def by_a_reader(world: World, described: Told) -> httpx.Response:
+    return ask(world, described, world.reader.by_key, valid(described["operationId"]))
 
 
-def by_a_stranger(world: World, told: Told) -> httpx.Response:
-    return ask(world, told, world.stranger.by_key, valid(told["operationId"]))
+def by_a_stranger(world: World, described: Told) -> httpx.Response:
+    return ask(world, described, world.stranger.by_key, valid(described["operationId"]))
 
 
-def by_who_is_locked(world: World, told: Told) -> httpx.Response:
-    return ask(world, told, world.locked.by_key, valid(told["operationId"]))
+def by_who_is_locked(world: World, described: Told) -> httpx.Response:
+    return ask(world, described, world.locked.by_key, valid(described["operationId"]))
 
 
-def with_text(world: World, told: Told) -> httpx.Response:
-    return ask(world, told, {**world.owner.by_key, "content-type": "text/plain"})
+def with_text(world: World, described: Told) -> httpx.Response:
+    return ask(world, described, {**world.owner.by_key, "content-type": "text/plain"})
 
 
-def with_too_much(world: World, told: Told) -> httpx.Response:
-    found = re.search("[0-9]+", told["requestBody"]["description"])
+def with_too_much(world: World, described: Told) -> httpx.Response:
+    found = re.search("[0-9]+", described["requestBody"]["description"])
     assert found is not None
     maximum = int(found[0])
-    return ask(world, told, world.owner.by_key, b" " * (maximum + 1))
+    return ask(world, described, world.owner.by_key, b" " * (maximum + 1))
 
 
-def with_a_body_that_stops(world: World, told: Told) -> httpx.Response:
+def with_a_body_that_stops(world: World, described: Told) -> httpx.Response:
     url = world.http.base_url
     head = (
-        f"{told['method']} {target(told, world.workspace)} HTTP/1.1\r\nhost: a\r\n"
+        f"{described['method']} {target(described, world.workspace)} HTTP/1.1\r\nhost: a\r\n"
         f"authorization: Bearer {world.owner.key}\r\nsync-protocol: 1\r\n"
         "content-type: application/json\r\ncontent-length: 100\r\n\r\n{"
     )
@@ -96,7 +100,7 @@ def with_a_body_that_stops(world: World, told: Told) -> httpx.Response:
     first, _, rest = received.partition(b"\r\n")
     lines, _, body = rest.partition(b"\r\n\r\n")
     headers = dict(line.split(": ", 1) for line in lines.decode().split("\r\n"))
-    request = httpx.Request(told["method"], str(url))
+    request = httpx.Request(described["method"], str(url))
     status = int(first.split()[1])
     response = httpx.Response(status, headers=headers, content=body, request=request)
     response.elapsed = timedelta()
@@ -134,6 +138,6 @@ def valid(operation_id: str) -> bytes:
     return json.dumps(body).encode()
 
 
-def common_case(told: Told, code: str) -> Case:
+def common_case(described: Told, code: str) -> Case:
     """The case of a refusal that every operation produces in the same way."""
-    return Case(told["operationId"], code, lambda world: ALIKE[code](world, told))
+    return Case(described["operationId"], code, lambda world: ALIKE[code](world, described))

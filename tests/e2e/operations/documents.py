@@ -6,7 +6,7 @@ from collections.abc import Callable
 import httpx
 from pycrdt import Doc, Text
 
-from tests.e2e.operations.cases import leads
+from tests.e2e.operations.cases import produces
 from tests.e2e.operations.changesets import create, guarded
 from tests.e2e.operations.files import restore, update
 from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
@@ -26,7 +26,7 @@ def save(world: World, note: Json, **given: object) -> httpx.Response:
     return world.ask("POST", f"{world.file(note)}/saves", json=given)
 
 
-@leads("saveNote", "200")
+@produces("saveNote", "200")
 def note_saved_by_two_devices(world: World) -> httpx.Response:
     note = world.note("text")
     first, second = device_of(world, note, 7), device_of(world, note, 8)
@@ -41,12 +41,12 @@ def note_saved_by_two_devices(world: World) -> httpx.Response:
     return response
 
 
-@leads("saveNote", "file_purged")
+@produces("saveNote", "file_purged")
 def purged_note_saved(world: World) -> httpx.Response:
     return save(world, world.purged(), epoch=UNKNOWN, update="AAA=")
 
 
-@leads("saveNote", "mutation_reused")
+@produces("saveNote", "mutation_reused")
 def note_saved_with_a_mutation_that_was_used(world: World) -> httpx.Response:
     note = world.note()
     device = device_of(world, note)
@@ -105,21 +105,21 @@ def saving(note: Json, **given: object) -> Json:
 
 
 for code, update_of in UPDATES.items():
-    leads("saveNote", code)(save_refused(update_of))
-    leads("pushChangeset", code)(changeset_refused(update_of))
+    produces("saveNote", code)(save_refused(update_of))
+    produces("pushChangeset", code)(changeset_refused(update_of))
 
 
-@leads("saveNote", "epoch_mismatch")
+@produces("saveNote", "epoch_mismatch")
 def note_saved_of_another_generation(world: World) -> httpx.Response:
     return save(world, world.note(), epoch=UNKNOWN, update="AAA=")
 
 
-@leads("pushChangeset", "epoch_mismatch")
+@produces("pushChangeset", "epoch_mismatch")
 def changeset_that_saves_another_generation_pushed(world: World) -> httpx.Response:
     return world.push(saving(world.note(), epoch=UNKNOWN))
 
 
-@leads("pushChangeset", "200")
+@produces("pushChangeset", "200")
 def changeset_that_saves_and_gives_back_pushed(world: World) -> httpx.Response:
     saved, given_back = world.note("saved"), world.note("first")
     device = device_of(world, saved)
@@ -137,7 +137,7 @@ def changeset_that_saves_and_gives_back_pushed(world: World) -> httpx.Response:
 # As texts
 
 
-@leads("restoreFile", "200")
+@produces("restoreFile", "200")
 def earlier_text_given_back_to_a_live_note(world: World) -> httpx.Response:
     note = world.note("first")
     device = device_of(world, note)
@@ -150,7 +150,7 @@ def earlier_text_given_back_to_a_live_note(world: World) -> httpx.Response:
     return response
 
 
-@leads("createFile", "unrenderable_note")
+@produces("createFile", "unrenderable_note")
 def note_made_past_a_limit(world: World) -> httpx.Response:
     given = {"path": f"{fresh_id()}.md", "text": DEEP}
     response = world.ask("POST", f"{world.base}/files", json=given)
@@ -158,12 +158,12 @@ def note_made_past_a_limit(world: World) -> httpx.Response:
     return response
 
 
-@leads("updateFile", "unrenderable_note")
+@produces("updateFile", "unrenderable_note")
 def note_updated_past_a_limit(world: World) -> httpx.Response:
     return update(world, world.note(), text=DEEP)
 
 
-@leads("diffRevisions", "200")
+@produces("diffRevisions", "200")
 def revisions_compared(world: World) -> httpx.Response:
     note = world.note("one two\n")
     update(world, note, text="one three\n")
@@ -177,6 +177,6 @@ def revisions_compared(world: World) -> httpx.Response:
     return response
 
 
-@leads("diffRevisions", "file_purged")
+@produces("diffRevisions", "file_purged")
 def revisions_of_a_purged_note_compared(world: World) -> httpx.Response:
     return world.ask("GET", f"{world.file(world.purged())}/diff")

@@ -2,30 +2,30 @@
 
 import httpx
 
-from tests.e2e.operations.cases import leads
+from tests.e2e.operations.cases import produces
 from tests.e2e.operations.world import SYNC, UNKNOWN, Json, World, fresh_id, if_match
 
 
-@leads("listWorkspaces", "200")
+@produces("listWorkspaces", "200")
 def workspaces(world: World) -> httpx.Response:
     response = world.ask("GET", "/api/workspaces", headers=world.reader.by_key)
     assert [each["id"] for each in response.json()["items"]] == [world.workspace]
     return response
 
 
-@leads("createWorkspace", "201")
+@produces("createWorkspace", "201")
 def workspace_made(world: World) -> httpx.Response:
     return world.ask("POST", "/api/workspaces", json={"name": "One more"})
 
 
-@leads("updateWorkspace", "200")
+@produces("updateWorkspace", "200")
 def workspace_renamed(world: World) -> httpx.Response:
     response = world.ask("PUT", world.base, json={"name": "Renamed"})
     assert response.json()["name"] == "Renamed"
     return response
 
 
-@leads("deleteWorkspace", "200")
+@produces("deleteWorkspace", "200")
 def workspace_deleted(world: World) -> httpx.Response:
     made = workspace_made(world).json()["id"]
     response = world.ask("DELETE", f"/api/workspaces/{made}")
@@ -37,7 +37,7 @@ def create(path: str | None = None, text: str = "text", **more: object) -> Json:
     return {"path": path or f"{fresh_id()}.md", "text": text, **more}
 
 
-@leads("createFile", "201")
+@produces("createFile", "201")
 def note_made(world: World) -> httpx.Response:
     file_id, mutation = fresh_id(), fresh_id()
     given = create("Folder/Note.md" + mutation + ".md", fileId=file_id, mutationId=mutation)
@@ -48,47 +48,47 @@ def note_made(world: World) -> httpx.Response:
     return response
 
 
-@leads("createFile", "file_exists")
+@produces("createFile", "file_exists")
 def note_made_with_an_id_that_is_taken(world: World) -> httpx.Response:
     given = create(fileId=world.note()["fileId"])
     return world.ask("POST", f"{world.base}/files", json=given)
 
 
-@leads("createFile", "file_purged")
+@produces("createFile", "file_purged")
 def note_made_with_an_id_that_was_purged(world: World) -> httpx.Response:
     given = create(fileId=world.purged()["fileId"])
     return world.ask("POST", f"{world.base}/files", json=given)
 
 
-@leads("createFile", "mutation_reused")
+@produces("createFile", "mutation_reused")
 def note_made_with_a_mutation_that_was_used(world: World) -> httpx.Response:
     given = create(mutationId=world.note()["revision"]["mutationId"])
     return world.ask("POST", f"{world.base}/files", json=given)
 
 
-@leads("createFile", "path_conflict")
+@produces("createFile", "path_conflict")
 def note_made_where_one_stands(world: World) -> httpx.Response:
     given = create(world.note()["path"].upper().replace(".MD", ".md"))
     return world.ask("POST", f"{world.base}/files", json=given)
 
 
-@leads("createFile", "invalid_graph")
+@produces("createFile", "invalid_graph")
 def note_made_below_a_note(world: World) -> httpx.Response:
     given = create(world.note()["path"] + "/below.md")
     return world.ask("POST", f"{world.base}/files", json=given)
 
 
-@leads("createFile", "invalid_path")
+@produces("createFile", "invalid_path")
 def note_made_at_no_path(world: World) -> httpx.Response:
     return world.ask("POST", f"{world.base}/files", json=create("../up.md"))
 
 
-@leads("createFile", "invalid_content")
+@produces("createFile", "invalid_content")
 def note_made_of_what_is_no_text(world: World) -> httpx.Response:
     return world.ask("POST", f"{world.base}/files", json=create(text="a\0b"))
 
 
-@leads("listFiles", "200")
+@produces("listFiles", "200")
 def notes_listed(world: World) -> httpx.Response:
     gone = world.deleted()["fileId"]
     deleted = world.ask("GET", f"{world.base}/files?state=deleted&limit=500")
@@ -100,7 +100,7 @@ def notes_listed(world: World) -> httpx.Response:
     return response
 
 
-@leads("getFile", "200")
+@produces("getFile", "200")
 def note_read(world: World) -> httpx.Response:
     note = world.note("Text — with ünïcode")
     response = world.ask("GET", world.file(note), headers=world.reader.by_key)
@@ -109,19 +109,19 @@ def note_read(world: World) -> httpx.Response:
     return response
 
 
-@leads("getFile", "304")
+@produces("getFile", "304")
 def note_read_that_one_has(world: World) -> httpx.Response:
     note = world.note()
     tag = {"if-none-match": if_match(note)["if-match"]}
     return world.ask("GET", world.file(note), headers=tag)
 
 
-@leads("getFile", "not_found")
+@produces("getFile", "not_found")
 def deleted_note_read(world: World) -> httpx.Response:
     return world.ask("GET", world.file(world.deleted()))
 
 
-@leads("getFile", "file_purged")
+@produces("getFile", "file_purged")
 def purged_note_read(world: World) -> httpx.Response:
     return world.ask("GET", world.file(world.purged()))
 
@@ -130,7 +130,7 @@ def update(world: World, note: Json, **given: object) -> httpx.Response:
     return world.ask("PUT", world.file(note), json=given, headers=if_match(note))
 
 
-@leads("updateFile", "200")
+@produces("updateFile", "200")
 def note_updated(world: World) -> httpx.Response:
     note = world.note()
     response = update(world, note, text="new", path=f"{fresh_id()}.md")
@@ -139,43 +139,43 @@ def note_updated(world: World) -> httpx.Response:
     return response
 
 
-@leads("updateFile", "not_found")
+@produces("updateFile", "not_found")
 def deleted_note_updated(world: World) -> httpx.Response:
     return update(world, world.deleted(), text="new")
 
 
-@leads("updateFile", "file_purged")
+@produces("updateFile", "file_purged")
 def purged_note_updated(world: World) -> httpx.Response:
     return update(world, world.purged(), text="new")
 
 
-@leads("updateFile", "mutation_reused")
+@produces("updateFile", "mutation_reused")
 def note_updated_with_a_mutation_that_was_used(world: World) -> httpx.Response:
     note = world.note()
     return update(world, note, text="new", mutationId=note["revision"]["mutationId"])
 
 
-@leads("updateFile", "path_conflict")
+@produces("updateFile", "path_conflict")
 def note_moved_to_where_one_stands(world: World) -> httpx.Response:
     return update(world, world.note(), path=world.note()["path"])
 
 
-@leads("updateFile", "invalid_graph")
+@produces("updateFile", "invalid_graph")
 def note_moved_below_a_note(world: World) -> httpx.Response:
     return update(world, world.note(), path=world.note()["path"] + "/below.md")
 
 
-@leads("updateFile", "invalid_path")
+@produces("updateFile", "invalid_path")
 def note_moved_to_no_path(world: World) -> httpx.Response:
     return update(world, world.note(), path="CON.md")
 
 
-@leads("updateFile", "invalid_content")
+@produces("updateFile", "invalid_content")
 def note_updated_to_what_is_no_text(world: World) -> httpx.Response:
     return update(world, world.note(), text="\0")
 
 
-@leads("updateFile", "head_moved")
+@produces("updateFile", "head_moved")
 def note_updated_that_moved_on(world: World) -> httpx.Response:
     note = world.note()
     assert update(world, note, text="first").status_code == 200
@@ -184,7 +184,7 @@ def note_updated_that_moved_on(world: World) -> httpx.Response:
     return response
 
 
-@leads("updateFile", "if_match_required")
+@produces("updateFile", "if_match_required")
 def note_updated_unseen(world: World) -> httpx.Response:
     headers = {"if-match": "*"}
     return world.ask("PUT", world.file(world.note()), json={"text": "new"}, headers=headers)
@@ -194,29 +194,29 @@ def delete(world: World, note: Json) -> httpx.Response:
     return world.ask("DELETE", world.file(note), headers=if_match(note))
 
 
-@leads("deleteFile", "200")
+@produces("deleteFile", "200")
 def note_deleted(world: World) -> httpx.Response:
     return delete(world, world.note())
 
 
-@leads("deleteFile", "not_found")
+@produces("deleteFile", "not_found")
 def note_deleted_twice(world: World) -> httpx.Response:
     return delete(world, world.deleted())
 
 
-@leads("deleteFile", "file_purged")
+@produces("deleteFile", "file_purged")
 def purged_note_deleted(world: World) -> httpx.Response:
     return delete(world, world.purged())
 
 
-@leads("deleteFile", "head_moved")
+@produces("deleteFile", "head_moved")
 def note_deleted_that_moved_on(world: World) -> httpx.Response:
     note = world.note()
     assert update(world, note, text="first").status_code == 200
     return delete(world, note)
 
 
-@leads("deleteFile", "if_match_required")
+@produces("deleteFile", "if_match_required")
 def note_deleted_unseen(world: World) -> httpx.Response:
     return world.ask("DELETE", world.file(world.note()))
 
@@ -225,7 +225,7 @@ def restore(world: World, note: Json, **given: object) -> httpx.Response:
     return world.ask("POST", f"{world.file(note)}/restore", json=given, headers=if_match(note))
 
 
-@leads("restoreFile", "200")
+@produces("restoreFile", "200")
 def note_restored(world: World) -> httpx.Response:
     gone = world.deleted()
     response = restore(world, gone)
@@ -233,49 +233,49 @@ def note_restored(world: World) -> httpx.Response:
     return response
 
 
-@leads("restoreFile", "not_found")
+@produces("restoreFile", "not_found")
 def unknown_note_restored(world: World) -> httpx.Response:
     return restore(world, {**world.deleted(), "fileId": UNKNOWN})
 
 
-@leads("restoreFile", "file_live")
+@produces("restoreFile", "file_live")
 def live_note_restored(world: World) -> httpx.Response:
     return restore(world, world.note())
 
 
-@leads("restoreFile", "file_purged")
+@produces("restoreFile", "file_purged")
 def purged_note_restored(world: World) -> httpx.Response:
     return restore(world, world.purged())
 
 
-@leads("restoreFile", "head_moved")
+@produces("restoreFile", "head_moved")
 def note_restored_that_was_restored_and_deleted(world: World) -> httpx.Response:
     gone = world.deleted()
     assert delete(world, restore(world, gone).json()).status_code == 200
     return restore(world, gone)
 
 
-@leads("restoreFile", "mutation_reused")
+@produces("restoreFile", "mutation_reused")
 def note_restored_with_a_mutation_that_was_used(world: World) -> httpx.Response:
     return restore(world, world.deleted(), mutationId=world.note()["revision"]["mutationId"])
 
 
-@leads("restoreFile", "path_conflict")
+@produces("restoreFile", "path_conflict")
 def note_restored_to_where_one_stands(world: World) -> httpx.Response:
     return restore(world, world.deleted(), path=world.note()["path"])
 
 
-@leads("restoreFile", "invalid_graph")
+@produces("restoreFile", "invalid_graph")
 def note_restored_below_a_note(world: World) -> httpx.Response:
     return restore(world, world.deleted(), path=world.note()["path"] + "/below.md")
 
 
-@leads("restoreFile", "invalid_path")
+@produces("restoreFile", "invalid_path")
 def note_restored_to_no_path(world: World) -> httpx.Response:
     return restore(world, world.deleted(), path="/")
 
 
-@leads("restoreFile", "if_match_required")
+@produces("restoreFile", "if_match_required")
 def note_restored_unseen(world: World) -> httpx.Response:
     return world.ask("POST", f"{world.file(world.deleted())}/restore", json={})
 
@@ -284,12 +284,12 @@ def purge(world: World, note: Json, **given: object) -> httpx.Response:
     return world.ask("POST", f"{world.file(note)}/purge", json=given)
 
 
-@leads("purgeFile", "file_purged")
+@produces("purgeFile", "file_purged")
 def purged_note_purged_again(world: World) -> httpx.Response:
     return purge(world, world.purged())
 
 
-@leads("purgeFile", "200")
+@produces("purgeFile", "200")
 def note_purged(world: World) -> httpx.Response:
     gone = world.deleted()
     revisions = world.ask("GET", f"{world.file(gone)}/revisions").json()["items"]
@@ -300,22 +300,22 @@ def note_purged(world: World) -> httpx.Response:
     return response
 
 
-@leads("purgeFile", "not_found")
+@produces("purgeFile", "not_found")
 def unknown_note_purged(world: World) -> httpx.Response:
     return purge(world, {"fileId": UNKNOWN})
 
 
-@leads("purgeFile", "file_live")
+@produces("purgeFile", "file_live")
 def live_note_purged(world: World) -> httpx.Response:
     return purge(world, world.note())
 
 
-@leads("purgeFile", "mutation_reused")
+@produces("purgeFile", "mutation_reused")
 def note_purged_with_a_mutation_that_was_used(world: World) -> httpx.Response:
     return purge(world, world.deleted(), mutationId=world.note()["revision"]["mutationId"])
 
 
-@leads("listRevisions", "200")
+@produces("listRevisions", "200")
 def revisions_listed(world: World) -> httpx.Response:
     gone = world.deleted()
     first = world.ask("GET", f"{world.file(gone)}/revisions?limit=1")
@@ -327,7 +327,7 @@ def revisions_listed(world: World) -> httpx.Response:
     return response
 
 
-@leads("getRevision", "200")
+@produces("getRevision", "200")
 def revision_read(world: World) -> httpx.Response:
     note = world.note("first")
     assert update(world, note, text="second").status_code == 200
@@ -336,19 +336,19 @@ def revision_read(world: World) -> httpx.Response:
     return response
 
 
-@leads("getRevision", "not_found")
+@produces("getRevision", "not_found")
 def unknown_revision_read(world: World) -> httpx.Response:
     return world.ask("GET", f"{world.file(world.note())}/revisions/{UNKNOWN}")
 
 
-@leads("getRevision", "file_purged")
+@produces("getRevision", "file_purged")
 def revision_of_a_purged_note_read(world: World) -> httpx.Response:
     gone = world.deleted()
     assert purge(world, gone).status_code == 200
     return world.ask("GET", f"{world.file(gone)}/revisions/{gone['revision']['id']}")
 
 
-@leads("readFiles", "200")
+@produces("readFiles", "200")
 def many_notes_read(world: World) -> httpx.Response:
     one, two, gone = world.note("one"), world.note("two"), world.deleted()
     asked = {
@@ -361,13 +361,13 @@ def many_notes_read(world: World) -> httpx.Response:
     return response
 
 
-@leads("readFiles", "too_many_files")
+@produces("readFiles", "too_many_files")
 def more_read_than_goes_at_once(world: World) -> httpx.Response:
     large = [world.note(("x" * 1_000_000 + "\n") * 2)["fileId"] for _ in range(5)]
     return world.ask("POST", f"{world.base}/files/read", json={"fileIds": large})
 
 
-@leads("getFeed", "200")
+@produces("getFeed", "200")
 def feed_read(world: World) -> httpx.Response:
     note = world.note("in the feed")
     params = {"after": note["position"] - 1, "include": "text"}
@@ -376,12 +376,12 @@ def feed_read(world: World) -> httpx.Response:
     return response
 
 
-@leads("getFeed", "unsupported_protocol")
+@produces("getFeed", "unsupported_protocol")
 def feed_read_in_another_protocol(world: World) -> httpx.Response:
     return world.ask("GET", f"{world.base}/feed", headers={"sync-protocol": "2"})
 
 
-@leads("getSnapshot", "200")
+@produces("getSnapshot", "200")
 def snapshot_read(world: World) -> httpx.Response:
     note = world.note("in the snapshot")
     response = world.ask("GET", f"{world.base}/snapshot", headers=SYNC)
@@ -389,6 +389,6 @@ def snapshot_read(world: World) -> httpx.Response:
     return response
 
 
-@leads("getSnapshot", "unsupported_protocol")
+@produces("getSnapshot", "unsupported_protocol")
 def snapshot_read_in_another_protocol(world: World) -> httpx.Response:
     return world.ask("GET", f"{world.base}/snapshot", headers={"sync-protocol": "2"})

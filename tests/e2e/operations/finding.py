@@ -2,7 +2,7 @@
 
 import httpx
 
-from tests.e2e.operations.cases import leads
+from tests.e2e.operations.cases import produces
 from tests.e2e.operations.changesets import create, guarded
 from tests.e2e.operations.files import update
 from tests.e2e.operations.world import SYNC, Json, World, fresh_id
@@ -17,7 +17,7 @@ def linked(world: World) -> tuple[Json, Json]:
     return target, world.note(f"[it]({target['path']}) and [[no such {fresh_id()}]]")
 
 
-@leads("getLinks", "200")
+@produces("getLinks", "200")
 def links_read(world: World) -> httpx.Response:
     target, note = linked(world)
     response = world.ask("GET", f"{world.file(note)}/links", headers=world.reader.by_key)
@@ -29,7 +29,7 @@ def links_read(world: World) -> httpx.Response:
     return response
 
 
-@leads("listUnresolvedLinks", "200")
+@produces("listUnresolvedLinks", "200")
 def unresolved_links_listed(world: World) -> httpx.Response:
     _, note = linked(world)
     response = world.ask("GET", f"{world.base}/links/unresolved?limit=500")
@@ -37,7 +37,7 @@ def unresolved_links_listed(world: World) -> httpx.Response:
     return response
 
 
-@leads("updateFile", "200")
+@produces("updateFile", "200")
 def note_moved_with_the_links_to_it(world: World) -> httpx.Response:
     target, note = linked(world)
     path = f"{fresh_id()}.md"
@@ -46,7 +46,7 @@ def note_moved_with_the_links_to_it(world: World) -> httpx.Response:
     return response
 
 
-@leads("pushChangeset", "200")
+@produces("pushChangeset", "200")
 def changeset_that_moves_a_note_with_the_links_to_it_pushed(world: World) -> httpx.Response:
     target, note = linked(world)
     move = guarded("update", target, path=f"{fresh_id()}.md", rewriteLinks=True)
@@ -56,7 +56,7 @@ def changeset_that_moves_a_note_with_the_links_to_it_pushed(world: World) -> htt
     return response
 
 
-@leads("updateFile", "too_many_files")
+@produces("updateFile", "too_many_files")
 def note_moved_with_more_links_than_are_rewritten_at_once(world: World) -> httpx.Response:
     made = world.ask("POST", "/api/workspaces", json={"name": "Linked"}).json()["id"]
     base = f"/api/workspaces/{made}"
@@ -76,7 +76,7 @@ def note_moved_with_more_links_than_are_rewritten_at_once(world: World) -> httpx
     )
 
 
-@leads("searchWorkspace", "200")
+@produces("searchWorkspace", "200")
 def workspace_searched(world: World) -> httpx.Response:
     word = f"word{fresh_id()[-12:]}"
     note = world.note(f"Here is the {word}.")
@@ -86,7 +86,7 @@ def workspace_searched(world: World) -> httpx.Response:
     return response
 
 
-@leads("search", "200")
+@produces("search", "200")
 def all_workspaces_searched(world: World) -> httpx.Response:
     word = f"word{fresh_id()[-12:]}"
     note = world.note(f"Here is the {word}.")
@@ -98,14 +98,14 @@ def all_workspaces_searched(world: World) -> httpx.Response:
     return response
 
 
-@leads("searchWorkspace", "not_found")
+@produces("searchWorkspace", "not_found")
 def workspace_of_others_searched(world: World) -> httpx.Response:
     asked = {"q": "word"}
     headers = world.stranger.by_key
     return world.ask("GET", f"{world.base}/search", params=asked, headers=headers)
 
 
-@leads("search", "not_found")
+@produces("search", "not_found")
 def workspace_of_others_searched_by_its_id(world: World) -> httpx.Response:
     asked = {"q": "word", "workspaceId": world.workspace}
     return world.ask("GET", "/api/search", params=asked, headers=world.stranger.by_key)

@@ -5,7 +5,7 @@ from itertools import count
 import httpx
 
 from tests.e2e.octavo_process import PUBLIC
-from tests.e2e.operations.cases import leads
+from tests.e2e.operations.cases import produces
 from tests.e2e.operations.world import UNKNOWN, Json, World
 from tests.e2e.people import PASSWORD, Person
 
@@ -14,32 +14,32 @@ OURS = {"origin": PUBLIC}
 _numbers = count(1)
 
 
-@leads("getHealth", "200")
+@produces("getHealth", "200")
 def health(world: World) -> httpx.Response:
     return world.anybody("GET", "/api/health")
 
 
-@leads("getRootHealth", "200")
+@produces("getRootHealth", "200")
 def root_health(world: World) -> httpx.Response:
     return world.anybody("GET", "/health")
 
 
-@leads("getReadiness", "200")
+@produces("getReadiness", "200")
 def readiness(world: World) -> httpx.Response:
     return world.anybody("GET", "/api/ready")
 
 
-@leads("getRootReadiness", "200")
+@produces("getRootReadiness", "200")
 def root_readiness(world: World) -> httpx.Response:
     return world.anybody("GET", "/ready?detail=summary")
 
 
-@leads("getContract", "200")
+@produces("getContract", "200")
 def contract(world: World) -> httpx.Response:
     return world.anybody("GET", "/api/openapi.json")
 
 
-@leads("getSyncProtocol", "200")
+@produces("getSyncProtocol", "200")
 def protocol(world: World) -> httpx.Response:
     return world.anybody("GET", "/api/sync/protocol")
 
@@ -55,22 +55,22 @@ def registration(world: World, **given: object) -> httpx.Response:
     return world.anybody("POST", "/api/registrations", json=body, headers=OURS)
 
 
-@leads("registerAccount", "201")
+@produces("registerAccount", "201")
 def registered(world: World) -> httpx.Response:
     return registration(world, invitation=world.invitation())
 
 
-@leads("registerAccount", "not_found")
+@produces("registerAccount", "not_found")
 def registered_without_an_invitation(world: World) -> httpx.Response:
     return registration(world)
 
 
-@leads("registerAccount", "address_taken")
+@produces("registerAccount", "address_taken")
 def registered_twice(world: World) -> httpx.Response:
     return registration(world, invitation=world.invitation(), address=world.owner.address)
 
 
-@leads("registerAccount", "rate_limited")
+@produces("registerAccount", "rate_limited")
 def registered_too_often(world: World) -> httpx.Response:
     for _ in range(20):
         response = registration(world, address="often@example.org")
@@ -79,7 +79,7 @@ def registered_too_often(world: World) -> httpx.Response:
     return response
 
 
-@leads("registerAccount", "wrong_origin")
+@produces("registerAccount", "wrong_origin")
 def registered_from_elsewhere(world: World) -> httpx.Response:
     body = {"address": "a@example.org", "password": PASSWORD, "displayName": "A"}
     headers = {"origin": "https://elsewhere.example"}
@@ -91,17 +91,17 @@ def sign_in(world: World, address: str, password: str = PASSWORD) -> httpx.Respo
     return world.anybody("POST", "/api/auth/sign-in/email", json=given, headers=OURS)
 
 
-@leads("signInWithPassword", "200")
+@produces("signInWithPassword", "200")
 def signed_in(world: World) -> httpx.Response:
     return sign_in(world, world.stranger.address)
 
 
-@leads("signInWithPassword", "credential_refused")
+@produces("signInWithPassword", "credential_refused")
 def signed_in_with_another_password(world: World) -> httpx.Response:
     return sign_in(world, world.stranger.address, "another password")
 
 
-@leads("signInWithPassword", "rate_limited")
+@produces("signInWithPassword", "rate_limited")
 def signed_in_too_often(world: World) -> httpx.Response:
     for _ in range(20):
         response = sign_in(world, "nobody@example.org")
@@ -110,13 +110,13 @@ def signed_in_too_often(world: World) -> httpx.Response:
     return response
 
 
-@leads("signInWithPassword", "wrong_origin")
+@produces("signInWithPassword", "wrong_origin")
 def signed_in_from_elsewhere(world: World) -> httpx.Response:
     given = {"email": world.stranger.address, "password": PASSWORD}
     return world.anybody("POST", "/api/auth/sign-in/email", json=given)
 
 
-@leads("getAuthSession", "200")
+@produces("getAuthSession", "200")
 def auth_session(world: World) -> httpx.Response:
     headers = {"cookie": world.owner.cookie}
     response = world.anybody("GET", "/api/auth/get-session", headers=headers)
@@ -124,7 +124,7 @@ def auth_session(world: World) -> httpx.Response:
     return response
 
 
-@leads("getAuthSession", "wrong_origin")
+@produces("getAuthSession", "wrong_origin")
 def auth_session_from_elsewhere(world: World) -> httpx.Response:
     headers = {"cookie": world.owner.cookie, "origin": "https://elsewhere.example"}
     return world.anybody("GET", "/api/auth/get-session", headers=headers)
@@ -136,7 +136,7 @@ def signed_in_anew(world: World) -> dict[str, str]:
     return {"cookie": response.headers["set-cookie"].partition(";")[0], **OURS}
 
 
-@leads("signOut", "200")
+@produces("signOut", "200")
 def signed_out(world: World) -> httpx.Response:
     headers = signed_in_anew(world)
     response = world.anybody("POST", "/api/auth/sign-out", json={}, headers=headers)
@@ -144,20 +144,20 @@ def signed_out(world: World) -> httpx.Response:
     return response
 
 
-@leads("signOut", "wrong_origin")
+@produces("signOut", "wrong_origin")
 def signed_out_from_elsewhere(world: World) -> httpx.Response:
     headers = {"cookie": world.owner.cookie}
     return world.anybody("POST", "/api/auth/sign-out", json={}, headers=headers)
 
 
-@leads("getAccount", "200")
+@produces("getAccount", "200")
 def account(world: World) -> httpx.Response:
     response = world.ask("GET", "/api/account")
     assert response.json()["address"] == world.owner.address
     return response
 
 
-@leads("listSessions", "200")
+@produces("listSessions", "200")
 def sessions(world: World) -> httpx.Response:
     return world.ask("GET", "/api/account/sessions", headers=world.owner.by_cookie)
 
@@ -168,7 +168,7 @@ def sessions_of(world: World, person: Person) -> list[Json]:
     return found
 
 
-@leads("revokeSession", "200")
+@produces("revokeSession", "200")
 def session_revoked(world: World) -> httpx.Response:
     headers = signed_in_anew(world)
     newest = sessions_of(world, world.stranger)[0]["id"]
@@ -178,13 +178,13 @@ def session_revoked(world: World) -> httpx.Response:
     return response
 
 
-@leads("revokeSession", "not_found")
+@produces("revokeSession", "not_found")
 def session_of_another_revoked(world: World) -> httpx.Response:
     foreign = sessions_of(world, world.owner)[0]["id"]
     return world.ask("DELETE", f"/api/account/sessions/{foreign}", headers=world.stranger.by_key)
 
 
-@leads("revokeOtherSessions", "200")
+@produces("revokeOtherSessions", "200")
 def other_sessions_revoked(world: World) -> httpx.Response:
     headers = signed_in_anew(world)
     response = world.anybody("POST", "/api/account/sessions/revoke-others", headers=headers)
@@ -192,7 +192,7 @@ def other_sessions_revoked(world: World) -> httpx.Response:
     return response
 
 
-@leads("listApiKeys", "200")
+@produces("listApiKeys", "200")
 def keys(world: World) -> httpx.Response:
     response = world.ask("GET", "/api/account/keys")
     assert all("secret" not in key for key in response.json()["items"])
@@ -205,7 +205,7 @@ def new_key(world: World) -> httpx.Response:
     )
 
 
-@leads("createApiKey", "201")
+@produces("createApiKey", "201")
 def key_made(world: World) -> httpx.Response:
     response = new_key(world)
     secret = response.json()["secret"]
@@ -214,7 +214,7 @@ def key_made(world: World) -> httpx.Response:
     return response
 
 
-@leads("createApiKey", "too_many_keys")
+@produces("createApiKey", "too_many_keys")
 def too_many_keys_made(world: World) -> httpx.Response:
     made = []
     while (response := new_key(world)).status_code == 201:
@@ -225,7 +225,7 @@ def too_many_keys_made(world: World) -> httpx.Response:
     return response
 
 
-@leads("revokeApiKey", "200")
+@produces("revokeApiKey", "200")
 def key_revoked(world: World) -> httpx.Response:
     made = new_key(world).json()
     path = f"/api/account/keys/{made['id']}"
@@ -235,6 +235,6 @@ def key_revoked(world: World) -> httpx.Response:
     return response
 
 
-@leads("revokeApiKey", "not_found")
+@produces("revokeApiKey", "not_found")
 def unknown_key_revoked(world: World) -> httpx.Response:
     return world.ask("DELETE", f"/api/account/keys/{UNKNOWN}")

@@ -33,7 +33,7 @@ def test_account_has_no_members_of_missing_features() -> None:
 
 async def test_account_locked_reads_itself(users: UsersApi) -> None:
     made, its_cookie = await users.account()
-    await users.house.set_state(made.account.account_id, "locked")
+    await users.identity.set_state(made.account.account_id, "locked")
     response = await users.get("/api/account", its_cookie)
     assert (response.status, response.json()["state"]) == (200, "locked")
 
@@ -43,6 +43,6 @@ async def test_account_removed_while_its_caller_is_cached_is_signed_out_everywhe
 ) -> None:
     _, its_cookie = await users.account()
     assert (await users.get("/api/account", its_cookie)).status == 200
-    await users.house.execute("DELETE FROM accounts")
+    await users.identity.execute("DELETE FROM accounts")
     response = await users.get("/api/account", its_cookie)
     assert (response.status, response.code) == (401, "not_signed_in")

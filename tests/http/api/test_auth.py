@@ -128,14 +128,14 @@ async def test_sign_in_to_a_disabled_account_looks_like_a_wrong_password(
     users: UsersApi,
 ) -> None:
     made, _ = await users.account()
-    await users.house.set_state(made.account.account_id, "disabled")
+    await users.identity.set_state(made.account.account_id, "disabled")
     response = await users.sign_in()
     assert (response.status, response.code) == (401, "credential_refused")
 
 
 async def test_sign_in_to_a_locked_account_succeeds(users: UsersApi) -> None:
     made, _ = await users.account()
-    await users.house.set_state(made.account.account_id, "locked")
+    await users.identity.set_state(made.account.account_id, "locked")
     assert (await users.sign_in()).status == 200
 
 
@@ -152,7 +152,7 @@ async def test_change_from_another_origin_is_refused(
     response = await users.post(target, body, its_cookie, *headers)
     assert (response.status, response.code) == (403, "wrong_origin")
     assert response.json()["message"] == response.json()["detail"]
-    assert await users.house.signing_in.session_of(made.token.encode()) is not None
+    assert await users.identity.signing_in.session_of(made.token.encode()) is not None
 
 
 @pytest.mark.parametrize(
@@ -229,8 +229,8 @@ async def test_secrets_are_in_no_response_and_no_row(users: UsersApi) -> None:
     response = await users.sign_in()
     token = cookie_set_by(response)[1].partition(b"=")[2]
     assert token not in response.body
-    dump = repr(await users.house.rows("SELECT * FROM sessions"))
-    dump += repr(await users.house.rows("SELECT * FROM accounts")) + repr(users.records)
+    dump = repr(await users.identity.rows("SELECT * FROM sessions"))
+    dump += repr(await users.identity.rows("SELECT * FROM accounts")) + repr(users.records)
     assert token.decode() not in dump
     assert PASSWORD not in dump
 

@@ -64,7 +64,7 @@ async def test_session_request_of_the_library_client_succeeds(
 
 async def test_session_of_a_disabled_account_is_null(users: UsersApi) -> None:
     made, its_cookie = await users.account()
-    await users.house.set_state(made.account.account_id, "disabled")
+    await users.identity.set_state(made.account.account_id, "disabled")
     assert (await users.get(SESSION, its_cookie)).body == b"null"
 
 
@@ -75,7 +75,7 @@ async def test_session_idle_is_null_from_the_thirtieth_day_on(
     users: UsersApi, days: float, body: bytes
 ) -> None:
     _, its_cookie = await users.account()
-    users.house.chance.time = START + days * 86_400
+    users.identity.sources.time = START + days * 86_400
     assert (await users.get(SESSION, its_cookie)).body.startswith(body)
 
 

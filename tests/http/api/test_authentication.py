@@ -31,10 +31,10 @@ async def test_request_with_nothing_is_not_signed_in(users: UsersApi) -> None:
 )
 async def test_malformed_key_is_refused_without_a_lookup(users: UsersApi, value: bytes) -> None:
     _, its_cookie = await users.account()
-    reads = users.house.store.reads
+    reads = users.identity.store.reads
     response = await users.get(ACCOUNT, (b"authorization", value), its_cookie)
     assert (response.status, response.code) == (401, "key_refused")
-    assert users.house.store.reads == reads
+    assert users.identity.store.reads == reads
 
 
 async def test_key_with_one_character_changed_is_refused(users: UsersApi) -> None:
@@ -48,7 +48,7 @@ async def test_key_with_one_character_changed_is_refused(users: UsersApi) -> Non
 async def test_unknown_key_is_refused(users: UsersApi) -> None:
     made, _ = await users.account()
     key = await users.key(made)
-    await users.house.execute("DELETE FROM api_keys")
+    await users.identity.execute("DELETE FROM api_keys")
     assert (await users.get(ACCOUNT, key)).code == "key_refused"
 
 
@@ -58,9 +58,9 @@ async def test_expired_key_is_refused_even_if_cached(
     made, _ = await users.account()
     account_id = made.account.account_id
     expiry = int(START + 60) * 1000
-    _, secret = await users.house.own_keys.create(account_id, "a", expiry)
+    _, secret = await users.identity.own_keys.create(account_id, "a", expiry)
     assert (await users.get(ACCOUNT, bearer(secret))).status == 200
-    users.house.chance.time = START + 60
+    users.identity.sources.time = START + 60
     assert (await users.get(ACCOUNT, bearer(secret))).code == "key_refused"
 
 
@@ -124,7 +124,7 @@ async def test_account_state_change_takes_effect_immediately(users: UsersApi, st
     key = await users.key(made)
     for credential in (key, its_cookie):
         assert (await users.get(ACCOUNT, credential)).status == 200
-    await users.house.set_state(made.account.account_id, state)  # type: ignore[arg-type]
+    await users.identity.set_state(made.account.account_id, state)  # type: ignore[arg-type]
     codes = {
         "disabled": ["key_refused", "not_signed_in"],
         "locked": ["account_locked", "account_locked"],

@@ -63,9 +63,9 @@ async def test_keys_of_other_accounts_are_not_listed(users: UsersApi) -> None:
 async def test_key_used_is_listed_with_the_time(users: UsersApi) -> None:
     made, its_cookie = await users.account()
     key = await users.key(made)
-    users.house.chance.time = START + 1.5
+    users.identity.sources.time = START + 1.5
     await users.get("/api/account", key)
-    await users.house.activity.flush()
+    await users.identity.activity.flush()
     [item] = (await users.get(KEYS, its_cookie)).json()["items"]
     assert item["lastUsedAt"] == "2027-01-15T08:00:01.500Z"
 
@@ -119,7 +119,7 @@ async def test_concurrent_key_creation_stops_at_twenty_five(users: UsersApi) -> 
     assert sorted(response.status for response in responses) == [*[201] * 25, 409]
     [refused] = [response for response in responses if response.status == 409]
     assert refused.code == "too_many_keys"
-    assert len(await users.house.rows("SELECT 1 FROM api_keys")) == 25
+    assert len(await users.identity.rows("SELECT 1 FROM api_keys")) == 25
 
 
 async def test_key_revoked_leaves_room_for_another(users: UsersApi) -> None:
@@ -167,7 +167,7 @@ async def test_locked_account_lists_and_revokes_keys_and_creates_none(
 ) -> None:
     made, its_cookie = await users.account()
     await users.key(made)
-    await users.house.set_state(made.account.account_id, "locked")
+    await users.identity.set_state(made.account.account_id, "locked")
     response = await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE)
     assert (response.status, response.code) == (423, "account_locked")
     [item] = (await users.get(KEYS, its_cookie)).json()["items"]
@@ -177,7 +177,7 @@ async def test_locked_account_lists_and_revokes_keys_and_creates_none(
 async def test_key_created_while_the_account_is_disabled_is_refused(users: UsersApi) -> None:
     _, its_cookie = await users.account()
     assert (await users.get(KEYS, its_cookie)).status == 200
-    await users.house.execute("UPDATE accounts SET state = 'disabled'")
+    await users.identity.execute("UPDATE accounts SET state = 'disabled'")
     response = await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE)
     assert (response.status, response.code) == (401, "not_signed_in")
-    assert await users.house.rows("SELECT 1 FROM api_keys") == []
+    assert await users.identity.rows("SELECT 1 FROM api_keys") == []

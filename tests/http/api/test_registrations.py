@@ -13,7 +13,7 @@ REGISTRATIONS = "/api/registrations"
 async def test_registration_with_an_invitation_returns_the_whole_account(
     users: UsersApi,
 ) -> None:
-    response = await users.register(await users.house.invite(role="administrator"))
+    response = await users.register(await users.identity.invite(role="administrator"))
     document = response.json()
     assert document.pop("id").startswith("01900000-")
     assert (response.status, document) == (
@@ -29,7 +29,7 @@ async def test_registration_with_an_invitation_returns_the_whole_account(
 
 
 async def test_registration_signs_in(users: UsersApi) -> None:
-    response = await users.register(await users.house.invite())
+    response = await users.register(await users.identity.invite())
     account = await users.get("/api/account", cookie_set_by(response))
     assert account.json() == response.json()
 
@@ -38,7 +38,7 @@ async def test_registration_keeps_address_and_name_in_their_written_forms(
     users: UsersApi,
 ) -> None:
     response = await users.register(
-        await users.house.invite(), " Ann@Example.ORG ", name="  Ann\u0061\u0308 "
+        await users.identity.invite(), " Ann@Example.ORG ", name="  Ann\u0061\u0308 "
     )
     assert (response.json()["address"], response.json()["displayName"]) == (ADDRESS, "Ann\u00e4")
 
@@ -50,7 +50,7 @@ async def refused(users: UsersApi, invitation: str | None, address: str = ADDRES
         "The invitation is not valid. Ask the person who invited you for another."
     )
     assert response.header("set-cookie") is None
-    assert await users.house.rows("SELECT 1 FROM sessions") == []
+    assert await users.identity.rows("SELECT 1 FROM sessions") == []
 
 
 @pytest.mark.parametrize("invitation", [None, "", "x", "x" * 43, "\0", "é" * 43])
@@ -63,32 +63,32 @@ async def test_registration_with_an_unknown_invitation_is_refused(
 async def test_registration_with_an_expired_invitation_is_refused(
     users: UsersApi,
 ) -> None:
-    invitation = await users.house.invite(expires_in=60.0)
-    users.house.chance.time = START + 60.0
+    invitation = await users.identity.invite(expires_in=60.0)
+    users.identity.sources.time = START + 60.0
     await refused(users, invitation)
 
 
 async def test_registration_with_a_revoked_invitation_is_refused(users: UsersApi) -> None:
-    invitation = await users.house.invite()
-    await users.house.execute("UPDATE invitations SET revoked_at = 1")
+    invitation = await users.identity.invite()
+    await users.identity.execute("UPDATE invitations SET revoked_at = 1")
     await refused(users, invitation)
 
 
 async def test_registration_with_an_invitation_for_another_address_is_refused(
     users: UsersApi,
 ) -> None:
-    await refused(users, await users.house.invite(address="bob@example.org"))
+    await refused(users, await users.identity.invite(address="bob@example.org"))
 
 
 async def test_registration_with_an_invitation_for_the_address_succeeds(
     users: UsersApi,
 ) -> None:
-    invitation = await users.house.invite(address=ADDRESS)
+    invitation = await users.identity.invite(address=ADDRESS)
     assert (await users.register(invitation, ADDRESS.upper())).status == 201
 
 
 async def test_registration_with_a_used_invitation_is_refused(users: UsersApi) -> None:
-    invitation = await users.house.invite()
+    invitation = await users.identity.invite()
     assert (await users.register(invitation)).status == 201
     response = await users.register(invitation, "bob@example.org")
     assert (response.status, response.code) == (404, "not_found")
@@ -98,7 +98,7 @@ async def test_registration_of_a_taken_address_leaves_the_invitation_open(
     users: UsersApi,
 ) -> None:
     await users.account()
-    invitation = await users.house.invite()
+    invitation = await users.identity.invite()
     response = await users.register(invitation)
     assert (response.status, response.code) == (409, "address_taken")
     assert (await users.register(invitation, "bob@example.org")).status == 201
@@ -131,7 +131,7 @@ async def test_registration_of_a_taken_address_reveals_nothing_without_an_invita
 async def test_registration_with_an_invalid_value_is_refused_with_its_path(
     users: UsersApi, address: str, password: str, name: str, pointer: str
 ) -> None:
-    response = await users.register(await users.house.invite(), address, password, name)
+    response = await users.register(await users.identity.invite(), address, password, name)
     if not pointer:
         assert (response.status, response.json()["displayName"]) == (201, "Ann")
         return
@@ -150,7 +150,7 @@ async def test_registration_with_several_faults_reports_them_all(users: UsersApi
 async def test_registration_from_elsewhere_is_refused(
     users: UsersApi, headers: tuple[tuple[bytes, bytes], ...]
 ) -> None:
-    response = await users.register(await users.house.invite(), headers=headers)
+    response = await users.register(await users.identity.invite(), headers=headers)
     assert (response.status, response.code) == (403, "wrong_origin")
     assert response.json()["publicUrl"] == ORIGIN
     assert ORIGIN in response.json()["detail"]
@@ -180,7 +180,7 @@ async def test_registration_of_one_address_is_rate_limited(users: UsersApi) -> N
 async def test_concurrent_registrations_with_one_invitation_create_one_account(
     users: UsersApi,
 ) -> None:
-    invitation = await users.house.invite()
+    invitation = await users.identity.invite()
     responses: list[Response] = []
 
     async def register(number: int) -> None:
@@ -190,14 +190,14 @@ async def test_concurrent_registrations_with_one_invitation_create_one_account(
         for number in range(8):
             nursery.start_soon(register, number)
     assert sorted(response.status for response in responses) == [201, *[404] * 7]
-    assert len(await users.house.rows("SELECT 1 FROM accounts")) == 1
-    assert len(await users.house.rows("SELECT 1 FROM sessions")) == 1
+    assert len(await users.identity.rows("SELECT 1 FROM accounts")) == 1
+    assert len(await users.identity.rows("SELECT 1 FROM sessions")) == 1
 
 
 async def test_concurrent_registrations_of_one_address_create_one_account(
     users: UsersApi,
 ) -> None:
-    invitations = [await users.house.invite() for _ in range(4)]
+    invitations = [await users.identity.invite() for _ in range(4)]
     responses: list[Response] = []
 
     async def register(invitation: str) -> None:
@@ -207,7 +207,7 @@ async def test_concurrent_registrations_of_one_address_create_one_account(
         for invitation in invitations:
             nursery.start_soon(register, invitation)
     assert sorted(response.status for response in responses) == [201, 409, 409, 409]
-    still_open = await users.house.rows("SELECT 1 FROM invitations WHERE used_at IS NULL")
+    still_open = await users.identity.rows("SELECT 1 FROM invitations WHERE used_at IS NULL")
     assert len(still_open) == 3
 
 

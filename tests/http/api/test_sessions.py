@@ -20,9 +20,9 @@ async def test_sessions_are_listed_with_device_and_activity_the_newest_first(
     users: UsersApi,
 ) -> None:
     first, _ = await browsers(users, 2)
-    users.house.chance.time = START + 90
+    users.identity.sources.time = START + 90
     assert (await users.get("/api/account", first)).status == 200
-    await users.house.activity.flush()
+    await users.identity.activity.flush()
     newer, older = (await users.get(SESSIONS, first)).json()["items"]
     assert (newer["device"], newer["current"]) == ("Browser 1", False)
     assert older.pop("id")
@@ -71,15 +71,15 @@ async def test_expired_and_foreign_sessions_are_not_listed(users: UsersApi) -> N
     key = await users.key(ann)
     await users.account("bob@example.org")
     assert len((await users.get(SESSIONS, key)).json()["items"]) == 1
-    users.house.chance.time = START + 30 * 86_400
+    users.identity.sources.time = START + 30 * 86_400
     assert (await users.get(SESSIONS, key)).json() == {"items": [], "next": None}
 
 
 async def test_expired_session_is_removed_by_the_next_sign_in(users: UsersApi) -> None:
     await users.account()
-    users.house.chance.time = START + 30 * 86_400
+    users.identity.sources.time = START + 30 * 86_400
     await users.sign_in()
-    assert len(await users.house.rows("SELECT 1 FROM sessions")) == 1
+    assert len(await users.identity.rows("SELECT 1 FROM sessions")) == 1
 
 
 async def test_ended_session_is_signed_out_immediately(users: UsersApi) -> None:
@@ -128,7 +128,7 @@ async def test_sessions_are_not_ended_by_another_origin(users: UsersApi) -> None
     for headers in ((first,), (first, FROM_ELSEWHERE)):
         response = await users.post_nothing(OTHERS, *headers)
         assert (response.status, response.code) == (403, "wrong_origin")
-    assert len(await users.house.rows("SELECT 1 FROM sessions")) == 2
+    assert len(await users.identity.rows("SELECT 1 FROM sessions")) == 2
 
 
 async def test_locked_account_lists_and_ends_one_session_and_not_all_others(
@@ -136,7 +136,7 @@ async def test_locked_account_lists_and_ends_one_session_and_not_all_others(
 ) -> None:
     first, _ = await browsers(users, 2)
     made = (await users.get("/api/account", first)).json()
-    await users.house.set_state(made["id"], "locked")
+    await users.identity.set_state(made["id"], "locked")
     [newer, _] = (await users.get(SESSIONS, first)).json()["items"]
     response = await users.post_nothing(OTHERS, first, FROM_HERE)
     assert (response.status, response.code) == (423, "account_locked")

@@ -7,7 +7,7 @@ from octavo.http.contract.prepared_response import BrokenContent
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.contract.security_headers import API_HEADERS
-from tests.fakes.asgi_client import Response, WireExchange, ask, ask_json, never, scope_of
+from tests.fakes.asgi_client import FakeExchange, Response, ask, ask_json, never, scope_of
 from tests.fakes.example_contract import KNOWN, Shelf, ShelfOperations, shelf_application
 
 SHELF = f"/api/shelves/{KNOWN}"
@@ -26,7 +26,7 @@ async def test_response_has_the_request_id_that_was_sent(target: str) -> None:
 
 
 async def test_response_without_a_client_id_has_that_of_the_server() -> None:
-    response = await ask(shelf_application(), "GET", "/api/shelves", exchange=WireExchange())
+    response = await ask(shelf_application(), "GET", "/api/shelves", exchange=FakeExchange())
     assert response.header("x-request-id") == "from-the-wire"
 
 
@@ -193,7 +193,7 @@ async def test_failing_stream_raises_so_that_the_connection_is_cut() -> None:
 
 
 async def test_declared_times_are_requested_from_the_server_in_order() -> None:
-    exchange = WireExchange()
+    exchange = FakeExchange()
     headers = [READER, IF_MATCH, (b"content-type", b"application/json")]
     response = await ask(
         shelf_application(), "PUT", PAGE, headers=headers, body=[b'{"text":"x"}'], exchange=exchange
@@ -203,13 +203,13 @@ async def test_declared_times_are_requested_from_the_server_in_order() -> None:
 
 
 async def test_undeclared_times_keep_the_server_defaults() -> None:
-    exchange = WireExchange()
+    exchange = FakeExchange()
     await ask(shelf_application(), "GET", "/api/shelves", exchange=exchange)
     assert (exchange.allowed, exchange.ignores_disconnect) == ([], False)
 
 
 async def test_refused_request_does_not_survive_a_disconnect() -> None:
-    exchange = WireExchange()
+    exchange = FakeExchange()
     response = await ask(shelf_application(), "PUT", PAGE, headers=[READER], exchange=exchange)
     assert (response.status, exchange.ignores_disconnect) == (400, False)
 

@@ -225,7 +225,7 @@ class Elsewhere(Problem):
     status, code, summary = 410, "not_found", "It was here once."
 
 
-class AlsoShut(Problem):
+class AlsoClosed(Problem):
     status, code, summary = 423, "shut", "It is shut, too."
 
 
@@ -237,7 +237,7 @@ class OfTheWire(Problem):
     ("problem", "message"),
     [
         (Elsewhere, "Elsewhere has the status 410, but another .* not_found has 404"),
-        (AlsoShut, "AlsoShut has the status 423, but another .* shut has 409"),
+        (AlsoClosed, "AlsoShut has the status 423, but another .* shut has 409"),
         (OfTheWire, "OfTheWire has the status 409, but another .* head_timeout has 408"),
     ],
 )

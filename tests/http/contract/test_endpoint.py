@@ -18,8 +18,8 @@ from tests.fakes.example_contract import (
     KNOWN,
     NoteMade,
     Shelf,
+    ShelfClosed,
     ShelfOperations,
-    Shut,
     shelf_application,
 )
 
@@ -45,7 +45,9 @@ def a_shelf(_: Call) -> Shelf:
 
 
 @pytest.mark.parametrize(
-    "error", [Shut("Come back."), ExceptionGroup("nursery", [Shut("Come back.")])], ids=repr
+    "error",
+    [ShelfClosed("Come back."), ExceptionGroup("nursery", [ShelfClosed("Come back.")])],
+    ids=repr,
 )
 async def test_raised_problem_is_the_response(error: Exception) -> None:
     response = await ask(act(raising(error)), "POST", "/api/act")
@@ -132,7 +134,7 @@ class Streams:
         method="GET",
         path="/api/stream",
         tag="things",
-        summary="Answer bytes that come",
+        summary="Send a stream",
         security=Security.NONE,
         media_types=("text/plain",),
     )
@@ -140,10 +142,10 @@ class Streams:
         return cast(Stream, self.response)
 
 
-@pytest.mark.parametrize("answered", [None, Reply(None), "text", b"bytes"], ids=repr)
-async def test_return_value_other_than_a_stream_fails_a_test(answered: object) -> None:
+@pytest.mark.parametrize("returned", [None, Reply(None), "text", b"bytes"], ids=repr)
+async def test_return_value_other_than_a_stream_fails_a_test(returned: object) -> None:
     application = Application(
-        [Streams(answered)], new_id=lambda: "an-id", log_request=lambda _: None, strict=True
+        [Streams(returned)], new_id=lambda: "an-id", log_request=lambda _: None, strict=True
     )
     with pytest.raises(UndeclaredResponseError, match="declares a Stream, and returned"):
         await ask(application, "GET", "/api/stream")

@@ -15,7 +15,7 @@ from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Stream
 from octavo.http.server.asgi import Event, Receive, Scope, Send
-from tests.fakes.asgi_client import Response, WireExchange, ask, never, scope_of
+from tests.fakes.asgi_client import FakeExchange, Response, ask, never, scope_of
 
 CLIENT = "192.0.2.7"
 LIMIT = 4 * COUNTED
@@ -183,13 +183,13 @@ async def test_memory_of_a_body_that_never_arrives_is_released(leaves: bool) -> 
 
 
 async def never_sent(event: Event) -> None:
-    raise AssertionError("there is nobody to answer")
+    raise AssertionError("there is nobody to respond to")
 
 
 @pytest.mark.parametrize("wire", [True, False], ids=["wire", "other server"])
 async def test_response_without_memory_is_refused(wire: bool) -> None:
     texts = Texts()
-    exchange = WireExchange() if wire else None
+    exchange = FakeExchange() if wire else None
     with texts.budget.hold(CLIENT, STEP):
         response = await ask(texts.application(), "GET", "/api/give", exchange=exchange)
     assert (response.status, response.code) == (503, "server_busy")

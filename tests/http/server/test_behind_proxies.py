@@ -39,7 +39,7 @@ KEPT = "http 127.0.0.1 own"
 
 
 @pytest.mark.parametrize(
-    ("kind", "headers", "told"),
+    ("kind", "headers", "reported"),
     [
         ("x-forwarded", X_FORWARDED, TOLD),
         ("forwarded", FORWARDED, TOLD),
@@ -56,14 +56,14 @@ KEPT = "http 127.0.0.1 own"
     ],
 )  # fmt: skip
 async def test_trusted_proxy_names_client_and_scheme(
-    kind: ForwardedHeader, headers: str, told: str
+    kind: ForwardedHeader, headers: str, reported: str
 ) -> None:
     async with (
         serving(APPLICATION, trusted_proxies=TRUSTED, proxy_header=kind) as server,
         server.client() as client,
     ):
         found = await client.ask(f"GET /who HTTP/1.1\r\nhost: a\r\n{headers}\r\n".encode())
-        assert found.body.decode() == told
+        assert found.body.decode() == reported
         # What one request reports applies to it alone: a proxy carries many clients.
         found = await client.ask(b"GET /who HTTP/1.1\r\nhost: a\r\n\r\n")
         assert found.body.decode() == KEPT
@@ -87,24 +87,26 @@ async def test_untrusted_peer_changes_nothing(
     ("kind", "header"), [("x-forwarded", X_FORWARDED), ("forwarded", FORWARDED)]
 )
 @pytest.mark.parametrize(
-    ("trusted", "told"), [(TRUSTED, f"wss {CLIENT}"), (STRANGERS, "ws 127.0.0.1")], ids=["", "not"]
+    ("trusted", "reported"),
+    [(TRUSTED, f"wss {CLIENT}"), (STRANGERS, "ws 127.0.0.1")],
+    ids=["", "not"],
 )
 async def test_websocket_handshake_is_attributed_like_a_request(
-    kind: ForwardedHeader, header: str, trusted: Sequence[Network], told: str
+    kind: ForwardedHeader, header: str, trusted: Sequence[Network], reported: str
 ) -> None:
     request = UPGRADE.replace(b"host:", header.encode() + b"host:")
     async with (
         serving(APPLICATION, trusted_proxies=trusted, proxy_header=kind) as server,
         server.client() as client,
     ):
-        assert (await client.ask(request)).body.decode() == told
+        assert (await client.ask(request)).body.decode() == reported
 
 
 @pytest.mark.parametrize(
-    ("trusted", "told"), [(TRUSTED, TOLD), (STRANGERS, "https 127.0.0.1 own")], ids=["", "not"]
+    ("trusted", "reported"), [(TRUSTED, TOLD), (STRANGERS, "https 127.0.0.1 own")], ids=["", "not"]
 )
 async def test_http2_of_a_proxy_is_attributed_like_http_1_1(
-    trusted: Sequence[Network], told: str, authority: Authority
+    trusted: Sequence[Network], reported: str, authority: Authority
 ) -> None:
     async with (
         serving(
@@ -130,7 +132,7 @@ async def test_http2_of_a_proxy_is_attributed_like_http_1_1(
             end_stream=True,
         )
         await client.send(connection.data_to_send())
-        assert (await read_responses(connection, client, 1))[number] == ("200", told.encode())
+        assert (await read_responses(connection, client, 1))[number] == ("200", reported.encode())
 
 
 async def test_tls_terminated_by_the_proxy_gives_the_scheme_of_its_client(

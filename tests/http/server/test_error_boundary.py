@@ -56,7 +56,7 @@ async def group(scope: Scope, receive: Receive, send: Send) -> None:
 async def half(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b"half", "more_body": True})
-    raise RuntimeError("in the middle of an answer")
+    raise RuntimeError("in the middle of a response")
 
 
 async def silent(scope: Scope, receive: Receive, send: Send) -> None:
@@ -139,7 +139,7 @@ async def read_responses(
     ended = 0
     while ended < wanted:
         data = await client.stream.receive_some(65536)
-        assert data, "the connection ended before its answers"
+        assert data, "the connection ended before its responses"
         for event in connection.receive_data(data):
             if isinstance(event, h2.events.ResponseReceived):
                 found[event.stream_id] = (dict(event.headers)[b":status"].decode(), b"")

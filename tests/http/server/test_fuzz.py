@@ -174,8 +174,8 @@ async def test_mutated_bytes_get_complete_valid_responses_or_a_close(
 
     async def one(server: Server, number: int, slots: trio.Semaphore) -> None:
         nonlocal judged
-        chance = random.Random(number)
-        data = mutate(chance.choice(seeds), seeds, chance)
+        rng = random.Random(number)
+        data = mutate(rng.choice(seeds), seeds, rng)
         try:
             async with slots, server.client() as client:
                 await talk(client, data)

@@ -22,7 +22,7 @@ from octavo.model.files.path import path_key
 from octavo.model.files.tree import Tree
 from octavo.model.identity import Epoch, FileId, MutationId, Position
 from octavo.model.refusal import DomainError, PathConflict
-from tests.fakes.planned_workspace import AUTHOR, Vault
+from tests.fakes.planned_workspace import AUTHOR, PlannedWorkspace
 
 FILES = ["a", "b", "c"]
 PATHS = ["a.md", "A.md", "b.md", "b.md/c.md", "d/e.md"]
@@ -38,36 +38,36 @@ def changeset(*operations: ChangeOperation) -> Changeset:
     return Changeset(MutationId("m"), fingerprint(operations), AUTHOR, operations)
 
 
-def operation(vault: Vault, step: tuple[str, str, str]) -> ChangeOperation:
+def operation(workspace: PlannedWorkspace, step: tuple[str, str, str]) -> ChangeOperation:
     name, file, path = step
     match name:
         case "create":
-            return vault.create(file, path, path)
+            return workspace.create(file, path, path)
         case "update":
-            return vault.update(file, text=path)
+            return workspace.update(file, text=path)
         case "move":
-            return vault.update(file, path=path)
+            return workspace.update(file, path=path)
         case "save":
             return SaveNote(FileId(file), Epoch("e"), path.encode())
         case "spoilt":
             return SaveNote(FileId(file), Epoch("e"), b"!" + path.encode())
         case "give back":
             return RestoreFile(
-                FileId(file), vault.tag(file), content=note_text(f"{path} as it was")
+                FileId(file), workspace.tag(file), content=note_text(f"{path} as it was")
             )
         case "delete":
-            return vault.delete(file)
+            return workspace.delete(file)
         case "restore":
-            return vault.restore(file, path)
+            return workspace.restore(file, path)
         case _:
-            return vault.purge(file)
+            return workspace.purge(file)
 
 
 def places(tree: Tree) -> dict[str, str]:
     """Where the tree refuses a new file, found by probing."""
     taken = {}
     for path in PATHS:
-        probe = Vault()
+        probe = PlannedWorkspace()
         probe.tree = tree
         try:
             probe.plan(probe.create("probe", path))
@@ -80,68 +80,70 @@ def places(tree: Tree) -> dict[str, str]:
 def test_batch_that_is_undone_leaves_the_tree_unchanged(
     before: list[tuple[str, str, str]], steps: list[tuple[str, str, str]]
 ) -> None:
-    vault = Vault()
+    workspace = PlannedWorkspace()
     for step in before:
         try:
-            vault.push(operation(vault, step))
+            workspace.push(operation(workspace, step))
         except DomainError:
             continue
-    heads, taken = dict(vault.tree.heads), places(vault.tree)
+    heads, taken = dict(workspace.tree.heads), places(workspace.tree)
     ids = count()
-    batch = Batch(vault.tree, vault.position, 0, lambda: f"n{next(ids)}", vault.documents)
+    batch = Batch(
+        workspace.tree, workspace.position, 0, lambda: f"n{next(ids)}", workspace.documents
+    )
     for step in steps:
         try:
-            batch.add(changeset(operation(vault, step)))
+            batch.add(changeset(operation(workspace, step)))
         except DomainError:
             continue
-    live = [path_key(h.path) for h in vault.tree.heads.values() if h.state == "live"]
+    live = [path_key(h.path) for h in workspace.tree.heads.values() if h.state == "live"]
     assert len(live) == len(set(live))
     positions = [plan.position for plan in batch.plans if plan.changed]
-    assert positions == list(range(vault.position + 1, batch.position + 1))
+    assert positions == list(range(workspace.position + 1, batch.position + 1))
     batch.roll_back()
-    assert vault.tree.heads == heads
-    assert places(vault.tree) == taken
+    assert workspace.tree.heads == heads
+    assert places(workspace.tree) == taken
 
 
 @given(st.lists(st.lists(STEP, min_size=1, max_size=3), max_size=8))
 def test_documents_have_the_texts_of_the_heads_whatever_is_refused(
     changesets: list[list[tuple[str, str, str]]],
 ) -> None:
-    vault = Vault()
+    workspace = PlannedWorkspace()
     for steps in changesets:
-        operations = [operation(vault, step) for step in steps]
+        operations = [operation(workspace, step) for step in steps]
         if first_repeated(operations) is None:
             with suppress(DomainError):
-                vault.push(*operations)
-        for head in vault.tree.heads.values():
+                workspace.push(*operations)
+        for head in workspace.tree.heads.values():
             if head.state == "purged":
-                assert head.file_id not in vault.documents.texts
+                assert head.file_id not in workspace.documents.texts
             else:
-                assert note_text(vault.documents.texts[head.file_id]).digest == head.digest
+                assert note_text(workspace.documents.texts[head.file_id]).digest == head.digest
 
 
 def test_later_changeset_sees_the_earlier_one() -> None:
-    vault = Vault()
-    batch = Batch(vault.tree, Position(0), 0, lambda: "n", vault.documents)
-    batch.add(changeset(vault.create("a", "a.md")))
+    workspace = PlannedWorkspace()
+    batch = Batch(workspace.tree, Position(0), 0, lambda: "n", workspace.documents)
+    batch.add(changeset(workspace.create("a", "a.md")))
     with pytest.raises(PathConflict):
-        batch.add(changeset(vault.create("b", "a.md")))
+        batch.add(changeset(workspace.create("b", "a.md")))
     assert (len(batch.plans), batch.position) == (1, 1)
 
 
 def test_fingerprint_depends_on_content_and_not_on_the_order_of_tags() -> None:
-    vault = Vault()
+    workspace = PlannedWorkspace()
     one = DeleteFile(FileId("a"), frozenset({"x", "y"}))
     assert fingerprint([one]) == fingerprint([DeleteFile(FileId("a"), frozenset({"y", "x"}))])
     others: list[ChangeOperation] = [
-        vault.create("a", "a.md"),
-        vault.create("a", "a.md", "text"),
-        vault.create("a", "b.md"),
-        vault.update("a", text="text"),
-        vault.update("a", path="b.md"),
-        vault.restore("a"),
-        vault.restore("a", "b.md"),
-        vault.purge("a"),
+        workspace.create("a", "a.md"),
+        workspace.create("a", "a.md", "text"),
+        workspace.create("a", "b.md"),
+        workspace.update("a", text="text"),
+        workspace.update("a", path="b.md"),
+        workspace.restore("a"),
+        workspace.restore("a", "b.md"),
+        workspace.purge("a"),
         one,
     ]
     told = {fingerprint([each]) for each in others}
@@ -150,10 +152,10 @@ def test_fingerprint_depends_on_content_and_not_on_the_order_of_tags() -> None:
 
 
 def test_second_operation_on_a_file_is_found() -> None:
-    vault = Vault()
-    a, b = vault.create("a", "a.md"), vault.create("b", "b.md")
+    workspace = PlannedWorkspace()
+    a, b = workspace.create("a", "a.md"), workspace.create("b", "b.md")
     assert first_repeated([a, b]) is None
-    assert first_repeated([a, b, vault.purge("b"), vault.purge("a")]) == 2
+    assert first_repeated([a, b, workspace.purge("b"), workspace.purge("a")]) == 2
 
 
 @given(st.lists(st.integers(1, 9)), st.integers(1, 12))

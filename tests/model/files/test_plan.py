@@ -18,21 +18,21 @@ from octavo.model.refusal import (
     InvalidPath,
     PathConflict,
 )
-from tests.fakes.planned_workspace import Vault
+from tests.fakes.planned_workspace import PlannedWorkspace
 
 
 @pytest.fixture
-def vault() -> Vault:
+def workspace() -> PlannedWorkspace:
     """One file in each state: live at ``live.md``, deleted, purged."""
-    vault = Vault()
-    vault.push(
-        vault.create("live", "live.md", "text"),
-        vault.create("deleted", "deleted.md", "old"),
-        vault.create("purged", "purged.md"),
+    workspace = PlannedWorkspace()
+    workspace.push(
+        workspace.create("live", "live.md", "text"),
+        workspace.create("deleted", "deleted.md", "old"),
+        workspace.create("purged", "purged.md"),
     )
-    vault.push(vault.delete("deleted"), vault.delete("purged"))
-    vault.push(vault.purge("purged"))
-    return vault
+    workspace.push(workspace.delete("deleted"), workspace.delete("purged"))
+    workspace.push(workspace.purge("purged"))
+    return workspace
 
 
 STATES = ["live", "deleted", "purged", "unknown"]
@@ -45,18 +45,18 @@ TABLE = {
 }
 
 
-def operation(vault: Vault, name: str, file: str) -> ChangeOperation:
+def operation(workspace: PlannedWorkspace, name: str, file: str) -> ChangeOperation:
     match name:
         case "create":
-            return vault.create(file, "new.md")
+            return workspace.create(file, "new.md")
         case "update":
-            return vault.update(file, text="new")
+            return workspace.update(file, text="new")
         case "delete":
-            return vault.delete(file)
+            return workspace.delete(file)
         case "restore":
-            return vault.restore(file)
+            return workspace.restore(file)
         case _:
-            return vault.purge(file)
+            return workspace.purge(file)
 
 
 @pytest.mark.parametrize(
@@ -68,37 +68,44 @@ def operation(vault: Vault, name: str, file: str) -> ChangeOperation:
     ],
 )
 def test_operation_on_a_file_in_each_state(
-    vault: Vault, name: str, state: str, expected: str | type[DomainError]
+    workspace: PlannedWorkspace, name: str, state: str, expected: str | type[DomainError]
 ) -> None:
-    before = dict(vault.tree.heads)
+    before = dict(workspace.tree.heads)
     if isinstance(expected, str):
-        assert vault.push(operation(vault, name, state)) == [expected]
+        assert workspace.push(operation(workspace, name, state)) == [expected]
     else:
         with pytest.raises(expected):
-            vault.push(operation(vault, name, state))
-        assert vault.tree.heads == before
+            workspace.push(operation(workspace, name, state))
+        assert workspace.tree.heads == before
 
 
-def test_every_accepted_change_takes_the_next_position(vault: Vault) -> None:
-    assert vault.position == 3
-    vault.push(vault.update("live", text="new"), vault.restore("deleted"))
-    assert vault.position == vault.head("live").position == vault.head("deleted").position == 4
+def test_every_accepted_change_takes_the_next_position(workspace: PlannedWorkspace) -> None:
+    assert workspace.position == 3
+    workspace.push(workspace.update("live", text="new"), workspace.restore("deleted"))
+    assert (
+        workspace.position
+        == workspace.head("live").position
+        == workspace.head("deleted").position
+        == 4
+    )
 
 
 @pytest.mark.parametrize("how", [{}, {"text": "text"}, {"path": "live.md"}])
-def test_change_without_effect_takes_no_position(vault: Vault, how: dict[str, str]) -> None:
-    head = vault.head("live")
-    planned = vault.plan(vault.update("live", **how))
+def test_change_without_effect_takes_no_position(
+    workspace: PlannedWorkspace, how: dict[str, str]
+) -> None:
+    head = workspace.head("live")
+    planned = workspace.plan(workspace.update("live", **how))
     assert (planned.position, planned.changed) == (3, ())
     assert [(each.outcome, each.head) for each in planned.changes] == [("unchanged", head)]
 
 
-def test_update_keeps_what_it_does_not_name(vault: Vault) -> None:
-    vault.push(vault.update("live", path="moved.md"))
-    moved = vault.head("live")
+def test_update_keeps_what_it_does_not_name(workspace: PlannedWorkspace) -> None:
+    workspace.push(workspace.update("live", path="moved.md"))
+    moved = workspace.head("live")
     assert (moved.path, moved.size) == ("moved.md", 4)
-    vault.push(vault.update("live", text="longer"))
-    longer = vault.head("live")
+    workspace.push(workspace.update("live", text="longer"))
+    longer = workspace.head("live")
     assert (longer.path, longer.size, str(longer.content_id)) == (
         "moved.md",
         6,
@@ -106,42 +113,49 @@ def test_update_keeps_what_it_does_not_name(vault: Vault) -> None:
     )
 
 
-def test_moved_file_has_the_content_of_the_revision_that_introduced_it(vault: Vault) -> None:
-    brought = vault.head("live")
-    vault.push(vault.update("live", path="moved.md"))
-    vault.push(vault.delete("live"))
-    vault.push(vault.restore("live"))
-    assert vault.head("live").content_id == brought.content_id
-    assert vault.head("live").digest == brought.digest
+def test_moved_file_has_the_content_of_the_revision_that_introduced_it(
+    workspace: PlannedWorkspace,
+) -> None:
+    brought = workspace.head("live")
+    workspace.push(workspace.update("live", path="moved.md"))
+    workspace.push(workspace.delete("live"))
+    workspace.push(workspace.restore("live"))
+    assert workspace.head("live").content_id == brought.content_id
+    assert workspace.head("live").digest == brought.digest
 
 
-def test_moved_heads_are_all_reported(vault: Vault) -> None:
-    vault.push(vault.create("other", "other.md"))
+def test_moved_heads_are_all_reported(workspace: PlannedWorkspace) -> None:
+    workspace.push(workspace.create("other", "other.md"))
     with pytest.raises(HeadMoved) as refusal:
-        vault.push(vault.update("live", text="a", tag="stale"), vault.update("other", text="b"))
+        workspace.push(
+            workspace.update("live", text="a", tag="stale"), workspace.update("other", text="b")
+        )
     assert refusal.value.file_ids == ("live",)
     with pytest.raises(HeadMoved) as refusal:
-        vault.push(
-            vault.update("other", text="b", tag="stale"), vault.update("live", text="a", tag="s")
+        workspace.push(
+            workspace.update("other", text="b", tag="stale"),
+            workspace.update("live", text="a", tag="s"),
         )
     assert refusal.value.file_ids == ("other", "live")
 
 
-def test_any_of_several_tags_may_name_the_head(vault: Vault) -> None:
-    update = vault.update("live", text="new")
+def test_any_of_several_tags_may_name_the_head(workspace: PlannedWorkspace) -> None:
+    update = workspace.update("live", text="new")
     more = type(update)(update.file_id, update.if_match | {"stale"}, update.content)
-    assert vault.push(more) == ["updated"]
+    assert workspace.push(more) == ["updated"]
 
 
-def test_changeset_may_swap_two_paths(vault: Vault) -> None:
-    vault.push(vault.create("other", "other.md"))
-    vault.push(vault.update("live", path="other.md"), vault.update("other", path="live.md"))
-    assert vault.live() == {"live": "other.md", "other": "live.md"}
+def test_changeset_may_swap_two_paths(workspace: PlannedWorkspace) -> None:
+    workspace.push(workspace.create("other", "other.md"))
+    workspace.push(
+        workspace.update("live", path="other.md"), workspace.update("other", path="live.md")
+    )
+    assert workspace.live() == {"live": "other.md", "other": "live.md"}
     # Each place still has its one file.
     with pytest.raises(PathConflict):
-        vault.push(vault.create("third", "live.md"))
+        workspace.push(workspace.create("third", "live.md"))
     with pytest.raises(PathConflict):
-        vault.push(vault.create("third", "other.md"))
+        workspace.push(workspace.create("third", "other.md"))
 
 
 @pytest.mark.parametrize(
@@ -156,35 +170,37 @@ def test_changeset_may_swap_two_paths(vault: Vault) -> None:
         ("note.txt", InvalidPath),
     ],
 )
-def test_conflicting_path_is_refused(vault: Vault, path: str, refusal: type[DomainError]) -> None:
+def test_conflicting_path_is_refused(
+    workspace: PlannedWorkspace, path: str, refusal: type[DomainError]
+) -> None:
     with pytest.raises(refusal):
-        vault.push(vault.create("new", path))
+        workspace.push(workspace.create("new", path))
     with pytest.raises(refusal):
-        vault.push(vault.restore("deleted", path))
-    assert vault.live() == {"live": "live.md"}
+        workspace.push(workspace.restore("deleted", path))
+    assert workspace.live() == {"live": "live.md"}
 
 
-def test_file_at_the_path_of_a_folder_is_refused(vault: Vault) -> None:
-    vault.push(vault.create("inner", "folder.md/inner.md"))
+def test_file_at_the_path_of_a_folder_is_refused(workspace: PlannedWorkspace) -> None:
+    workspace.push(workspace.create("inner", "folder.md/inner.md"))
     with pytest.raises(InvalidGraph):
-        vault.push(vault.create("outer", "Folder.md"))
-    assert vault.push(vault.create("outer", "Folder.md"), vault.delete("inner")) == [
+        workspace.push(workspace.create("outer", "Folder.md"))
+    assert workspace.push(workspace.create("outer", "Folder.md"), workspace.delete("inner")) == [
         "created",
         "deleted",
     ]
 
 
 def test_restored_file_whose_path_is_taken_is_refused_without_a_new_path(
-    vault: Vault,
+    workspace: PlannedWorkspace,
 ) -> None:
-    vault.push(vault.create("new", "deleted.md"))
+    workspace.push(workspace.create("new", "deleted.md"))
     with pytest.raises(PathConflict):
-        vault.push(vault.restore("deleted"))
-    assert vault.push(vault.restore("deleted", "elsewhere.md")) == ["restored"]
+        workspace.push(workspace.restore("deleted"))
+    assert workspace.push(workspace.restore("deleted", "elsewhere.md")) == ["restored"]
 
 
-def test_purged_file_keeps_only_its_id(vault: Vault) -> None:
-    purged = vault.head("purged")
+def test_purged_file_keeps_only_its_id(workspace: PlannedWorkspace) -> None:
+    purged = workspace.head("purged")
     assert (purged.path, purged.size, purged.digest, purged.content_id) == ("", 0, "", "")
 
 
@@ -195,18 +211,18 @@ STEPS = st.tuples(
 )
 
 
-def step(vault: Vault, name: str, file: str, path: str) -> ChangeOperation:
+def step(workspace: PlannedWorkspace, name: str, file: str, path: str) -> ChangeOperation:
     match name:
         case "create":
-            return vault.create(file, path)
+            return workspace.create(file, path)
         case "move":
-            return vault.update(file, path=path)
+            return workspace.update(file, path=path)
         case "write":
-            return vault.update(file, text=path)
+            return workspace.update(file, text=path)
         case "restore":
-            return vault.restore(file, path)
+            return workspace.restore(file, path)
         case _:
-            return operation(vault, name, file)
+            return operation(workspace, name, file)
 
 
 def is_sound(paths: list[str]) -> bool:
@@ -221,9 +237,9 @@ def is_sound(paths: list[str]) -> bool:
 def test_accepted_trees_are_valid_and_refused_ones_were_not(
     changesets: list[list[tuple[str, str, str]]],
 ) -> None:
-    vault = Vault()
+    workspace = PlannedWorkspace()
     for steps in changesets:
-        before = vault.live()
+        before = workspace.live()
         after = dict(before)
         for name, file, path in steps:
             if name in ("create", "move", "restore"):
@@ -231,15 +247,15 @@ def test_accepted_trees_are_valid_and_refused_ones_were_not(
             elif name in ("delete", "purge"):
                 after.pop(file, None)
         try:
-            vault.push(*(step(vault, *each) for each in steps))
+            workspace.push(*(step(workspace, *each) for each in steps))
         except (PathConflict, InvalidGraph):
             assert not is_sound(list(after.values()))
-            assert vault.live() == before
+            assert workspace.live() == before
         except DomainError:
-            assert vault.live() == before
+            assert workspace.live() == before
         else:
-            assert vault.live() == after
+            assert workspace.live() == after
             assert is_sound(list(after.values()))
         # The derived state is what would be computed from the heads.
-        anew = Tree(vault.tree.heads.values())
-        assert (anew._by_path, anew._below) == (vault.tree._by_path, vault.tree._below)
+        anew = Tree(workspace.tree.heads.values())
+        assert (anew._by_path, anew._below) == (workspace.tree._by_path, workspace.tree._below)

@@ -10,10 +10,10 @@ from octavo.model.identity import Digest, FileId, MutationId
 from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.model.links.link_rewrite import relinked
 from octavo.model.refusal import DomainError
-from tests.fakes.planned_workspace import AUTHOR, Vault
+from tests.fakes.planned_workspace import AUTHOR, PlannedWorkspace
 
 
-class Notes(Vault):
+class Notes(PlannedWorkspace):
     """A workspace that knows the texts of its live notes."""
 
     def texts(self) -> dict[FileId, str]:

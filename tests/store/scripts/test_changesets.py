@@ -40,7 +40,7 @@ from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
 from octavo.store.transaction import IndexedNote, Matching, NewNote, T
 from tests.fakes.plain_documents import PlainDocuments
-from tests.fakes.workspace_rig import ANN, VAULT, found_vault, serving
+from tests.fakes.workspace_rig import ANN, VAULT, create_workspace, serving
 
 GONE = WorkspaceId("gone")
 ROOMY = 1 << 30
@@ -182,7 +182,7 @@ class Scripts:
         """A store with a workspace in it."""
         async with opened() as engine:
             counting = Counting(engine)
-            await found_vault(counting)
+            await create_workspace(counting)
             yield counting
 
     async def test_five_hundred_files_are_committed_and_read_with_few_statements(

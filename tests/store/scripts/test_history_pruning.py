@@ -37,7 +37,7 @@ from octavo.store.scripts.sweeping import sweep
 from octavo.store.scripts.workspaces import delete
 from octavo.store.transaction import Transaction, Value
 from tests.fakes.plain_documents import PlainDocuments
-from tests.fakes.workspace_rig import ANN, VAULT, found_vault
+from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 from tests.store.scripts.test_changesets import Opened, on_sqlite
 
 NOW = 1000 * DAY
@@ -123,7 +123,7 @@ class Housekeeping:
     @pytest.fixture
     async def history(self, opened: Opened) -> AsyncIterator[History]:
         async with opened() as store:
-            await found_vault(store)
+            await create_workspace(store)
             yield History(store)
 
     async def test_history_is_pruned_and_the_rest_keeps_its_texts(self, history: History) -> None:

@@ -40,174 +40,186 @@ class CatchingUp:
     """The guarantees on every engine; derived classes provide the fixture ``opened``."""
 
     @pytest.fixture
-    async def vault(self, opened: Opened) -> AsyncIterator[Notebook]:
+    async def notebook(self, opened: Opened) -> AsyncIterator[Notebook]:
         async with opened() as store:
             yield await Notebook(store, VAULT).open()
 
     async def test_files_older_than_the_index_become_found_step_by_step(
-        self, vault: Notebook
+        self, notebook: Notebook
     ) -> None:
-        vault.indexed = False
+        notebook.indexed = False
         for number in range(450):
-            change = vault.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]] red")
-            await vault.keep(change)
-        vault.indexed = True
-        await vault.write("f001", "blue")
-        await vault.delete("f002")
-        assert await vault.catch_up() == 5
-        assert not await vault.is_waiting()
-        assert len(await vault.search("red")) == 448
-        assert await vault.search("blue") == ["f001"]
-        assert (await vault.count("link_index"), await vault.count("fulltext_notes")) == (449, 449)
-        assert await vault.count("link_sources") == 448
+            change = notebook.change(
+                f"f{number:03}", "created", path=f"{number}.md", text="[[1]] red"
+            )
+            await notebook.keep(change)
+        notebook.indexed = True
+        await notebook.write("f001", "blue")
+        await notebook.delete("f002")
+        assert await notebook.catch_up() == 5
+        assert not await notebook.is_waiting()
+        assert len(await notebook.search("red")) == 448
+        assert await notebook.search("blue") == ["f001"]
+        assert (await notebook.count("link_index"), await notebook.count("fulltext_notes")) == (
+            449,
+            449,
+        )
+        assert await notebook.count("link_sources") == 448
 
     async def test_links_of_older_files_are_indexed_first_where_they_are_needed(
-        self, vault: Notebook
+        self, notebook: Notebook
     ) -> None:
-        vault.indexed = False
+        notebook.indexed = False
         for number in range(250):
-            change = vault.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]]")
-            await vault.keep(change)
-        vault.indexed = True
-        await vault.write("f001", "[[2]] [[3]]")
-        await vault.delete("f002")
-        assert await link_all(vault) == 3
-        assert (await vault.count("link_index"), await vault.count("fulltext_notes")) == (249, 0)
-        assert await vault.count("link_sources") == 250
-        assert await vault.is_waiting()
-        assert await link_all(vault) == 0
-        await vault.catch_up()
-        assert (await vault.count("link_sources"), await vault.count("fulltext_notes")) == (
+            change = notebook.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]]")
+            await notebook.keep(change)
+        notebook.indexed = True
+        await notebook.write("f001", "[[2]] [[3]]")
+        await notebook.delete("f002")
+        assert await link_all(notebook) == 3
+        assert (await notebook.count("link_index"), await notebook.count("fulltext_notes")) == (
+            249,
+            0,
+        )
+        assert await notebook.count("link_sources") == 250
+        assert await notebook.is_waiting()
+        assert await link_all(notebook) == 0
+        await notebook.catch_up()
+        assert (await notebook.count("link_sources"), await notebook.count("fulltext_notes")) == (
             250,
             249,
         )
 
     async def test_links_indexed_with_the_words_are_not_indexed_again(
-        self, vault: Notebook
+        self, notebook: Notebook
     ) -> None:
-        vault.indexed = False
+        notebook.indexed = False
         made = [
-            vault.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]]")
+            notebook.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]]")
             for number in range(250)
         ]
-        await vault.keep(*made)
-        vault.indexed = True
-        await vault.store.write(index_backlog([VAULT]))
-        assert await vault.count("link_index") == 100
-        assert await link_all(vault) == 2
-        assert await vault.count("link_index") == 250
+        await notebook.keep(*made)
+        notebook.indexed = True
+        await notebook.store.write(index_backlog([VAULT]))
+        assert await notebook.count("link_index") == 100
+        assert await link_all(notebook) == 2
+        assert await notebook.count("link_index") == 250
 
-    async def test_links_of_little_text_are_indexed_immediately(self, vault: Notebook) -> None:
-        vault.indexed = False
+    async def test_links_of_little_text_are_indexed_immediately(self, notebook: Notebook) -> None:
+        notebook.indexed = False
         for number in range(5):
-            await vault.write(f"f{number}", "red " * (LINKS_BYTES // 8))
-        vault.indexed = True
-        assert await link_all(vault) == 3
+            await notebook.write(f"f{number}", "red " * (LINKS_BYTES // 8))
+        notebook.indexed = True
+        assert await link_all(notebook) == 3
 
-    async def test_deleted_workspace_has_no_links_to_index(self, vault: Notebook) -> None:
-        assert await vault.store.read(first_unlinked(OTHER)) is None
+    async def test_deleted_workspace_has_no_links_to_index(self, notebook: Notebook) -> None:
+        assert await notebook.store.read(first_unlinked(OTHER)) is None
 
-    async def test_note_that_was_saved_often_is_indexed_once(self, vault: Notebook) -> None:
-        other = await Notebook(vault.store, OTHER).open()
+    async def test_note_that_was_saved_often_is_indexed_once(self, notebook: Notebook) -> None:
+        other = await Notebook(notebook.store, OTHER).open()
         for number in range(3):
-            await vault.write("a", f"red {number}")
-        await vault.write("b", "red")
-        assert await vault.count("fulltext_notes") == 0
-        assert await vault.store.read(workspaces_to_index([VAULT, OTHER])) == [VAULT]
-        assert await vault.store.read(workspaces_to_index()) == [VAULT]
-        assert await other.catch_up() == await vault.catch_up() == 1
-        assert await vault.count("fulltext_notes") == 2
-        assert await vault.store.read(workspaces_to_index([VAULT, OTHER])) == []
-        assert await vault.store.read(workspaces_to_index()) == []
-        assert await vault.search("red 2") == ["a"]
+            await notebook.write("a", f"red {number}")
+        await notebook.write("b", "red")
+        assert await notebook.count("fulltext_notes") == 0
+        assert await notebook.store.read(workspaces_to_index([VAULT, OTHER])) == [VAULT]
+        assert await notebook.store.read(workspaces_to_index()) == [VAULT]
+        assert await other.catch_up() == await notebook.catch_up() == 1
+        assert await notebook.count("fulltext_notes") == 2
+        assert await notebook.store.read(workspaces_to_index([VAULT, OTHER])) == []
+        assert await notebook.store.read(workspaces_to_index()) == []
+        assert await notebook.search("red 2") == ["a"]
 
     async def test_note_saved_while_being_indexed_is_found_by_its_new_text(
-        self, vault: Notebook
+        self, notebook: Notebook
     ) -> None:
         async def save() -> None:
             for number in range(15):
-                await vault.write("a", f"red{number}", f"p{number}.md")
+                await notebook.write("a", f"red{number}", f"p{number}.md")
 
-        async def take_in() -> None:
+        async def index_all() -> None:
             for _ in range(15):
-                await vault.catch_up()
+                await notebook.catch_up()
 
         async with trio.open_nursery() as nursery:
-            for call in (save, take_in, take_in):
+            for call in (save, index_all, index_all):
                 nursery.start_soon(call)
-        assert await vault.search("red14 p14") == ["a"]
+        assert await notebook.search("red14 p14") == ["a"]
         for number in range(14):
-            assert await vault.search(f'"red{number}"') == []
-        assert (await vault.count("fulltext_notes"), await vault.is_waiting()) == (1, False)
+            assert await notebook.search(f'"red{number}"') == []
+        assert (await notebook.count("fulltext_notes"), await notebook.is_waiting()) == (1, False)
 
-    async def test_one_commit_of_many_files_is_indexed_step_by_step(self, vault: Notebook) -> None:
+    async def test_one_commit_of_many_files_is_indexed_step_by_step(
+        self, notebook: Notebook
+    ) -> None:
         made = [
-            vault.change(f"f{number:03}", "created", path=f"{number}.md", text="red")
+            notebook.change(f"f{number:03}", "created", path=f"{number}.md", text="red")
             for number in range(250)
         ]
-        await vault.keep(*made)
-        assert len(await vault.store.write(index_backlog([VAULT]))) == 1
-        assert await vault.count("fulltext_notes") == 100
-        await vault.write("f005", "blue")
-        assert await vault.catch_up() == 2
-        assert len(await vault.search("red")) == 249
-        assert await vault.search("blue") == ["f005"]
+        await notebook.keep(*made)
+        assert len(await notebook.store.write(index_backlog([VAULT]))) == 1
+        assert await notebook.count("fulltext_notes") == 100
+        await notebook.write("f005", "blue")
+        assert await notebook.catch_up() == 2
+        assert len(await notebook.search("red")) == 249
+        assert await notebook.search("blue") == ["f005"]
 
     async def test_workspaces_are_indexed_together_within_the_limits_of_a_step(
-        self, vault: Notebook
+        self, notebook: Notebook
     ) -> None:
         names = [WorkspaceId(f"w{number}") for number in range(5)]
         for name in names:
-            notebook = await Notebook(vault.store, name).open()
+            each = await Notebook(notebook.store, name).open()
             for number in range(30):
-                await notebook.write(f"f{number}", "red")
+                await each.write(f"f{number}", "red")
         asked = [WorkspaceId("nowhere"), VAULT, *names]
-        assert await vault.store.write(index_backlog(asked)) == names[3:]
-        assert await vault.store.write(index_backlog(names[3:])) == []
-        assert await vault.store.read(workspaces_to_index()) == []
+        assert await notebook.store.write(index_backlog(asked)) == names[3:]
+        assert await notebook.store.write(index_backlog(names[3:])) == []
+        assert await notebook.store.read(workspaces_to_index()) == []
 
-    async def test_little_text_is_indexed_immediately(self, vault: Notebook) -> None:
+    async def test_little_text_is_indexed_immediately(self, notebook: Notebook) -> None:
         for number in range(5):
-            await vault.write(f"f{number}", "red " * (SLICE_BYTES // 8))
-        assert await vault.catch_up() == 3
+            await notebook.write(f"f{number}", "red " * (SLICE_BYTES // 8))
+        assert await notebook.catch_up() == 3
 
-    async def test_words_of_a_purged_note_are_removed_in_its_commit(self, vault: Notebook) -> None:
-        await vault.write("a", "red")
-        await vault.catch_up()
-        await vault.delete("a")
-        assert await vault.count("fulltext_notes") == 1
-        await vault.purge("a")
-        assert await vault.count("fulltext_notes") == 0
-        assert await vault.search("red") == []
+    async def test_words_of_a_purged_note_are_removed_in_its_commit(
+        self, notebook: Notebook
+    ) -> None:
+        await notebook.write("a", "red")
+        await notebook.catch_up()
+        await notebook.delete("a")
+        assert await notebook.count("fulltext_notes") == 1
+        await notebook.purge("a")
+        assert await notebook.count("fulltext_notes") == 0
+        assert await notebook.search("red") == []
 
-    async def test_words_to_be_erased_are_erased_step_by_step(self, vault: Notebook) -> None:
-        assert not await vault.store.write(erase_removed_words())
+    async def test_words_to_be_erased_are_erased_step_by_step(self, notebook: Notebook) -> None:
+        assert not await notebook.store.write(erase_removed_words())
         for number in range(40):
-            await vault.write(f"f{number}", f"tide w{number} " * 50)
-        await vault.catch_up()
-        await vault.delete("f7")
-        await vault.catch_up()
-        await vault.store.write(request_erasure)
-        while await vault.store.write(erase_removed_words()):
-            await vault.write("more", "tide")
-        assert not await vault.store.write(erase_removed_words())
-        assert await vault.search("w7") == []
-        assert await vault.search("w8 tide") == ["f8"]
-        assert len(await vault.search("tide")) >= 39
+            await notebook.write(f"f{number}", f"tide w{number} " * 50)
+        await notebook.catch_up()
+        await notebook.delete("f7")
+        await notebook.catch_up()
+        await notebook.store.write(request_erasure)
+        while await notebook.store.write(erase_removed_words()):
+            await notebook.write("more", "tide")
+        assert not await notebook.store.write(erase_removed_words())
+        assert await notebook.search("w7") == []
+        assert await notebook.search("w8 tide") == ["f8"]
+        assert len(await notebook.search("tide")) >= 39
 
-    async def test_deleted_workspace_is_removed_in_portions(self, vault: Notebook) -> None:
-        other = await Notebook(vault.store, OTHER).open()
-        for notebook in (vault, other):
+    async def test_deleted_workspace_is_removed_in_portions(self, notebook: Notebook) -> None:
+        other = await Notebook(notebook.store, OTHER).open()
+        for each in (notebook, other):
             for number in range(25):
-                await notebook.write(f"f{number}", "red [[f1]]")
-            await notebook.catch_up()
-            await notebook.write("late", "red")
+                await each.write(f"f{number}", "red [[f1]]")
+            await each.catch_up()
+            await each.write("late", "red")
 
         async def forget(transaction: Transaction) -> bool:
             return await unindex_some(transaction, VAULT)
 
         steps = 0
-        while await vault.store.write(forget):
+        while await notebook.store.write(forget):
             steps += 1
         # Two for the words, one for the links, one for the cursor.
         assert steps == 4
@@ -218,7 +230,7 @@ class CatchingUp:
             "fulltext_cursors",
             "fulltext_notes",
         ):
-            assert await vault.count(table) == 0
+            assert await notebook.count(table) == 0
             assert await other.count(table) > 0
         assert len(await other.search("red")) == 26
 
@@ -228,26 +240,26 @@ class TestCatchingUpOnSqlite(CatchingUp):
     def opened(self) -> Opened:
         return on_sqlite
 
-    async def test_erased_words_are_not_in_the_index(self, vault: Notebook) -> None:
+    async def test_erased_words_are_not_in_the_index(self, notebook: Notebook) -> None:
         async def held(transaction: Transaction) -> bool:
             rows = await transaction.fetch_all("SELECT block FROM search_data")
             return any(b"secret" in row[0] for row in rows)
 
         for number in range(40):
-            await vault.write(f"f{number}", f"secretary{'' if number == 7 else number} " * 50)
-            await vault.catch_up()
-        await vault.write("f7", "xsecretx")
-        await vault.catch_up()
-        await vault.delete("f7")
+            await notebook.write(f"f{number}", f"secretary{'' if number == 7 else number} " * 50)
+            await notebook.catch_up()
+        await notebook.write("f7", "xsecretx")
+        await notebook.catch_up()
+        await notebook.delete("f7")
         for number in range(40):
             if number != 7:
-                await vault.write(f"f{number}", "tide")
-        await vault.catch_up()
-        assert await vault.store.read(held)
-        await vault.store.write(request_erasure)
-        while await vault.store.write(erase_removed_words()):
-            await vault.write("more", "tide")
-        assert not await vault.store.read(held)
+                await notebook.write(f"f{number}", "tide")
+        await notebook.catch_up()
+        assert await notebook.store.read(held)
+        await notebook.store.write(request_erasure)
+        while await notebook.store.write(erase_removed_words()):
+            await notebook.write("more", "tide")
+        assert not await notebook.store.read(held)
 
 
 class TestCatchingUpOnPostgres(CatchingUp):

@@ -74,14 +74,14 @@ class Links:
     """The guarantees on every engine; derived classes provide the fixture ``opened``."""
 
     @pytest.fixture
-    async def vault(self, opened: Opened) -> AsyncIterator[Notebook]:
+    async def notebook(self, opened: Opened) -> AsyncIterator[Notebook]:
         async with opened() as store:
             yield await Notebook(store, VAULT).open()
 
-    async def test_links_lead_to_files_by_path_and_by_name(self, vault: Notebook) -> None:
-        await vault.write("a", "# A", "x/a.md")
-        await vault.write("b", "[1](a.md) [2](../c) [[a]] [[x/a|3]] [[none]] [[#h]]", "x/b.md")
-        assert await outgoing(vault, "b") == [
+    async def test_links_lead_to_files_by_path_and_by_name(self, notebook: Notebook) -> None:
+        await notebook.write("a", "# A", "x/a.md")
+        await notebook.write("b", "[1](a.md) [2](../c) [[a]] [[x/a|3]] [[none]] [[#h]]", "x/b.md")
+        assert await outgoing(notebook, "b") == [
             ("a.md", "x/a.md"),
             ("../c", None),
             ("a", "x/a.md"),
@@ -89,71 +89,81 @@ class Links:
             ("none", None),
             ("", "x/b.md"),
         ]
-        assert await incoming(vault, "a") == [("b", "a.md"), ("b", "a"), ("b", "x/a")]
-        assert await incoming(vault, "b") == []
-        assert await unresolved(vault) == [("b", "../c"), ("b", "none")]
+        assert await incoming(notebook, "a") == [("b", "a.md"), ("b", "a"), ("b", "x/a")]
+        assert await incoming(notebook, "b") == []
+        assert await unresolved(notebook) == [("b", "../c"), ("b", "none")]
 
-    async def test_links_follow_files_that_come_and_go(self, vault: Notebook) -> None:
-        await vault.write("b", "[[a]]", "b.md")
-        assert await unresolved(vault) == [("b", "a")]
-        await vault.write("a", "", "x/a.md")
-        assert await incoming(vault, "a") == [("b", "a")]
-        await vault.write("c", "", "a.md")
-        assert await outgoing(vault, "b") == [("a", "a.md")]
-        assert (await incoming(vault, "a"), await incoming(vault, "c")) == ([], [("b", "a")])
-        await vault.move("c", "d.md")
-        assert await outgoing(vault, "b") == [("a", "x/a.md")]
-        await vault.delete("a")
-        assert await outgoing(vault, "b") == [("a", None)]
-        await vault.restore("a")
-        assert await outgoing(vault, "b") == [("a", "x/a.md")]
-        await vault.delete("a")
-        await vault.purge("a")
-        assert await unresolved(vault) == [("b", "a")]
+    async def test_links_follow_files_that_come_and_go(self, notebook: Notebook) -> None:
+        await notebook.write("b", "[[a]]", "b.md")
+        assert await unresolved(notebook) == [("b", "a")]
+        await notebook.write("a", "", "x/a.md")
+        assert await incoming(notebook, "a") == [("b", "a")]
+        await notebook.write("c", "", "a.md")
+        assert await outgoing(notebook, "b") == [("a", "a.md")]
+        assert (await incoming(notebook, "a"), await incoming(notebook, "c")) == ([], [("b", "a")])
+        await notebook.move("c", "d.md")
+        assert await outgoing(notebook, "b") == [("a", "x/a.md")]
+        await notebook.delete("a")
+        assert await outgoing(notebook, "b") == [("a", None)]
+        await notebook.restore("a")
+        assert await outgoing(notebook, "b") == [("a", "x/a.md")]
+        await notebook.delete("a")
+        await notebook.purge("a")
+        assert await unresolved(notebook) == [("b", "a")]
 
-    async def test_links_of_a_note_come_and_go_with_it(self, vault: Notebook) -> None:
-        await vault.write("a", "")
-        await vault.write("b", "[[a]] [[none]]")
-        await vault.delete("b")
-        assert (await incoming(vault, "a"), await unresolved(vault)) == ([], [])
-        assert await vault.count("link_sources") == 0
-        await vault.restore("b")
-        assert (await incoming(vault, "a"), await unresolved(vault)) == (
+    async def test_links_of_a_note_come_and_go_with_it(self, notebook: Notebook) -> None:
+        await notebook.write("a", "")
+        await notebook.write("b", "[[a]] [[none]]")
+        await notebook.delete("b")
+        assert (await incoming(notebook, "a"), await unresolved(notebook)) == ([], [])
+        assert await notebook.count("link_sources") == 0
+        await notebook.restore("b")
+        assert (await incoming(notebook, "a"), await unresolved(notebook)) == (
             [("b", "a")],
             [("b", "none")],
         )
-        await vault.delete("b")
-        await vault.purge("b")
-        assert await vault.count("link_sources") == await vault.count("link_targets") - 4 == 0
+        await notebook.delete("b")
+        await notebook.purge("b")
+        assert await notebook.count("link_sources") == await notebook.count("link_targets") - 4 == 0
 
-    async def test_relative_links_of_a_moved_note_are_resolved_again(self, vault: Notebook) -> None:
-        await vault.write("a", "", "a.md")
-        await vault.write("b", "", "x/a.md")
-        await vault.write("c", "[1](a.md)", "c.md")
-        await vault.move("c", "x/c.md")
-        assert (await incoming(vault, "a"), await incoming(vault, "b")) == ([], [("c", "a.md")])
-        await vault.move("c", "x/d.md")
-        assert await incoming(vault, "b") == [("c", "a.md")]
-
-    async def test_two_files_that_swap_their_paths_swap_their_links(self, vault: Notebook) -> None:
-        await vault.write("a", "", "one.md")
-        await vault.write("b", "", "two.md")
-        await vault.write("c", "[[one]]", "c.md")
-        await vault.keep(
-            vault.change("a", "updated", path="two.md"),
-            vault.change("b", "updated", path="one.md"),
+    async def test_relative_links_of_a_moved_note_are_resolved_again(
+        self, notebook: Notebook
+    ) -> None:
+        await notebook.write("a", "", "a.md")
+        await notebook.write("b", "", "x/a.md")
+        await notebook.write("c", "[1](a.md)", "c.md")
+        await notebook.move("c", "x/c.md")
+        assert (await incoming(notebook, "a"), await incoming(notebook, "b")) == (
+            [],
+            [("c", "a.md")],
         )
-        assert (await incoming(vault, "a"), await incoming(vault, "b")) == ([], [("c", "one")])
+        await notebook.move("c", "x/d.md")
+        assert await incoming(notebook, "b") == [("c", "a.md")]
 
-    async def test_many_changes_of_a_commit_count_as_the_last(self, vault: Notebook) -> None:
-        await vault.keep(
-            vault.change("a", "created", path="a.md", text="[[b]]"),
-            vault.change("a", "updated", text="[[c]]"),
-            vault.change("a", "updated", path="d.md"),
-            vault.change("b", "created", path="b.md", text="[[d]]"),
+    async def test_two_files_that_swap_their_paths_swap_their_links(
+        self, notebook: Notebook
+    ) -> None:
+        await notebook.write("a", "", "one.md")
+        await notebook.write("b", "", "two.md")
+        await notebook.write("c", "[[one]]", "c.md")
+        await notebook.keep(
+            notebook.change("a", "updated", path="two.md"),
+            notebook.change("b", "updated", path="one.md"),
         )
-        assert await outgoing(vault, "a") == [("c", None)]
-        assert await incoming(vault, "a") == [("b", "d")]
+        assert (await incoming(notebook, "a"), await incoming(notebook, "b")) == (
+            [],
+            [("c", "one")],
+        )
+
+    async def test_many_changes_of_a_commit_count_as_the_last(self, notebook: Notebook) -> None:
+        await notebook.keep(
+            notebook.change("a", "created", path="a.md", text="[[b]]"),
+            notebook.change("a", "updated", text="[[c]]"),
+            notebook.change("a", "updated", path="d.md"),
+            notebook.change("b", "created", path="b.md", text="[[d]]"),
+        )
+        assert await outgoing(notebook, "a") == [("c", None)]
+        assert await incoming(notebook, "a") == [("b", "d")]
 
     @pytest.mark.parametrize(
         ("link", "found"),
@@ -168,101 +178,103 @@ class Links:
         ],
     )
     async def test_heading_of_a_link_is_looked_up(
-        self, vault: Notebook, link: str, found: bool | None
+        self, notebook: Notebook, link: str, found: bool | None
     ) -> None:
-        await vault.write("a", "# One two")
-        await vault.keep(vault.change("i", "created", path="attachments/i.png"))
-        await vault.write("b", f"# Own\n{link}")
-        links = await vault.store.read_much(link_queries.outgoing_links(VAULT, FileId("b")))
+        await notebook.write("a", "# One two")
+        await notebook.keep(notebook.change("i", "created", path="attachments/i.png"))
+        await notebook.write("b", f"# Own\n{link}")
+        links = await notebook.store.read_much(link_queries.outgoing_links(VAULT, FileId("b")))
         assert links is not None
         assert [each.heading_found for each in links] == [found]
 
     async def test_headings_over_the_byte_limit_are_unknown(
-        self, vault: Notebook, monkeypatch: pytest.MonkeyPatch
+        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(link_queries, "MAX_HEADING_BYTES", 10)
-        await vault.write("a", "# One")
-        await vault.write("b", "# Two more")
-        await vault.write("c", "[[a#one]] [[b#two more]]")
-        links = await vault.store.read_much(link_queries.outgoing_links(VAULT, FileId("c")))
+        await notebook.write("a", "# One")
+        await notebook.write("b", "# Two more")
+        await notebook.write("c", "[[a#one]] [[b#two more]]")
+        links = await notebook.store.read_much(link_queries.outgoing_links(VAULT, FileId("c")))
         assert links is not None
         assert [each.heading_found for each in links] == [True, None]
 
     async def test_headings_over_the_line_limit_are_unknown(
-        self, vault: Notebook, monkeypatch: pytest.MonkeyPatch
+        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(link_queries, "MAX_HEADING_LINES", 3)
-        await vault.write("a", "# One\n# Two")
-        await vault.write("b", "# Three\n# Four")
-        await vault.write("c", "[[a#two]] [[b#three]]")
-        links = await vault.store.read_much(link_queries.outgoing_links(VAULT, FileId("c")))
+        await notebook.write("a", "# One\n# Two")
+        await notebook.write("b", "# Three\n# Four")
+        await notebook.write("c", "[[a#two]] [[b#three]]")
+        links = await notebook.store.read_much(link_queries.outgoing_links(VAULT, FileId("c")))
         assert links is not None
         assert [each.heading_found for each in links] == [True, None]
 
-    async def test_lists_are_paged(self, vault: Notebook) -> None:
-        await vault.write("a", "")
+    async def test_lists_are_paged(self, notebook: Notebook) -> None:
+        await notebook.write("a", "")
         for number in range(3):
-            await vault.write(f"b{number}", "[[a]] [1](a.md) [[x]] [[y]]")
+            await notebook.write(f"b{number}", "[[a]] [1](a.md) [[x]] [[y]]")
         expected = [(f"b{n}", target) for n in range(3) for target in ("a", "a.md")]
         for limit in (1, 2, 5, 100):
-            assert await incoming(vault, "a", limit) == expected
-            assert len(await unresolved(vault, limit)) == 6
+            assert await incoming(notebook, "a", limit) == expected
+            assert len(await unresolved(notebook, limit)) == 6
 
-    async def test_missing_file_is_reported(self, vault: Notebook) -> None:
-        await vault.write("a", "")
-        await vault.delete("a")
+    async def test_missing_file_is_reported(self, notebook: Notebook) -> None:
+        await notebook.write("a", "")
+        await notebook.delete("a")
         for file in ("a", "none"):
-            assert await vault.store.read(link_queries.outgoing_links(VAULT, FileId(file))) is None
+            assert (
+                await notebook.store.read(link_queries.outgoing_links(VAULT, FileId(file))) is None
+            )
             script = link_queries.back_links(VAULT, FileId(file), ("", -1), 9)
-            assert await vault.store.read(script) is None
+            assert await notebook.store.read(script) is None
 
-    async def test_file_older_than_the_index_has_no_links_yet(self, vault: Notebook) -> None:
-        vault.indexed = False
-        await vault.write("a", "[[b]]")
-        assert (await outgoing(vault, "a"), await incoming(vault, "a")) == ([], [])
-        vault.indexed = True
-        await vault.write("b", "[[a]]")
-        assert (await outgoing(vault, "b"), await incoming(vault, "a")) == (
+    async def test_file_older_than_the_index_has_no_links_yet(self, notebook: Notebook) -> None:
+        notebook.indexed = False
+        await notebook.write("a", "[[b]]")
+        assert (await outgoing(notebook, "a"), await incoming(notebook, "a")) == ([], [])
+        notebook.indexed = True
+        await notebook.write("b", "[[a]]")
+        assert (await outgoing(notebook, "b"), await incoming(notebook, "a")) == (
             [("a", None)],
             [("b", "a")],
         )
 
-    async def test_workspaces_are_isolated(self, vault: Notebook) -> None:
-        other = await Notebook(vault.store, OTHER).open()
-        await vault.write("a", "")
+    async def test_workspaces_are_isolated(self, notebook: Notebook) -> None:
+        other = await Notebook(notebook.store, OTHER).open()
+        await notebook.write("a", "")
         await other.write("b", "[[a]]")
-        assert await incoming(vault, "a") == []
-        assert await unresolved(vault) == []
+        assert await incoming(notebook, "a") == []
+        assert await unresolved(notebook) == []
         assert await unresolved(other) == [("b", "a")]
-        assert await concerned(vault, "a", to="a.md") == []
+        assert await concerned(notebook, "a", to="a.md") == []
 
-    async def test_notes_affected_by_a_move_are_found(self, vault: Notebook) -> None:
-        await vault.write("a", "", "x/a.md")
-        await vault.write("b", "[[a]]", "b.md")
-        await vault.write("c", "[1](x/a)", "c.md")
-        await vault.write("d", "[[z]]", "d.md")
-        await vault.write("e", "[[y/a]]", "y/e.md")
-        await vault.write("f", "[[d]]", "f.md")
-        assert await concerned(vault, "a") == ["b", "c"]
-        assert await concerned(vault, "a", to="q/z.md") == ["b", "c", "d"]
-        assert await concerned(vault, "a", to="y/y/a.md") == ["b", "c", "e"]
-        assert await concerned(vault) == []
-        await vault.delete("b")
-        assert await concerned(vault, "a") == ["c"]
-        [note], _ = await vault.store.read_much(
+    async def test_notes_affected_by_a_move_are_found(self, notebook: Notebook) -> None:
+        await notebook.write("a", "", "x/a.md")
+        await notebook.write("b", "[[a]]", "b.md")
+        await notebook.write("c", "[1](x/a)", "c.md")
+        await notebook.write("d", "[[z]]", "d.md")
+        await notebook.write("e", "[[y/a]]", "y/e.md")
+        await notebook.write("f", "[[d]]", "f.md")
+        assert await concerned(notebook, "a") == ["b", "c"]
+        assert await concerned(notebook, "a", to="q/z.md") == ["b", "c", "d"]
+        assert await concerned(notebook, "a", to="y/y/a.md") == ["b", "c", "e"]
+        assert await concerned(notebook) == []
+        await notebook.delete("b")
+        assert await concerned(notebook, "a") == ["c"]
+        [note], _ = await notebook.store.read_much(
             link_queries.linking_to(VAULT, [FileId("d")], [], FileId(""), 1000)
         )
         assert (note.path, note.text, note.revision_id) == (
             "f.md",
             "[[d]]",
-            vault.heads["f"].revision_id,
+            notebook.heads["f"].revision_id,
         )
 
-    async def test_hostile_links_are_bounded(self, vault: Notebook) -> None:
+    async def test_hostile_links_are_bounded(self, notebook: Notebook) -> None:
         long, marks = "x" * 3000, "a" + "\u0300\u0316" * 500
         text = f"[[{long}]] [[{long[:2000]}]] [[a#{long}]] [1](%00) [2](%ff) [[\ufeff]] [[{marks}]]"
-        await vault.write("a", text)
-        assert await outgoing(vault, "a") == [
+        await notebook.write("a", text)
+        assert await outgoing(notebook, "a") == [
             (long[:2000], None),
             ("a", "a.md"),
             ("\ufffd", None),
@@ -279,19 +291,19 @@ class Links:
         ],
     )
     async def test_last_link_of_a_note_is_followed_whatever_precedes_it(
-        self, vault: Notebook, before: str
+        self, notebook: Notebook, before: str
     ) -> None:
-        await vault.write("a", "")
-        await vault.write("b", f"{before} [1](a.md#%00)")
-        assert await incoming(vault, "a") == [("b", "a.md")]
-        assert (await outgoing(vault, "b"))[-1] == ("a.md", "a.md")
-        assert await concerned(vault, "a") == ["b"]
+        await notebook.write("a", "")
+        await notebook.write("b", f"{before} [1](a.md#%00)")
+        assert await incoming(notebook, "a") == [("b", "a.md")]
+        assert (await outgoing(notebook, "b"))[-1] == ("a.md", "a.md")
+        assert await concerned(notebook, "a") == ["b"]
 
-    async def test_longest_paths_are_found(self, vault: Notebook) -> None:
+    async def test_longest_paths_are_found(self, notebook: Notebook) -> None:
         path = "/".join(["ü" * 120] * 4) + ".md"
-        await vault.write("a", "", path)
-        await vault.write("b", f"[[{path}]] [[{'ü' * 120}]]")
-        assert await incoming(vault, "a") == [("b", path), ("b", "ü" * 120)]
+        await notebook.write("a", "", path)
+        await notebook.write("b", f"[[{path}]] [[{'ü' * 120}]]")
+        assert await incoming(notebook, "a") == [("b", path), ("b", "ü" * 120)]
 
 
 class TestLinksOnSqlite(Links):
@@ -304,9 +316,9 @@ class TestLinksOnSqlite(Links):
     async def test_index_agrees_with_resolving_again(self, data: st.DataObject) -> None:
         store = open_inline()
         try:
-            vault = await Notebook(store, VAULT).open()
-            await _act(vault, data)
-            await _compare(vault)
+            notebook = await Notebook(store, VAULT).open()
+            await _act(notebook, data)
+            await _compare(notebook)
         finally:
             store.close()
 
@@ -326,12 +338,12 @@ TARGETS = [
 TEXTS = st.lists(st.sampled_from(TARGETS), max_size=4).map(" ".join)
 
 
-async def _act(vault: Notebook, data: st.DataObject) -> None:
+async def _act(notebook: Notebook, data: st.DataObject) -> None:
     """Some commits; paths follow the rules because each file has its own name."""
     for number in range(data.draw(st.integers(1, 8))):
         file = data.draw(st.sampled_from(["f", "g", "h", "i"]))
-        head = vault.heads.get(file)
-        taken = {h.path.casefold() for h in vault.heads.values() if h.state == "live"}
+        head = notebook.heads.get(file)
+        taken = {h.path.casefold() for h in notebook.heads.values() if h.state == "live"}
         path = "/".join([*data.draw(FOLDERS), f"{data.draw(NAMES)}.md"])
         if file == "i":
             path = f"attachments/{'i.png' if number % 2 else 'i'}"
@@ -339,38 +351,38 @@ async def _act(vault: Notebook, data: st.DataObject) -> None:
             continue
         text = None if file == "i" else data.draw(TEXTS)
         if head is None:
-            await vault.keep(vault.change(file, "created", path=path, text=text))
+            await notebook.keep(notebook.change(file, "created", path=path, text=text))
         elif head.state == "deleted":
-            await vault.keep(vault.change(file, "restored", path=path))
+            await notebook.keep(notebook.change(file, "restored", path=path))
         else:
             kind = data.draw(st.sampled_from(["move", "write", "both", "delete"]))
             if kind == "delete":
-                await vault.delete(file)
+                await notebook.delete(file)
             else:
                 moved = None if kind == "write" else path
                 written = None if kind == "move" else text
-                await vault.keep(vault.change(file, "updated", path=moved, text=written))
-            await _compare(vault)
+                await notebook.keep(notebook.change(file, "updated", path=moved, text=written))
+            await _compare(notebook)
 
 
-async def _compare(vault: Notebook) -> None:
-    live = {file: head for file, head in vault.heads.items() if head.state == "live"}
+async def _compare(notebook: Notebook) -> None:
+    live = {file: head for file, head in notebook.heads.items() if head.state == "live"}
     find = paths_by_key(head.path for head in live.values()).get
     led: list[tuple[str, str, str | None]] = []
     for file, head in sorted(live.items()):
-        text = await _text(vault, head.content_id)
+        text = await _text(notebook, head.content_id)
         links = dict.fromkeys((link.kind, link.embed, link.target) for link in links_of(text))
         expected = [(target, resolve(kind, target, head.path, find)) for kind, _, target in links]
-        assert await outgoing(vault, file) == expected
+        assert await outgoing(notebook, file) == expected
         led += [(file, target, path) for target, path in expected]
-    assert await unresolved(vault) == [(file, target) for file, target, to in led if to is None]
+    assert await unresolved(notebook) == [(file, target) for file, target, to in led if to is None]
     for file, head in live.items():
-        assert await incoming(vault, file) == [
+        assert await incoming(notebook, file) == [
             (source, target) for source, target, to in led if to == head.path and source != file
         ]
 
 
-async def _text(vault: Notebook, content_id: str) -> str:
+async def _text(notebook: Notebook, content_id: str) -> str:
     async def script(transaction: Transaction) -> str:
         row = await transaction.fetch_one(
             "SELECT text FROM files JOIN contents ON contents.number = files.content"
@@ -379,7 +391,7 @@ async def _text(vault: Notebook, content_id: str) -> str:
         )
         return "" if row is None else str(row[0])
 
-    return await vault.store.read(script)
+    return await notebook.store.read(script)
 
 
 def test_key_of_any_length_is_stored_as_a_signed_integer_of_48_bits() -> None:

@@ -30,7 +30,7 @@ class Searches:
     """The guarantees on every engine; derived classes provide the fixture ``opened``."""
 
     @pytest.fixture
-    async def vault(self, opened: Opened) -> AsyncIterator[Notebook]:
+    async def notebook(self, opened: Opened) -> AsyncIterator[Notebook]:
         async with opened() as store:
             yield await Notebook(store, VAULT).open()
 
@@ -67,7 +67,7 @@ class Searches:
             ("tide nothing", []),
         ],
     )
-    async def test_words_are_found(self, vault: Notebook, query: str, found: list[str]) -> None:
+    async def test_words_are_found(self, notebook: Notebook, query: str, found: list[str]) -> None:
         texts = {
             "a": "The tide.",
             "b": "A tide, red.",
@@ -78,8 +78,8 @@ class Searches:
             "g": "snake_case_x",
         }
         for file, text in texts.items():
-            await vault.write(file, text, f"{file}{file}.md")
-        assert sorted(await vault.search(query)) == found
+            await notebook.write(file, text, f"{file}{file}.md")
+        assert sorted(await notebook.search(query)) == found
 
     @pytest.mark.parametrize(
         "query",
@@ -91,156 +91,156 @@ class Searches:
             "tide**", "\x01tide", "tide\u200bother",
         ],
     )  # fmt: skip
-    async def test_operators_of_an_engine_are_text(self, vault: Notebook, query: str) -> None:
-        await vault.write("a", "other")
+    async def test_operators_of_an_engine_are_text(self, notebook: Notebook, query: str) -> None:
+        await notebook.write("a", "other")
         try:
             parse_query(query)
         except ValueError:
             return
-        assert await vault.search(query) == []
-        await vault.write("b", query)
-        assert await vault.search(query) == ["b"]
+        assert await notebook.search(query) == []
+        await notebook.write("b", query)
+        assert await notebook.search(query) == ["b"]
 
-    async def test_name_title_and_text_are_searched_together(self, vault: Notebook) -> None:
-        await vault.write("a", "# Red\nhigh", "tide/night.md")
+    async def test_name_title_and_text_are_searched_together(self, notebook: Notebook) -> None:
+        await notebook.write("a", "# Red\nhigh", "tide/night.md")
         for query in ("tide", "night", "red tide", "red high night", "tide high"):
-            assert await vault.search(query) == ["a"]
-        assert await vault.search("md") == []
+            assert await notebook.search(query) == ["a"]
+        assert await notebook.search("md") == []
 
-    async def test_folder_restricts_the_results(self, vault: Notebook) -> None:
+    async def test_folder_restricts_the_results(self, notebook: Notebook) -> None:
         for file, path in {"a": "x/a.md", "b": "x/y/b.md", "c": "xy/c.md", "d": "x.md"}.items():
-            await vault.write(file, "tide", path)
-        assert sorted(await vault.search("tide", "x")) == ["a", "b"]
-        assert sorted(await vault.search("tide", "/x/")) == ["a", "b"]
-        assert await vault.search("tide", "x/y") == ["b"]
-        assert len(await vault.search("tide", "/")) == 4
-        assert await vault.search("tide", "z") == []
+            await notebook.write(file, "tide", path)
+        assert sorted(await notebook.search("tide", "x")) == ["a", "b"]
+        assert sorted(await notebook.search("tide", "/x/")) == ["a", "b"]
+        assert await notebook.search("tide", "x/y") == ["b"]
+        assert len(await notebook.search("tide", "/")) == 4
+        assert await notebook.search("tide", "z") == []
 
-    async def test_each_commit_is_found_immediately(self, vault: Notebook) -> None:
-        await vault.write("a", "red", "one.md")
-        await vault.write("a", "blue")
-        assert (await vault.search("red"), await vault.search("blue")) == ([], ["a"])
-        await vault.move("a", "two.md")
-        assert (await vault.search("one"), await vault.search("two blue")) == ([], ["a"])
-        await vault.delete("a")
-        assert (await vault.search("two"), await vault.search("blue")) == ([], [])
-        await vault.restore("a")
-        assert await vault.search("two blue") == ["a"]
-        await vault.delete("a")
-        await vault.purge("a")
-        assert await vault.search("blue") == []
-        assert await vault.count("link_index") == 0
+    async def test_each_commit_is_found_immediately(self, notebook: Notebook) -> None:
+        await notebook.write("a", "red", "one.md")
+        await notebook.write("a", "blue")
+        assert (await notebook.search("red"), await notebook.search("blue")) == ([], ["a"])
+        await notebook.move("a", "two.md")
+        assert (await notebook.search("one"), await notebook.search("two blue")) == ([], ["a"])
+        await notebook.delete("a")
+        assert (await notebook.search("two"), await notebook.search("blue")) == ([], [])
+        await notebook.restore("a")
+        assert await notebook.search("two blue") == ["a"]
+        await notebook.delete("a")
+        await notebook.purge("a")
+        assert await notebook.search("blue") == []
+        assert await notebook.count("link_index") == 0
 
-    async def test_title_is_still_found_after_a_move(self, vault: Notebook) -> None:
-        await vault.write("a", "# Tide\ntext", "one.md")
-        assert await vault.search("tide one") == ["a"]
-        await vault.move("a", "two.md")
-        await vault.catch_up()
+    async def test_title_is_still_found_after_a_move(self, notebook: Notebook) -> None:
+        await notebook.write("a", "# Tide\ntext", "one.md")
+        assert await notebook.search("tide one") == ["a"]
+        await notebook.move("a", "two.md")
+        await notebook.catch_up()
         asked = parse_query("tide two")
-        found = await vault.store.read_much(candidates([VAULT], asked, None))
+        found = await notebook.store.read_much(candidates([VAULT], asked, None))
         assert [each.path for each in found.candidates] == ["two.md"]
-        assert await vault.search("one") == []
+        assert await notebook.search("one") == []
 
-    async def test_many_changes_of_a_commit_count_as_the_last(self, vault: Notebook) -> None:
-        await vault.keep(
-            vault.change("a", "created", path="a.md", text="red"),
-            vault.change("b", "created", path="b.md", text="red"),
-            vault.change("a", "updated", text="blue"),
-            vault.change("a", "updated", path="c.md"),
-            vault.change("b", "deleted"),
+    async def test_many_changes_of_a_commit_count_as_the_last(self, notebook: Notebook) -> None:
+        await notebook.keep(
+            notebook.change("a", "created", path="a.md", text="red"),
+            notebook.change("b", "created", path="b.md", text="red"),
+            notebook.change("a", "updated", text="blue"),
+            notebook.change("a", "updated", path="c.md"),
+            notebook.change("b", "deleted"),
         )
-        assert await vault.search("red") == []
-        assert await vault.search("c blue") == ["a"]
+        assert await notebook.search("red") == []
+        assert await notebook.search("c blue") == ["a"]
 
-    async def test_image_is_not_found(self, vault: Notebook) -> None:
-        await vault.keep(vault.change("i", "created", path="attachments/tide.png"))
-        assert await vault.search("tide") == []
+    async def test_image_is_not_found(self, notebook: Notebook) -> None:
+        await notebook.keep(notebook.change("i", "created", path="attachments/tide.png"))
+        assert await notebook.search("tide") == []
 
-    async def test_other_workspaces_are_not_found(self, vault: Notebook) -> None:
-        other = await Notebook(vault.store, OTHER).open()
-        await vault.write("a", "red tide")
+    async def test_other_workspaces_are_not_found(self, notebook: Notebook) -> None:
+        other = await Notebook(notebook.store, OTHER).open()
+        await notebook.write("a", "red tide")
         await other.write("b", "red tide")
-        assert await vault.search("red tide") == ["a"]
+        assert await notebook.search("red tide") == ["a"]
         assert await other.search("red tide") == ["b"]
-        both = await vault.store.read_much(candidates([VAULT, OTHER], parse_query("tide"), None))
+        both = await notebook.store.read_much(candidates([VAULT, OTHER], parse_query("tide"), None))
         assert {each.workspace_id for each in both.candidates} == {VAULT, OTHER}
 
-    async def test_score_does_not_depend_on_other_workspaces(self, vault: Notebook) -> None:
+    async def test_score_does_not_depend_on_other_workspaces(self, notebook: Notebook) -> None:
         async def scores() -> list[object]:
-            found = await vault.store.read_much(candidates([VAULT], parse_query("tide"), None))
+            found = await notebook.store.read_much(candidates([VAULT], parse_query("tide"), None))
             return list(found.candidates)
 
-        await vault.write("a", "red tide")
-        await vault.catch_up()
+        await notebook.write("a", "red tide")
+        await notebook.catch_up()
         before = await scores()
         assert len(before) == 1
-        other = await Notebook(vault.store, OTHER).open()
+        other = await Notebook(notebook.store, OTHER).open()
         for number in range(5):
             await other.write(f"b{number}", "tide " * 100)
         await other.catch_up()
         assert await scores() == before
 
-    async def test_account_searches_its_workspaces(self, vault: Notebook) -> None:
-        await Notebook(vault.store, OTHER).open()
-        await vault.execute(
+    async def test_account_searches_its_workspaces(self, notebook: Notebook) -> None:
+        await Notebook(notebook.store, OTHER).open()
+        await notebook.execute(
             "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
             " updated_at) VALUES ($1::uuid, 'ann', '', '', 'member', 'enabled', 0, 0)",
             "ann",
         )
-        await vault.execute(
+        await notebook.execute(
             "INSERT INTO members (workspace_id, account_id, role)"
             " VALUES ($1::uuid, $2::uuid, 'reader')",
-            "vault",
+            "notebook",
             "ann",
         )
-        assert await vault.store.read(workspaces_of(AccountId("ann"))) == [VAULT]
-        assert await vault.store.read(workspaces_of(AccountId("bob"))) == []
+        assert await notebook.store.read(workspaces_of(AccountId("ann"))) == [VAULT]
+        assert await notebook.store.read(workspaces_of(AccountId("bob"))) == []
 
     @pytest.mark.parametrize("at", [PIECE - 40, PIECE - 33, PIECE - 2, PIECE, 2 * PIECE - 50])
     async def test_phrase_is_found_across_the_pieces_of_a_text(
-        self, vault: Notebook, at: int
+        self, notebook: Notebook, at: int
     ) -> None:
         words = [f"w{number}" for number in range(3 * PIECE)]
-        await vault.write("a", " ".join(words))
+        await notebook.write("a", " ".join(words))
         phrase = " ".join(words[at : at + MAX_TOKENS])
-        assert await vault.search(f'"{phrase}"') == ["a"]
-        assert await vault.search(f"{words[1]} {words[-1]} {words[PIECE]}") == ["a"]
-        assert await vault.search(f'"{words[1]} {words[-1]}"') == []
+        assert await notebook.search(f'"{phrase}"') == ["a"]
+        assert await notebook.search(f"{words[1]} {words[-1]} {words[PIECE]}") == ["a"]
+        assert await notebook.search(f'"{words[1]} {words[-1]}"') == []
 
     async def test_very_frequent_word_is_found_at_the_end_of_a_phrase(
-        self, vault: Notebook
+        self, notebook: Notebook
     ) -> None:
-        await vault.write("a", "tide " * 5000 + "red")
-        assert await vault.search('"tide tide red"') == ["a"]
+        await notebook.write("a", "tide " * 5000 + "red")
+        assert await notebook.search('"tide tide red"') == ["a"]
 
-    async def test_large_text_of_different_words_is_accepted(self, vault: Notebook) -> None:
-        await vault.write("a", " ".join(f"word{number}x" for number in range(60_000)))
-        assert await vault.search("word59999x word1x") == ["a"]
-        await vault.write("a", "short")
-        assert await vault.search("word59999x") == []
+    async def test_large_text_of_different_words_is_accepted(self, notebook: Notebook) -> None:
+        await notebook.write("a", " ".join(f"word{number}x" for number in range(60_000)))
+        assert await notebook.search("word59999x word1x") == ["a"]
+        await notebook.write("a", "short")
+        assert await notebook.search("word59999x") == []
 
-    async def test_matches_over_the_limit_are_reported(self, vault: Notebook) -> None:
+    async def test_matches_over_the_limit_are_reported(self, notebook: Notebook) -> None:
         made = [
-            vault.change(f"f{n:04}", "created", path=f"{n}.md", text="tide")
+            notebook.change(f"f{n:04}", "created", path=f"{n}.md", text="tide")
             for n in range(MAX_FOUND + 1)
         ]
-        await vault.keep(*made)
-        await vault.catch_up()
-        found = await vault.store.read_much(candidates([VAULT], parse_query("tide"), None))
+        await notebook.keep(*made)
+        await notebook.catch_up()
+        found = await notebook.store.read_much(candidates([VAULT], parse_query("tide"), None))
         assert found.more
         assert len(found.candidates) == MAX_FOUND
         assert "f0000" not in {each.file_id for each in found.candidates}
-        narrow = await vault.store.read_much(candidates([VAULT], parse_query("tide 7"), None))
+        narrow = await notebook.store.read_much(candidates([VAULT], parse_query("tide 7"), None))
         assert not narrow.more
 
-    async def test_match_by_name_is_found_after_many_newer_ones(self, vault: Notebook) -> None:
-        await vault.write("old", "text", "tide.md")
+    async def test_match_by_name_is_found_after_many_newer_ones(self, notebook: Notebook) -> None:
+        await notebook.write("old", "text", "tide.md")
         made = [
-            vault.change(f"f{n:04}", "created", path=f"{n}.md", text="tide")
+            notebook.change(f"f{n:04}", "created", path=f"{n}.md", text="tide")
             for n in range(MAX_FOUND + 1)
         ]
-        await vault.keep(*made)
-        assert (await vault.search("tide"))[0] == "old"
+        await notebook.keep(*made)
+        assert (await notebook.search("tide"))[0] == "old"
 
 
 class TestSearchingOnSqlite(Searches):
@@ -251,10 +251,10 @@ class TestSearchingOnSqlite(Searches):
     async def test_search_takes_no_more_steps_for_other_workspaces(self, tmp_path: Path) -> None:
         store = open_inline(tmp_path / "octavo.db")
         try:
-            vault = await Notebook(store, VAULT).open()
+            notebook = await Notebook(store, VAULT).open()
             for number in range(50):
-                await vault.write(f"f{number}", f"tide word{number} tidal")
-            await vault.catch_up()
+                await notebook.write(f"f{number}", f"tide word{number} tidal")
+            await notebook.catch_up()
             alone = _steps(tmp_path)
             assert alone > 0
             other = await Notebook(store, OTHER).open()
@@ -290,10 +290,10 @@ class TestSearchingOnPostgres(Searches):
     def opened(self, postgres_url: str) -> Opened:
         return lambda: open_postgres(postgres_url, random=random.Random(3).random)
 
-    async def test_words_are_looked_up_in_the_index(self, vault: Notebook) -> None:
+    async def test_words_are_looked_up_in_the_index(self, notebook: Notebook) -> None:
         for number in range(30):
-            await vault.write(f"f{number}", f"tide word{number}")
-        await vault.catch_up()
+            await notebook.write(f"f{number}", f"tide word{number}")
+        await notebook.catch_up()
         clauses = parse_query('tide "tide word7" wor').clauses
 
         async def plan(transaction: Transaction) -> str:
@@ -302,7 +302,7 @@ class TestSearchingOnPostgres(Searches):
             rows = await transaction.fetch_all(f"EXPLAIN {sql}", *arguments)
             return "\n".join(row[0] for row in rows)
 
-        told = await vault.store.read(plan)
+        told = await notebook.store.read(plan)
         assert told.count("Index Scan on search_by_tokens") == 3
         assert "Seq Scan" not in told
         assert "search_pkey" not in told

@@ -227,15 +227,15 @@ async def test_acknowledged_writes_outlive_a_killed_process(tmp_path: Path) -> N
             [sys.executable, "-c", WRITE, tmp_path], stdout=subprocess.PIPE
         )
         assert process.stdout is not None
-        said = b""
-        while said.count(b"\n") < 40:
-            said += await process.stdout.receive_some()
+        output = b""
+        while output.count(b"\n") < 40:
+            output += await process.stdout.receive_some()
         process.kill()
         async with process.stdout:
             async for more in process.stdout:
-                said += more
+                output += more
         assert await process.wait() == -signal.SIGKILL
-        acknowledged = said.decode().split("\n")[:-1]
+        acknowledged = output.decode().split("\n")[:-1]
         async with open_sqlite(tmp_path) as store:
             assert set(acknowledged) <= set(await identities(store))
 

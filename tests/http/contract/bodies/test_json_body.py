@@ -185,9 +185,9 @@ async def test_document_of_a_disconnected_client_is_discarded() -> None:
     ids=lambda value: repr(value[:20]),
 )
 def test_text_that_is_not_json_is_refused_as_a_whole(body: bytes, says: str) -> None:
-    told = faults(body, FLAT)
-    assert list(told) == [""]
-    assert says in told[""]
+    reported = faults(body, FLAT)
+    assert list(reported) == [""]
+    assert says in reported[""]
 
 
 def test_document_of_the_maximum_depth_is_read() -> None:
@@ -258,27 +258,27 @@ def test_a_flat_document_is_read_whatever_the_text(text: str, number: int) -> No
 def test_mismatching_document_is_refused_with_path_and_reason(
     document: object, where: str, says: str
 ) -> None:
-    told = faults(json.dumps(document).encode())
-    assert list(told) == [where]
-    assert says in told[where]
+    reported = faults(json.dumps(document).encode())
+    assert list(reported) == [where]
+    assert says in reported[where]
 
 
 def test_python_names_are_not_accepted_in_json() -> None:
     create = {"op": "create", "file_id": "00000000-0000-0000-0000-000000000001"}
-    told = faults(json.dumps({"title": "", "operations": [create]}).encode())
-    assert set(told) == {"/operations/0/fileId", "/operations/0/file_id"}
+    reported = faults(json.dumps({"title": "", "operations": [create]}).encode())
+    assert set(reported) == {"/operations/0/fileId", "/operations/0/file_id"}
 
 
 def test_all_faults_are_reported_together() -> None:
-    told = faults(b'{"low":"1","high":"2","more":3}')
-    assert set(told) == {"/title", "/low", "/high", "/more"}
+    reported = faults(b'{"low":"1","high":"2","more":3}')
+    assert set(reported) == {"/title", "/low", "/high", "/more"}
 
 
 def test_no_message_echoes_long_input() -> None:
     long = "x" * 10_000
-    told = faults(json.dumps({"title": "", "operations": [{"op": long}], long: 1}).encode())
-    assert set(told) == {"/operations/0/op", ""}
-    assert max(map(len, told.values())) <= 241
+    reported = faults(json.dumps({"title": "", "operations": [{"op": long}], long: 1}).encode())
+    assert set(reported) == {"/operations/0/op", ""}
+    assert max(map(len, reported.values())) <= 241
 
 
 def test_many_faults_are_listed_up_to_a_limit_and_the_rest_counted() -> None:
@@ -292,8 +292,8 @@ def test_many_faults_are_listed_up_to_a_limit_and_the_rest_counted() -> None:
 
 def test_a_flood_of_faults_is_only_counted() -> None:
     names = {str(number): "x" for number in range(MAX_FAULTS + 1)}
-    told = faults(json.dumps({"title": "", "names": names}).encode())
-    assert told == {"": "It has 1001 faults, too many to list."}
+    reported = faults(json.dumps({"title": "", "names": names}).encode())
+    assert reported == {"": "It has 1001 faults, too many to list."}
 
 
 @pytest.mark.parametrize("model", [Open, Around, RootModel[Open]])

@@ -54,7 +54,7 @@ async def test_request_reset_while_sending_leaves_the_others_readable() -> None:
         found: dict[int, str] = {}
         while set(found) < set(last):
             data = await client.stream.receive_some(65536)
-            assert data, "the connection ended before its answers"
+            assert data, "the connection ended before its responses"
             for event in connection.receive_data(data):
                 if isinstance(event, h2.events.ResponseReceived) and event.stream_id in last:
                     found[event.stream_id] = dict(event.headers)[b"x-path"].decode()
@@ -260,19 +260,19 @@ async def test_streams_over_the_limit_are_refused_individually() -> None:
         # It does not know the limit yet, and opens all of them immediately.
         numbers = [request(connection, "/well") for _ in range(300)]
         await client.send(connection.data_to_send())
-        answered: set[int] = set()
+        served: set[int] = set()
         refused: set[int] = set()
-        while len(answered) + len(refused) < len(numbers):
+        while len(served) + len(refused) < len(numbers):
             for event in connection.receive_data(await client.stream.receive_some(65536)):
                 if isinstance(event, h2.events.StreamEnded):
-                    answered.add(event.stream_id)
+                    served.add(event.stream_id)
                 elif isinstance(event, h2.events.StreamReset):
                     assert event.error_code == h2.errors.ErrorCodes.REFUSED_STREAM
                     refused.add(event.stream_id)
                 assert not isinstance(event, h2.events.ConnectionTerminated)
             await client.send(connection.data_to_send())
-        assert len(answered) >= 100
-        assert answered | refused == set(numbers)
+        assert len(served) >= 100
+        assert served | refused == set(numbers)
 
 
 FRAMES = {
