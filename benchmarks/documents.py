@@ -33,7 +33,7 @@ from octavo.model.identity import FileId, Position  # noqa: E402
 
 LONG = 100_000
 SHORT = 2_000
-"""Bytes of a note, about."""
+"""The approximate bytes of a note."""
 PUSH_AT_ONCE = 500
 TICK = os.sysconf("SC_CLK_TCK")
 QUERIES = {
@@ -139,10 +139,10 @@ def vault(count: int) -> list[str]:
         lines = [
             " ".join(rng.choices(words, cum_weights=weights, k=10)) for _ in range(SHORT // 60)
         ]
-        told = f"# Note {number}\n\nA lantern for each note.\n\n" + "\n".join(lines) + "\n"
-        told += "Orange lanterns at dusk.\n" * (number % 20 == 0)
-        told += "湖上的灯笼亮了。\n" * (number % 50 == 0)
-        texts.append(told + "A xylograph.\n" * (number == count // 2))
+        content = f"# Note {number}\n\nA lantern for each note.\n\n" + "\n".join(lines) + "\n"
+        content += "Orange lanterns at dusk.\n" * (number % 20 == 0)
+        content += "湖上的灯笼亮了。\n" * (number % 50 == 0)
+        texts.append(content + "A xylograph.\n" * (number == count // 2))
     return texts
 
 

@@ -93,15 +93,17 @@ def service(core: int) -> Iterator[Service]:
             environment = {**os.environ, "PYTHONPATH": str(ROOT)}
             process = subprocess.Popen(command, cwd=folder, stderr=log, stdout=out, env=environment)
         try:
-            port = int(told(process, folder / "log", r"listens on http://127\.0\.0\.1:([0-9]+)"))
-            invitation = told(process, folder / "out", r"invitation=(\S+)")
+            port = int(
+                announced(process, folder / "log", r"listens on http://127\.0\.0\.1:([0-9]+)")
+            )
+            invitation = announced(process, folder / "out", r"invitation=(\S+)")
             yield Service(port, process.pid, make_key(port, invitation))
         finally:
             process.kill()
             process.wait()
 
 
-def told(process: subprocess.Popen[bytes], file: Path, pattern: str) -> str:
+def announced(process: subprocess.Popen[bytes], file: Path, pattern: str) -> str:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and process.poll() is None:
         found = re.search(pattern, file.read_text())

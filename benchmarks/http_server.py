@@ -110,7 +110,7 @@ class Round:
     """The results of one round of load."""
 
     rate: float
-    """Answers a second."""
+    """Responses per second."""
     p50: float
     """Milliseconds; so is ``p99``."""
     p99: float

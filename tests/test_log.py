@@ -61,8 +61,8 @@ def test_time_is_correct_for_an_erratic_clock(milliseconds: list[int]) -> None:
     timestamps = Timestamps(lambda: (next(times) + 0.5) / 1000)
     for expected in milliseconds:
         moment = datetime.fromtimestamp(expected // 1000, UTC)
-        told = f"{moment:%Y-%m-%dT%H:%M:%S}.{expected % 1000:03d}Z"
-        assert timestamps.now() == told
+        logged = f"{moment:%Y-%m-%dT%H:%M:%S}.{expected % 1000:03d}Z"
+        assert timestamps.now() == logged
 
 
 @given(event=TEXTS, members=st.dictionaries(TEXTS, TEXTS | st.integers() | st.none()))
@@ -72,8 +72,8 @@ def test_json_line_has_the_event_and_no_control_characters(
     line = json_line(TIME, "info", {**members, "event": event})
     assert line.endswith(b"\n")
     assert not ACTIVE.search(line[:-1].decode())
-    told = json.loads(line)
-    assert told == {"time": TIME, "level": "info", **members, "event": event}
+    logged = json.loads(line)
+    assert logged == {"time": TIME, "level": "info", **members, "event": event}
 
 
 def test_json_line_begins_with_time_level_and_event() -> None:
@@ -82,8 +82,8 @@ def test_json_line_begins_with_time_level_and_event() -> None:
 
 
 def test_json_line_of_a_value_without_json_form_has_its_repr() -> None:
-    told = json.loads(json_line(TIME, "info", {"event": "e", "o": 1j, "n": float("nan")}))
-    assert (told["o"], told["n"]) == ("1j", "NaN")
+    logged = json.loads(json_line(TIME, "info", {"event": "e", "o": 1j, "n": float("nan")}))
+    assert (logged["o"], logged["n"]) == ("1j", "NaN")
 
 
 @given(event=TEXTS, name=TEXTS, value=TEXTS, failure=TEXTS)

@@ -28,12 +28,12 @@ class Listeners:
         for _ in range(count):
             client = socket.create_connection(("127.0.0.1", port))
             client.sendall(request)
-            told = b""
-            while b'"hello"' not in told:
-                told += client.recv(4096)
+            received = b""
+            while b'"hello"' not in received:
+                received += client.recv(4096)
             client.sendall(frame)
-            while b'"subscribed"' not in told:
-                told += client.recv(4096)
+            while b'"subscribed"' not in received:
+                received += client.recv(4096)
             client.setblocking(False)
             self._sockets[client.fileno()] = client
             self._poller.register(client.fileno(), select.EPOLLIN)

@@ -20,19 +20,19 @@ class Recorder:
     """A listener that records its notices, and may act on one."""
 
     account_id: AccountId = ANN
-    told: list[str] = field(default_factory=list)
+    received: list[str] = field(default_factory=list)
     react: Callable[[], None] = lambda: None
 
     def changed(self, workspace_id: WorkspaceId, position: Position, frame: str) -> None:
         assert frame == f"{workspace_id} {position}"
-        self.told.append(frame)
+        self.received.append(frame)
         self.react()
 
     def gone(self, workspace_id: WorkspaceId) -> None:
-        self.told.append(f"{workspace_id} gone")
+        self.received.append(f"{workspace_id} gone")
 
     def recheck_access(self) -> None:
-        self.told.append("look again")
+        self.received.append("look again")
 
 
 class Hub(NoticeHub[str]):
@@ -73,8 +73,8 @@ async def test_listeners_are_notified_of_their_workspaces_only() -> None:
         hub.tell(VAULT, 1)
         hub.tell(OTHER, 7)
         await wait_all_tasks_blocked()
-        assert (one.told, two.told) == (["vault 1"], ["other 7"])
-        assert both.told == ["vault 1", "other 7"]
+        assert (one.received, two.received) == (["vault 1"], ["other 7"])
+        assert both.received == ["vault 1", "other 7"]
 
 
 async def test_position_is_encoded_once_for_all_listeners_and_never_for_none() -> None:
@@ -84,7 +84,7 @@ async def test_position_is_encoded_once_for_all_listeners_and_never_for_none() -
         hub.tell(OTHER, 1)
         await wait_all_tasks_blocked()
         assert hub.encoded == ["vault 1"]
-        assert all(recorder.told == ["vault 1"] for recorder in recorders)
+        assert all(recorder.received == ["vault 1"] for recorder in recorders)
 
 
 async def test_positions_announced_before_the_first_delivery_are_delivered_as_the_newest() -> None:
@@ -92,24 +92,26 @@ async def test_positions_announced_before_the_first_delivery_are_delivered_as_th
         recorder = hub.recorder(VAULT)
         hub.tell(VAULT, 3, 5, 4)
         await wait_all_tasks_blocked()
-        assert recorder.told == ["vault 5"]
+        assert recorder.received == ["vault 5"]
         hub.tell(VAULT, 6)
         await wait_all_tasks_blocked()
-        assert recorder.told == ["vault 5", "vault 6"]
+        assert recorder.received == ["vault 5", "vault 6"]
 
 
 async def test_positions_announced_during_a_delivery_are_delivered_after_it() -> None:
     async with running() as hub:
         recorders = [hub.recorder(VAULT) for _ in range(2 * NOTIFIED_PER_TURN)]
         other = hub.recorder(OTHER)
-        recorders[0].react = lambda: hub.tell(VAULT, 2, 3) if len(recorders[0].told) == 1 else None
+        recorders[0].react = lambda: (
+            hub.tell(VAULT, 2, 3) if len(recorders[0].received) == 1 else None
+        )
         order: list[str] = []
         recorders[-1].react = lambda: order.append("vault")
         other.react = lambda: order.append("other")
         hub.tell(VAULT, 1)
         hub.tell(OTHER, 1)
         await wait_all_tasks_blocked()
-        assert all(recorder.told == ["vault 1", "vault 3"] for recorder in recorders)
+        assert all(recorder.received == ["vault 1", "vault 3"] for recorder in recorders)
         assert order == ["vault", "other", "vault"]
 
 
@@ -117,11 +119,11 @@ async def test_other_tasks_run_during_a_long_delivery() -> None:
     async with running() as hub:
         recorders = [hub.recorder(VAULT) for _ in range(10 * NOTIFIED_PER_TURN)]
         hub.tell(VAULT, 1)
-        told: list[int] = []
-        while not told or told[-1] < len(recorders):
+        received: list[int] = []
+        while not received or received[-1] < len(recorders):
             await trio.lowlevel.checkpoint()
-            told.append(sum(len(recorder.told) for recorder in recorders))
-        steps = [after - before for before, after in zip([0, *told], told, strict=False)]
+            received.append(sum(len(recorder.received) for recorder in recorders))
+        steps = [after - before for before, after in zip([0, *received], received, strict=False)]
         assert max(steps) <= 2 * NOTIFIED_PER_TURN
 
 
@@ -138,8 +140,8 @@ async def test_listener_removed_during_a_delivery_receives_nothing_more(goes: st
         first.react = go
         hub.tell(VAULT, 1)
         await wait_all_tasks_blocked()
-        assert last.told == []
-        assert all(recorder.told == ["vault 1"] for recorder in between)
+        assert last.received == []
+        assert all(recorder.received == ["vault 1"] for recorder in between)
 
 
 async def test_listener_added_during_a_delivery_receives_the_next_notice() -> None:
@@ -152,7 +154,7 @@ async def test_listener_added_during_a_delivery_receives_the_next_notice() -> No
         first.react = lambda: None
         hub.tell(VAULT, 2)
         await wait_all_tasks_blocked()
-        assert [recorder.told for recorder in came] == [["vault 2"]]
+        assert [recorder.received for recorder in came] == [["vault 2"]]
 
 
 async def test_deleted_workspace_is_announced_once_and_never_again() -> None:
@@ -164,7 +166,7 @@ async def test_deleted_workspace_is_announced_once_and_never_again() -> None:
         hub.tell(VAULT, 2)
         hub.tell(OTHER, 1)
         await wait_all_tasks_blocked()
-        assert recorder.told == ["vault gone", "other 1"]
+        assert recorder.received == ["vault gone", "other 1"]
         assert hub.listened_to() == [OTHER]
 
 
@@ -172,13 +174,13 @@ def test_account_notification_reaches_each_of_its_devices() -> None:
     hub = Hub()
     one, two, other = hub.recorder(VAULT), hub.recorder(), hub.recorder(account_id=BOB)
     hub.recheck_access(ANN)
-    assert (one.told, two.told, other.told) == (["look again"], ["look again"], [])
+    assert (one.received, two.received, other.received) == (["look again"], ["look again"], [])
     hub.leave(one)
     hub.recheck_access(ANN)
-    assert (len(one.told), len(two.told)) == (1, 2)
+    assert (len(one.received), len(two.received)) == (1, 2)
     hub.leave(two)
     hub.recheck_access(ANN)
-    assert len(two.told) == 2
+    assert len(two.received) == 2
 
 
 def test_workspaces_with_listeners_are_known() -> None:
@@ -206,4 +208,4 @@ async def test_restarted_hub_delivers_what_was_announced_meanwhile() -> None:
         nursery.start_soon(hub.run)
         await wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
-    assert recorder.told == ["vault 1", "vault 2"]
+    assert recorder.received == ["vault 1", "vault 2"]

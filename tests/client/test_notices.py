@@ -30,7 +30,7 @@ async def drop(stream: Stream) -> None:
     await stream.socket._stream.aclose()
 
 
-def told(*positions: int, close: int | None = None) -> Script:
+def announcing(*positions: int, close: int | None = None) -> Script:
     """A stream about one workspace: its position, its next positions, and its end."""
 
     async def script(stream: Stream) -> None:
@@ -78,7 +78,10 @@ async def test_invalid_key_ends_it(served: tuple[str, object], client: Client) -
 async def test_temporarily_closed_stream_is_reopened_and_gets_the_position(
     code: int,
 ) -> None:
-    async with notices([told(3, close=code), told(8, 9)]) as server, server.client() as client:
+    async with (
+        notices([announcing(3, close=code), announcing(8, 9)]) as server,
+        server.client() as client,
+    ):
         assert await hear(client, 3) == [changed(A, 3), changed(A, 8), changed(A, 9)]
         assert len(server.headers) == 2
 
@@ -88,28 +91,28 @@ async def test_stream_that_breaks_is_opened_again() -> None:
         await stream.subscribed(3)
         await drop(stream)
 
-    async with notices([drop, breaks, told(4)]) as server, server.client() as client:
+    async with notices([drop, breaks, announcing(4)]) as server, server.client() as client:
         assert await hear(client, 2) == [changed(A, 3), changed(A, 4)]
         assert len(server.headers) == 3
 
 
 @pytest.mark.parametrize("status", [404, 400, 429, 500, 503])
 async def test_stream_that_is_refused_for_now_is_asked_for_again(status: int) -> None:
-    async with notices([status, status, told(1)]) as server, server.client() as client:
+    async with notices([status, status, announcing(1)]) as server, server.client() as client:
         assert await hear(client, 1) == [changed(A, 1)]
         assert len(server.headers) == 3
 
 
 @pytest.mark.parametrize("status", [401, 403])
 async def test_permanently_refused_stream_ends_it(status: int) -> None:
-    async with notices([told(1, close=1001), status]) as server, server.client() as client:
+    async with notices([announcing(1, close=1001), status]) as server, server.client() as client:
         with pytest.raises(ProblemError) as refused:
             await hear(client, 2)
     assert refused.value.status == status
 
 
 async def test_session_end_ends_it_with_the_reason() -> None:
-    async with notices([told(1, close=1008)]) as server, server.client() as client:
+    async with notices([announcing(1, close=1008)]) as server, server.client() as client:
         with pytest.raises(ListeningEnded, match="because"):
             await hear(client, 2)
     assert len(server.headers) == 1
@@ -122,7 +125,7 @@ async def test_membership_end_leaves_the_other_workspaces() -> None:
         await stream.say(type="gone", workspaceId=A, reason="not_found")
         await stream.socket.aclose(1008, "A membership has ended.")
 
-    async with notices([expels, told(5)]) as server, server.client() as client:
+    async with notices([expels, announcing(5)]) as server, server.client() as client:
         heard = await hear(client, 4, A, B)
     assert heard == [changed(A, 1), changed(B, 2), Gone(A, "not_found"), changed(B, 5)]
 
@@ -148,7 +151,7 @@ async def test_message_that_is_not_understood_opens_the_stream_again() -> None:
         await stream.socket.send_message("babble")
         await trio.sleep_forever()
 
-    async with notices([babbles, told(2)]) as server, server.client() as client:
+    async with notices([babbles, announcing(2)]) as server, server.client() as client:
         assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
 
 
@@ -191,12 +194,12 @@ async def test_quiet_stream_without_a_pong_is_reopened(
         stream.stop_reading()
         await trio.sleep_forever()
 
-    async with notices([deaf, told(2)]) as server, server.client() as client:
+    async with notices([deaf, announcing(2)]) as server, server.client() as client:
         assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
 
 
 async def test_stream_request_is_authenticated() -> None:
-    async with notices([told(1)]) as server, server.client() as client:
+    async with notices([announcing(1)]) as server, server.client() as client:
         await hear(client, 1)
         [headers] = server.headers
         assert headers["authorization"] == "Bearer octk_key"
@@ -208,6 +211,6 @@ async def test_exception_while_listening_is_raised_unwrapped() -> None:
             await anext(channel)
             raise ZeroDivisionError
 
-    async with notices([told(1)]) as server, server.client() as client:
+    async with notices([announcing(1)]) as server, server.client() as client:
         with pytest.raises(ZeroDivisionError):
             await fails(client)

@@ -65,9 +65,9 @@ async def test_new_key_authenticates_the_account(
 
 async def test_workspaces_are_listed_with_name_and_role(client: Client) -> None:
     made = await client.create_workspace("Told")
-    [told] = [each async for each in client.workspaces() if each.id == made.id]
-    assert (told.name, told.role) == ("Told", "owner")
-    assert told.created_at.utcoffset() == timedelta(0)
+    [received] = [each async for each in client.workspaces() if each.id == made.id]
+    assert (received.name, received.role) == ("Told", "owner")
+    assert received.created_at.utcoffset() == timedelta(0)
 
 
 async def test_file_is_created_changed_deleted_and_restored(workspace: WorkspaceClient) -> None:
@@ -92,8 +92,8 @@ async def test_file_is_created_changed_deleted_and_restored(workspace: Workspace
     earlier = await workspace.restore(made.file_id, back.revision.id, revision_id=made.revision.id)
     assert (await workspace.file(made.file_id)).text == "one\n"
     assert earlier.revision.origin == "restore"
-    told = [each.id async for each in workspace.revisions(made.file_id)]
-    assert told == [each.revision.id for each in (earlier, back, gone, changed, made)]
+    received = [each.id async for each in workspace.revisions(made.file_id)]
+    assert received == [each.revision.id for each in (earlier, back, gone, changed, made)]
     assert (await workspace.revision(made.file_id, changed.revision.id)).text == "two\n"
 
 

@@ -21,11 +21,11 @@ def free_port() -> int:
         return port
 
 
-async def write(workspace: WorkspaceClient, writer: int, told: list[str]) -> None:
+async def write(workspace: WorkspaceClient, writer: int, acknowledged: list[str]) -> None:
     for number in range(NOTES):
         made = await workspace.create(f"{writer}/{number}.md", "one\n")
         await workspace.update(made.file_id, made.revision.id, text=f"{writer} {number}\n")
-        told.append(f"{writer}/{number}.md")
+        acknowledged.append(f"{writer}/{number}.md")
 
 
 async def test_changes_happen_once_though_the_server_is_killed_among_them() -> None:
@@ -44,19 +44,19 @@ async def test_changes_happen_once_though_the_server_is_killed_among_them() -> N
         async with client:
             workspace = await client.create_workspace("Notes")
             mirror = Mirror(workspace)
-            told: list[str] = []
+            acknowledged: list[str] = []
             async with trio.open_nursery() as following:
                 await following.start(mirror.run)
                 async with trio.open_nursery() as writing:
                     for writer in range(WRITERS):
-                        writing.start_soon(write, workspace, writer, told)
+                        writing.start_soon(write, workspace, writer, acknowledged)
                     for share in (1, 2):
                         await mirror.wait_for(Position(share * WRITERS * NOTES * 2 // 3))
                         octavo.kill()
                         octavo = await trio.to_thread.run_sync(start)
                 await mirror.wait_for(Position(2 * WRITERS * NOTES))
                 following.cancel_scope.cancel()
-            assert len(told) == WRITERS * NOTES
+            assert len(acknowledged) == WRITERS * NOTES
             assert mirror.position == 2 * WRITERS * NOTES
             texts = {each.path: each.text for each in mirror.notes.values()}
             assert texts == {

@@ -119,8 +119,8 @@ async def test_feed_has_each_file_once_at_its_last_change(workspace: WorkspaceCl
     await workspace.delete(second.file_id, second.revision.id)
     await workspace.delete(third.file_id, third.revision.id)
     await workspace.push([Purge(third.file_id)])
-    told = [(each.position, each.state, each.text) for each in await feed_of(workspace, 0)]
-    assert told == [(4, "live", "new"), (5, "deleted", None), (7, "purged", None)]
+    received = [(each.position, each.state, each.text) for each in await feed_of(workspace, 0)]
+    assert received == [(4, "live", "new"), (5, "deleted", None), (7, "purged", None)]
     assert [each.position for each in await feed_of(workspace, 5)] == [7]
     assert await feed_of(workspace, 7) == []
 

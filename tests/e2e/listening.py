@@ -34,9 +34,9 @@ class Device:
         """Subscribe; return the position of the workspace."""
         message = {"type": "subscribe", "workspaceId": workspace}
         await self._peer.send(frame(TEXT, json.dumps(message).encode()))
-        told = await self.next()
-        assert told["type"] == "subscribed"
-        position: int = told["position"]
+        received = await self.next()
+        assert received["type"] == "subscribed"
+        position: int = received["position"]
         return position
 
     async def next(self) -> dict[str, Any]:
@@ -53,12 +53,12 @@ class Device:
 
     async def hear(self, position: int) -> list[int]:
         """Wait for a notice of ``position``; return the positions up to it."""
-        told: list[int] = []
-        while not told or told[-1] < position:
+        received: list[int] = []
+        while not received or received[-1] < position:
             message = await self.next()
             assert message["type"] == "changed"
-            told.append(message["position"])
-        return told
+            received.append(message["position"])
+        return received
 
     async def closed(self) -> int:
         """Wait for the end of the stream; return its close code."""

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from tests.e2e.server import PATIENCE, start
 
 PUBLIC = "https://notes.example.org"
-"""The origin of every server here; where it really listens is another matter."""
+"""The configured origin of every server here, whatever port it listens on."""
 
 _LINK = r"/register\?invitation=(\S+)"
 
@@ -135,8 +135,8 @@ def invited(folder: Path, *options: str) -> str:
     with start(
         *given, *options, folder=folder.parent, command="invite", stdout=subprocess.PIPE
     ) as process:
-        told, output = process.communicate(timeout=PATIENCE)
+        printed, output = process.communicate(timeout=PATIENCE)
     assert (process.returncode, output) == (0, "")
-    found = re.fullmatch(re.escape(PUBLIC) + _LINK + r"\n", told)
-    assert found is not None, told
+    found = re.fullmatch(re.escape(PUBLIC) + _LINK + r"\n", printed)
+    assert found is not None, printed
     return unquote(found[1])

@@ -31,7 +31,7 @@ class Save:
     headers: dict[str, str]
     commit: Commit
     receipt: Json | None = None
-    """What came of it, as the client was told; None as long as nobody said that it was kept."""
+    """The acknowledged outcome; None until the change is acknowledged."""
     refused: bool = False
 
 
@@ -159,7 +159,7 @@ class Workload:
         found = [json.loads(line) for line in lines]
         self.heads = {each["fileId"]: Head(each["revisionId"], each["text"]) for each in found}
 
-    async def told(self, save: Save, http: httpx.AsyncClient) -> Json | None:
+    async def outcome_of(self, save: Save, http: httpx.AsyncClient) -> Json | None:
         """The outcome of a change by its receipt; None without one."""
         response = await http.get(f"{self.base}/receipts/{save.commit.mutation}")
         assert response.status_code in (200, 404), response.text
@@ -211,9 +211,9 @@ async def _pages(http: httpx.AsyncClient, path: str, **params: str) -> AsyncIter
         after = {"after": page["next"]}
 
 
-def _receipt(save: Save, told: Json) -> Json:
+def _receipt(save: Save, response: Json) -> Json:
     """The outcome of a change, from the response to it."""
-    if "changes" in told:
-        return told
-    mutation, position = save.commit.mutation, told["position"]
-    return {"mutationId": mutation, "position": position, "changes": [told]}
+    if "changes" in response:
+        return response
+    mutation, position = save.commit.mutation, response["position"]
+    return {"mutationId": mutation, "position": position, "changes": [response]}

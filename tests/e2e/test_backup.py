@@ -30,7 +30,7 @@ CLIENTS = 8
 SAVES = 50
 """Saves of one workspace before the backup begins."""
 FILLING = 40_000_000
-"""Bytes that the database has before the clients begin."""
+"""Size of the database in bytes before the clients begin."""
 
 HALF_WRITTEN = "UPDATE ballast SET bytes = randomblob(length(bytes) + 1)"
 """A change of the ballast that an interrupted transaction makes."""
@@ -104,7 +104,7 @@ async def test_backup_under_load_has_every_save_acknowledged_before_it(folder: P
     with running(folder) as octavo:
         async with async_client(octavo.url, person) as http:
             for workload, save in before:
-                assert await workload.told(save, http) == save.receipt
+                assert await workload.outcome_of(save, http) == save.receipt
         assert await trio.to_thread.run_sync(octavo.stop) == (0, [])
 
 

@@ -22,7 +22,7 @@ from tests.e2e.saves import Workload
 
 CRASHES = int(os.environ.get("OCTAVO_CRASHES", "20"))
 LANES = 2
-"""Installations that crash side by side, as one start keeps one processor busy."""
+"""Installations that crash in parallel, as one start keeps one processor busy."""
 CLIENTS = 6
 PATIENCE = 120.0
 
@@ -59,7 +59,7 @@ class Installation:
                     kept = [save for save in workload.saves if save.receipt is not None]
                     assert await workload.judge(http) == len(kept) > 0
                     for save in kept:
-                        assert await workload.told(save, http) == save.receipt
+                        assert await workload.outcome_of(save, http) == save.receipt
             assert await trio.to_thread.run_sync(octavo.stop) == (0, [])
         if self._sqlite:
             assert integrity(self._folder) == []
@@ -96,16 +96,16 @@ class Installation:
     ) -> None:
         """Check the receipts against the responses; resend changes without a response."""
         for save in workload.saves[workload.settled :]:
-            told = await workload.told(save, http)
+            outcome = await workload.outcome_of(save, http)
             if save.receipt is not None or save.refused:
-                assert told == save.receipt
+                assert outcome == save.receipt
                 continue
             self.doubts += 1
-            self.kept_in_doubt += told is not None
+            self.kept_in_doubt += outcome is not None
             response = await workload.send("again", save, plain)
             assert response is not None
-            assert told is None or save.receipt == told
-            assert await workload.told(save, http) == save.receipt
+            assert outcome is None or save.receipt == outcome
+            assert await workload.outcome_of(save, http) == save.receipt
         workload.settled = len(workload.saves)
         await workload.look(http)
 

@@ -29,7 +29,7 @@ from tests.fakes.yjs_device import Device
 
 CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "10000"))
 BATCH = 250
-"""Cases on one workspace, whose note they change, delete and purge."""
+"""Cases per workspace, whose note they change, delete and purge."""
 AT_ONCE = 16
 # In the victim's names, paths and texts, and in nothing that is sent.
 MARK = "Zwielicht"
@@ -153,7 +153,7 @@ def judge(received: bytes) -> list[int]:
 
 async def test_mutated_requests_get_no_500_and_no_foreign_data(scene: Scene) -> None:
     with client(scene.octavo.url) as http:
-        told = operations(http.get("/api/openapi.json").json())
+        result = operations(http.get("/api/openapi.json").json())
     before = everything_of(scene)
     assert MARK in before
     seen: Counter[int] = Counter()
@@ -162,9 +162,9 @@ async def test_mutated_requests_get_no_500_and_no_foreign_data(scene: Scene) -> 
         rng = random.Random(number)
         if rng.random() < 0.1:
             return session(around, rng)
-        request = request_to(rng.choice(told), around, rng)
+        request = request_to(rng.choice(result), around, rng)
         if rng.random() < 0.25:
-            others = [request_to(rng.choice(told), around, rng).encoded() for _ in range(2)]
+            others = [request_to(rng.choice(result), around, rng).encoded() for _ in range(2)]
             return mutate(request.encoded(), others, rng)
         return mutated(request, around, rng).encoded()
 

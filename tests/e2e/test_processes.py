@@ -19,7 +19,7 @@ from tests.e2e.server import PATIENCE, start
 from tests.fakes.postgres_server import running_server
 
 SAVES = 60
-"""By each writer."""
+"""Per writer."""
 
 
 class Pair:
@@ -221,7 +221,7 @@ async def test_stop_under_load_keeps_acknowledged_saves_and_closes_connections_c
             )
             for save in workload.saves:
                 if save.receipt is not None:
-                    assert await workload.told(save, http) == save.receipt
+                    assert await workload.outcome_of(save, http) == save.receipt
         assert await trio.to_thread.run_sync(again.stop) == (0, [])
 
 

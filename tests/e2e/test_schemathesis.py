@@ -80,5 +80,5 @@ def test_schemathesis_finds_no_undocumented_response(
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
     with client(octavo.url, person) as http:
         assert http.get("/api/account").status_code == 200
-    told = sum(len(each) for each in document.json()["paths"].values())
-    assert f"Tested: {told - len(LEFT_OUT)}\n" in done.stdout
+    documented = sum(len(each) for each in document.json()["paths"].values())
+    assert f"Tested: {documented - len(LEFT_OUT)}\n" in done.stdout

@@ -106,11 +106,11 @@ def test_serve_refuses_with_a_problem(
     server: Server, method: str, path: str, headers: dict[str, str], status: int, code: str
 ) -> None:
     response, body = exchange(server, method, path, headers)
-    told = json.loads(body)
-    assert (response.status, told["status"], told["code"]) == (status, status, code)
+    found = json.loads(body)
+    assert (response.status, found["status"], found["code"]) == (status, status, code)
     assert response.getheader("content-type") == "application/problem+json"
     assert response.getheader("allow") == ("GET, HEAD, OPTIONS" if status == 405 else None)
-    assert response.getheader("x-request-id") == told["requestId"]
+    assert response.getheader("x-request-id") == found["requestId"]
 
 
 def test_serve_connection_survives_an_unread_body(server: Server) -> None:
@@ -213,13 +213,13 @@ def test_serve_logs_once_where_it_listens_and_its_version(tmp_path: Path) -> Non
     options = ("--bind", "127.0.0.1:0", "--data-dir", "kept", "--log-format", "json")
     with start(*options, folder=tmp_path) as process:
         assert process.stderr is not None
-        told = json.loads(process.stderr.readline())
+        found = json.loads(process.stderr.readline())
         process.terminate()
         process.communicate(timeout=PATIENCE)
     assert re.fullmatch(
         r"Octavo listens on http://127\.0\.0\.1:[0-9]+: open http://localhost:8080 in a browser"
         rf" \(version {__version__}, data folder {tmp_path / 'kept'}\)",
-        told["event"],
+        found["event"],
     )
 
 
@@ -251,9 +251,9 @@ def test_serve_problems_lead_to_the_public_address() -> None:
 def test_actors_shows_the_tree_of_the_server_of_its_folder() -> None:
     with serving() as server:
         with start(folder=server.folder, command="actors", stdout=subprocess.PIPE) as process:
-            told, output = process.communicate(timeout=PATIENCE)
+            found, output = process.communicate(timeout=PATIENCE)
         assert (process.returncode, output) == (0, "")
-        root, *parts = told.splitlines()
+        root, *parts = found.splitlines()
         assert root == "octavo (supervisor, running)"
         assert {"control (worker, running)", "http (worker, running)"} <= {p[3:] for p in parts}
         assert server.stop() == (0, "")

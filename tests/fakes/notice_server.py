@@ -70,7 +70,7 @@ class Device:
     async def say(self, **message: object) -> None:
         await self.peer.send(frame(TEXT, json.dumps(message).encode()))
 
-    async def told(self) -> dict[str, Any]:
+    async def next_message(self) -> dict[str, Any]:
         """Return the next message."""
         opcode, payload = await self.peer.frame()
         assert opcode == TEXT, payload
@@ -90,9 +90,9 @@ class Device:
     async def subscribe(self, workspace_id: str) -> int:
         """Subscribe, and return the position."""
         await self.say(type="subscribe", workspaceId=workspace_id)
-        told = await self.told()
-        position: int = told.pop("position")
-        assert told == {"type": "subscribed", "workspaceId": workspace_id}
+        message = await self.next_message()
+        position: int = message.pop("position")
+        assert message == {"type": "subscribed", "workspaceId": workspace_id}
         return position
 
 
@@ -155,7 +155,7 @@ class Installation:
             assert response.startswith(b"HTTP/1.1 101 "), response
             assert b"\r\nsec-websocket-protocol: octavo.notices.v1\r\n" in response.lower()
             device = Device(peer)
-            assert await device.told() == {"type": "hello", "protocol": SUBPROTOCOL}
+            assert await device.next_message() == {"type": "hello", "protocol": SUBPROTOCOL}
             yield device
 
     @asynccontextmanager

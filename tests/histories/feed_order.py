@@ -184,12 +184,12 @@ class _Feed:
             for attempt in attempts:
                 if not attempt.acknowledged:
                     continue
-                told = f"{mutation} acknowledged to {attempt.entry.process}"
+                reported = f"{mutation} acknowledged to {attempt.entry.process}"
                 at = f"at {attempt.entry.result!r}"
                 if mutation not in standing:
-                    yield Rule.LOST, f"{told} {at} is not in the feed"
+                    yield Rule.LOST, f"{reported} {at} is not in the feed"
                 elif attempt.entry.result not in standing[mutation]:
-                    yield Rule.MOVED, f"{told} {at} stands at {standing[mutation][0]}"
+                    yield Rule.MOVED, f"{reported} {at} stands at {standing[mutation][0]}"
 
     def _contents(self) -> Iterator[tuple[Rule, str]]:
         for entry in self.entries:
@@ -199,8 +199,8 @@ class _Feed:
             if not attempts:
                 yield Rule.NEVER_INVOKED, f"nobody asked for {_named(entry)}"
             elif not possible:
-                told = {attempt.entry.status.value for attempt in attempts}
-                results = " and ".join(sorted(told))
+                reported = {attempt.entry.status.value for attempt in attempts}
+                results = " and ".join(sorted(reported))
                 yield Rule.NOT_EXECUTED_YET_PRESENT, f"{_named(entry)}, its client told: {results}"
             elif acknowledged:
                 for written in _contents_of(acknowledged):

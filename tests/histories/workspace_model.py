@@ -89,8 +89,8 @@ class WorkspaceModel:
                 return state if refusal_agrees(operation, value, result) else None
             case Swap():
                 after = _move(state, (operation,))
-                told = status is Status.OK and result is not None
-                return None if after and told and result != after.position else after
+                reported = status is Status.OK and result is not None
+                return None if after and reported and result != after.position else after
             case Commit():
                 return _commit(state, operation, status, result)
             case _:
@@ -150,7 +150,7 @@ def _moved_agrees(state: WorkspaceState, commit: Commit, seen: object) -> bool:
     if not isinstance(seen, Mapping) or set(seen) != moved:
         return False
     return bool(moved) and all(
-        told is Seen.MOVED or told == values.get(key) for key, told in seen.items()
+        reported is Seen.MOVED or reported == values.get(key) for key, reported in seen.items()
     )
 
 

@@ -176,8 +176,8 @@ def test_text_cleared_by_the_cheap_counts_exceeds_no_limit(text: str, times: int
 @given(NOTES)
 def test_only_fenced_code_is_left_out_of_the_count(text: str) -> None:
     counted = limits._without_code(marked(text))
-    told = "".join(token.content for token in parse(text) if token.type == "inline")
-    assert all(told.count(sign) <= counted.count(sign) for sign in "[abc*|")
+    inline_text = "".join(token.content for token in parse(text) if token.type == "inline")
+    assert all(inline_text.count(sign) <= counted.count(sign) for sign in "[abc*|")
 
 
 @given(NOTES, st.integers(1, 3))

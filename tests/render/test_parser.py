@@ -77,11 +77,11 @@ PATHOLOGICAL = [
 
 def spelled(tokens: list[Token]) -> list[str]:
     """The types of the tokens, those of a paragraph with its inline ones."""
-    told: list[str] = []
+    kinds: list[str] = []
     for token in tokens:
-        told.append(token.type)
-        told += (child.type for child in token.children or ())
-    return told
+        kinds.append(token.type)
+        kinds += (child.type for child in token.children or ())
+    return kinds
 
 
 def content(tokens: list[Token]) -> str:

@@ -58,22 +58,22 @@ async def test_application_starts_immediately_is_loaded_on_request_and_keeps_req
 
     application = DeferredApplication(load, started)
     to_application, events = trio.open_memory_channel[Event](2)
-    told: list[str] = []
+    sent: list[str] = []
 
     async def send(event: Event) -> None:
-        told.append(event["type"])
+        sent.append(event["type"])
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(application, {"type": "lifespan"}, events.receive, send)
         nursery.start_soon(application, {"type": "http"}, events.receive, send)
         await to_application.send({"type": "lifespan.startup"})
         await trio.testing.wait_all_tasks_blocked()
-        assert (told, inner.seen) == (["lifespan.startup.complete"], [])
+        assert (sent, inner.seen) == (["lifespan.startup.complete"], [])
         started.set()
         await trio.testing.wait_all_tasks_blocked()
         assert inner.seen == ["lifespan", "lifespan.startup", "http"]
         await to_application.send({"type": "lifespan.shutdown"})
-    assert told == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
 
 class Failing:

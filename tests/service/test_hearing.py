@@ -14,7 +14,7 @@ from octavo.store.postgres import PostgresStore
 from octavo.ws import Frame
 
 
-class Told(NoticeHub[Frame]):
+class Recorder(NoticeHub[Frame]):
     """Records announcements."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Spoken:
 
 @pytest.mark.parametrize("strange", ["", "x", "a b c", "vault many", "\x00"])
 async def test_notifications_of_other_programs_are_ignored(strange: str) -> None:
-    hub = Told()
+    hub = Recorder()
     spoken = cast(PostgresStore, Spoken("vault 1", strange, "vault 2"))
     await relay_notifications(spoken, hub, cast(WorkerContext, None))
     assert hub.positions == [("vault", 1), ("vault", 2)]

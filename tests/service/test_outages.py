@@ -40,7 +40,7 @@ async def refused(_: Transaction) -> int:
     raise LookupError
 
 
-def told(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
+def logged(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
     return [(record.levelno, record.getMessage()) for record in caplog.records]
 
 
@@ -53,7 +53,7 @@ async def test_working_store_is_not_logged(
         assert await use(script) == 7
         with pytest.raises(LookupError):
             await use(refused)
-    assert told(caplog) == []
+    assert logged(caplog) == []
 
 
 async def test_outage_and_recovery_are_logged_once_with_the_reason(
@@ -69,7 +69,7 @@ async def test_outage_and_recovery_are_logged_once_with_the_reason(
     engine.readable = True
     await store.read(script)
     await store.read_much(script)
-    assert told(caplog) == [
+    assert logged(caplog) == [
         (logging.WARNING, "the database can't be read now: nobody answers"),
         (logging.INFO, "the database can be read again"),
     ]
@@ -87,4 +87,4 @@ async def test_outage_of_writes_lasts_while_reads_succeed(
         with pytest.raises(StoreUnavailable):
             await each.write(script)
         assert await each.read(script) == 7
-    assert told(caplog) == [(logging.WARNING, "the database can't be written to now: no room")]
+    assert logged(caplog) == [(logging.WARNING, "the database can't be written to now: no room")]

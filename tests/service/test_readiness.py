@@ -137,7 +137,7 @@ async def user_version(transaction: Transaction) -> int:
 
 
 @pytest.mark.parametrize(
-    ("number", "told"),
+    ("number", "expected"),
     [
         (errno.ENOSPC, "its disk is full: make room there."),
         (errno.EDQUOT, "its disk is full: make room there."),
@@ -145,13 +145,13 @@ async def user_version(transaction: Transaction) -> int:
         (errno.EACCES, "Permission denied: look at its owner, its mode and its disk."),
     ],
 )
-async def test_unwritable_folder_has_a_reason(number: int, told: str, tmp_path: Path) -> None:
+async def test_unwritable_folder_has_a_reason(number: int, expected: str, tmp_path: Path) -> None:
     async def refuse(folder: Path) -> None:
         raise OSError(number, os.strerror(number))
 
     found = await probe(Failing(), tmp_path, refuse).look()
     assert [each.detail for each in found.requirements if each.name == "blobs"] == [
-        f"The data folder can't be written to: {told}"
+        f"The data folder can't be written to: {expected}"
     ]
 
 

@@ -15,9 +15,9 @@ from tests.simulation.weather import FaultSchedule
 
 NEVER = 3600.0
 SECONDS = (0.1, 0.5, *[NEVER] * 12)
-"""A device gives up after so long."""
+"""Seconds after which a device gives up."""
 PATIENCE = 10
-"""So often it looks for a process that runs."""
+"""How often it looks for a running process."""
 
 R = TypeVar("R")
 

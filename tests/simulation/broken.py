@@ -191,4 +191,4 @@ BROKEN: Mapping[Break, str] = {
     trust_what_was_known_before_a_failure: "not linearizable",
     trust_to_be_alone: r"not linearizable|p\d told .* of",
 }
-"""What is left out, and what the first schedule that fails says."""
+"""What is left out, and the message of the first failing schedule."""

@@ -89,4 +89,4 @@ BROKEN_DOCUMENTS: Mapping[Break, str] = {
     keep_no_documents: "no history was shed|is of .*, the document of|" + _LOST,
     leave_deleted_files_in_the_index: "the index (finds|has)",
 }
-"""What is broken, and what the first schedule that fails says."""
+"""What is broken, and the message of the first failing schedule."""

@@ -34,7 +34,7 @@ from tests.simulation.specification import (
 )
 
 WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
-"""Those that the specification tells of."""
+"""Those that the specification covers."""
 ALL_WORKSPACES = (*WORKSPACES, SHARED)
 
 

@@ -27,7 +27,7 @@ KINDS: Mapping[State, Mapping[Kind, int]] = {
     "deleted": {"restore": 5, "purge": 2, "update": 1, "create": 1},
     "purged": {"create": 1, "update": 1, "restore": 1, "purge": 1},
 }
-"""What is tried on a file in the state it was last seen in, and how often; some of it in vain."""
+"""The operations tried on a file in its last known state, with weights; some are refused."""
 
 
 class Drafts:

@@ -23,9 +23,9 @@ from tests.simulation.sending import NOTHING, Sender, attempt
 
 TEXTS = ("# K\n[l](l.md), [[m]] ", "[[k]] and ![it](m.md) ", "[k](k.md#k), [[l|L]], [[none]] ")
 FEW = 3
-"""So many times a save may be refused when nobody else saves; a new generation takes one."""
+"""Refusals of a save without concurrent saves that are tolerated; a new generation takes one."""
 PATIENCE = 100
-"""So many times something is tried that works in the end."""
+"""Attempts at an action that eventually succeeds."""
 
 
 class Editor:

@@ -7,18 +7,18 @@ from typing import NamedTuple
 from octavo.model.identity import FileId, MutationId, WorkspaceId
 
 SHARED = WorkspaceId("x")
-"""The workspace of these notes, which no specification foretells."""
+"""The workspace of these notes, which the specification does not cover."""
 NOTES: Mapping[FileId, tuple[str, ...]] = {
     FileId("k"): ("k.md", "deep/k.md", "k k.md"),
     FileId("l"): ("l.md", "deep/l.md", "k.md"),
     FileId("m"): ("m.md", "deep/deeper/m.md"),
 }
-"""Where each of them may stand; one place twice."""
+"""The paths that each may have; one path occurs twice."""
 POISON = "\N{SKULL AND CROSSBONES}"
 """No note may have it in its text."""
 # A mark is one character: nothing can split it, and it is always a word by itself.
 _FIRST = {"a": 0xAC00, "b": 0xB400, "c": 0x20000}
-"""The marks of each device; the last one's take two places in UTF-16."""
+"""The marks of each device; those of the last one take two UTF-16 code units."""
 
 
 class Written(NamedTuple):

@@ -26,7 +26,7 @@ EXPECTED = {
     "text": {"not_found", "head_moved"},
     "state": {"not_found", "head_moved", "file_live", "path_conflict"},
 }
-"""What each kind of change may be refused with."""
+"""The codes with which each kind of change may be refused."""
 
 
 class Sender:

@@ -29,11 +29,11 @@ from tests.simulation.weather import FaultSchedule
 DEVICES = ("a", "b", "c")
 TURNS = 8
 EDITING = 0.6
-"""So many turns are spent on the notes that are edited together, if they are."""
+"""The turns spent on the notes that are edited together, if any."""
 LIMITS = (DocumentLimits(), DocumentLimits(history=2, history_free=200))
-"""With the second ones a document soon has to shed its history."""
+"""With the second limits, a document soon has to discard its history."""
 PATIENCE = 100
-"""So many times something is tried that works in the end."""
+"""Attempts at an action that eventually succeeds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from tests.simulation.service import ALL_TURNS, simulate
 from tests.simulation.weather import CRASHES
 
 CI_SEEDS = 200
-"""So many schedules are run unless somebody asks for more; they find every broken service."""
+"""The default number of schedules; they find every broken service."""
 SEEDS = int(os.environ.get("OCTAVO_SIMULATION_SEEDS", CI_SEEDS))
 
 
@@ -27,7 +27,7 @@ SIGHTS = {
     *("cancel at ask.sending", "cancel at ask.answered"),
     *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in ("one", "two")),
 }
-"""What has to come about under so many schedules, or the simulation shows less than it says."""
+"""What has to occur under this many schedules, or the simulation tests less than it claims."""
 
 
 def test_service_keeps_its_guarantees_under_any_faults(explore: Explore) -> None:

@@ -19,7 +19,7 @@ CRASHES = (
     "actor.handled",
 )
 ASKED = "*/workspaces/*"
-"""The subjects that devices ask; the other ones are asked by actors."""
+"""The subjects of requests from devices; the other ones come from actors."""
 
 
 class FaultSchedule:

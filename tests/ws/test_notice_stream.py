@@ -141,7 +141,7 @@ async def test_device_is_notified_of_changes_since_its_subscription(
             assert await device.subscribe(workspace_id) == 1
             for number in (2, 3):
                 await installation.write(workspace_id, f"{number}.md", headers)
-                assert await device.told() == changed(workspace_id, number)
+                assert await device.next_message() == changed(workspace_id, number)
 
 
 async def test_change_is_announced_after_its_commit_and_not_before(
@@ -156,7 +156,7 @@ async def test_change_is_announced_after_its_commit_and_not_before(
             await installation.write(workspace_id, "lost.md", headers)
         installation.identity.store.away = False
         position = await installation.write(workspace_id, "a.md", headers)
-        assert await device.told() == changed(workspace_id, position)
+        assert await device.next_message() == changed(workspace_id, position)
 
 
 async def test_change_without_effect_is_not_announced(installation: Installation) -> None:
@@ -165,12 +165,12 @@ async def test_change_without_effect_is_not_announced(installation: Installation
     async with installation.device(*headers) as device:
         await device.subscribe(workspace_id)
         await installation.write(workspace_id, "a.md", headers)
-        assert await device.told() == changed(workspace_id, 1)
+        assert await device.next_message() == changed(workspace_id, 1)
         # The path is taken, and the response has no position.
         with pytest.raises(KeyError):
             await installation.write(workspace_id, "a.md", headers)
         await installation.write(workspace_id, "b.md", headers)
-        assert await device.told() == changed(workspace_id, 2)
+        assert await device.next_message() == changed(workspace_id, 2)
 
 
 async def test_unsubscribed_device_is_notified_of_other_workspaces_only(
@@ -186,7 +186,7 @@ async def test_unsubscribed_device_is_notified_of_other_workspaces_only(
         assert await device.subscribe(two) == 0
         await installation.write(one, "a.md", headers)
         await installation.write(two, "a.md", headers)
-        assert await device.told() == changed(two, 1)
+        assert await device.next_message() == changed(two, 1)
         assert await device.subscribe(one) == 1
 
 
@@ -198,11 +198,11 @@ async def test_invisible_workspace_is_gone(installation: Installation) -> None:
     async with installation.device(*headers) as device:
         for workspace_id in (foreign, NOBODYS):
             await device.say(type="subscribe", workspaceId=workspace_id)
-            assert await device.told() == gone(workspace_id, "not_found")
+            assert await device.next_message() == gone(workspace_id, "not_found")
         await device.subscribe(mine)
         await installation.write(foreign, "a.md", others)
         await installation.write(mine, "a.md", headers)
-        assert await device.told() == changed(mine, 1)
+        assert await device.next_message() == changed(mine, 1)
 
 
 async def test_deleted_workspace_is_gone(installation: Installation) -> None:
@@ -212,11 +212,11 @@ async def test_deleted_workspace_is_gone(installation: Installation) -> None:
         await device.subscribe(one)
         await device.subscribe(two)
         await installation.delete(one, headers)
-        assert await device.told() == gone(one, "deleted")
+        assert await device.next_message() == gone(one, "deleted")
         await device.say(type="subscribe", workspaceId=one)
-        assert await device.told() == gone(one, "not_found")
+        assert await device.next_message() == gone(one, "not_found")
         await installation.write(two, "a.md", headers)
-        assert await device.told() == changed(two, 1)
+        assert await device.next_message() == changed(two, 1)
 
 
 async def test_removed_member_is_notified_and_the_stream_closed() -> None:
@@ -232,7 +232,7 @@ async def test_removed_member_is_notified_and_the_stream_closed() -> None:
             await installation.identity.execute(
                 "DELETE FROM members WHERE workspace_id = $1::uuid", workspace_id
             )
-            assert await device.told() == gone(workspace_id, "not_found")
+            assert await device.next_message() == gone(workspace_id, "not_found")
             assert await device.closed() == 1008
 
 
@@ -253,12 +253,12 @@ async def test_no_position_is_missed_by_devices_that_subscribe_while_others_writ
         while not positions or positions[-1] < last:
             await device.say(type="subscribe", workspaceId=workspace_id)
             while True:
-                told = await device.told()
-                positions.append(told["position"])
-                if told["type"] == "subscribed":
+                next_message = await device.next_message()
+                positions.append(next_message["position"])
+                if next_message["type"] == "subscribed":
                     break
-            told = {} if positions[-1] == last else await device.told()
-            positions.append(told.get("position", last))
+            next_message = {} if positions[-1] == last else await device.next_message()
+            positions.append(next_message.get("position", last))
         assert all(one <= two for one, two in pairwise(positions)), positions
 
     async with installation.devices(8, headers) as devices, trio.open_nursery() as nursery:
@@ -275,7 +275,7 @@ async def test_a_thousand_devices_are_notified_of_a_change(installation: Install
             assert await device.subscribe(workspace_id) == 0
         await installation.write(workspace_id, "a.md", headers)
         for device in devices:
-            assert await device.told() == changed(workspace_id, 1)
+            assert await device.next_message() == changed(workspace_id, 1)
 
 
 # Slow readers
@@ -294,10 +294,10 @@ async def test_slow_device_receives_the_newest_position_and_not_all() -> None:
                 installation.hub.announce(workspace_id, Position(position))
                 await trio.lowlevel.checkpoint()
                 await trio.lowlevel.checkpoint()
-            told = [await device.told()]
-            while told[-1]["position"] < last:
-                told.append(await device.told())
-        positions = [each["position"] for each in told]
+            next_message = [await device.next_message()]
+            while next_message[-1]["position"] < last:
+                next_message.append(await device.next_message())
+        positions = [each["position"] for each in next_message]
         assert all(one <= two for one, two in pairwise(positions))
         assert positions[:3] == [1, 2, 3]
         assert len(positions) < last / 2
@@ -341,7 +341,7 @@ async def test_other_session_continues_when_one_ends(installation: Installation)
         await installation.end_sessions(made)
         assert await ended.closed() == 1008
         await installation.write(workspace_id, "a.md", others)
-        assert await device.told() == changed(workspace_id, 1)
+        assert await device.next_message() == changed(workspace_id, 1)
 
 
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
@@ -414,7 +414,7 @@ async def test_stream_accepts_at_most_a_thousand_subscriptions(installation: Ins
         for workspace_id in ids[:-1]:
             await device.say(type="subscribe", workspaceId=workspace_id)
         for workspace_id in ids[:-1]:
-            assert (await device.told())["workspaceId"] == workspace_id
+            assert (await device.next_message())["workspaceId"] == workspace_id
         assert await device.subscribe(ids[0]) == 0
         await device.say(type="unsubscribe", workspaceId=ids[0])
         assert await device.subscribe(ids[-1]) == 0
@@ -446,7 +446,7 @@ async def test_temporarily_unavailable_store_ends_no_stream() -> None:
                     await trio.lowlevel.checkpoint()
             installation.identity.store.away = False
             await installation.write(workspace_id, "a.md", headers)
-            assert await device.told() == changed(workspace_id, 1)
+            assert await device.next_message() == changed(workspace_id, 1)
 
 
 async def test_vanished_device_is_forgotten(installation: Installation) -> None:

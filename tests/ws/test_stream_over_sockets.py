@@ -46,7 +46,7 @@ class Talk:
     hub: NoticeHub[Frame]
     says: trio.MemorySendChannel[str]
     heard: trio.MemoryReceiveChannel[str]
-    told: list[Message] = field(default_factory=list)
+    received: list[Message] = field(default_factory=list)
     reads: bool = True
     reading: trio.Event = field(default_factory=trio.Event)
     turn: trio.StrictFIFOLock = field(default_factory=trio.StrictFIFOLock)
@@ -74,7 +74,7 @@ class Talk:
 
     def _take(self, frame: Frame) -> None:
         # All are shorter than 126 bytes, so that the header has two.
-        self.told.append(json.loads(frame[2:]))
+        self.received.append(json.loads(frame[2:]))
 
     async def workspace_access(
         self, workspace_ids: Sequence[WorkspaceId]
@@ -108,8 +108,8 @@ class Talk:
         self.reading.set()
         # More than the next events take.
         await wait_all_tasks_blocked(0.01)
-        told, self.told = self.told, []
-        return told
+        received, self.received = self.received, []
+        return received
 
     def stop_reading(self) -> None:
         self.reads, self.reading = False, trio.Event()
@@ -161,9 +161,9 @@ async def test_change_during_the_subscription_reply_follows_it() -> None:
         await wait_all_tasks_blocked()
         talk.announce(2)
         await wait_all_tasks_blocked()
-        told = await talk.read()
-        assert told[0] == subscribed(0)
-        assert told[-1] == changed(2)
+        received = await talk.read()
+        assert received[0] == subscribed(0)
+        assert received[-1] == changed(2)
 
 
 async def test_repeated_subscription_never_goes_back() -> None:
@@ -259,7 +259,7 @@ async def test_message_with_duplicate_or_missing_members_closes_the_stream(messa
         talk.says.send_nowait(message)
         await wait_all_tasks_blocked()
         assert [code for code, _ in talk.closed] == [1002]
-        assert talk.told == []
+        assert talk.received == []
 
 
 @pytest.mark.parametrize("ending", ["unsubscribed", "deleted"])
@@ -289,9 +289,9 @@ async def test_queue_for_a_slow_reader_is_one_position_per_workspace() -> None:
             talk.announce(position)
             talk.announce(position, workspace_id=OTHER)
             await wait_all_tasks_blocked()
-        told = await talk.read()
-        assert told[0] == changed(1)
-        assert sorted(told[1:], key=str) == [changed(1000), changed(1000, OTHER)]
+        received = await talk.read()
+        assert received[0] == changed(1)
+        assert sorted(received[1:], key=str) == [changed(1000), changed(1000, OTHER)]
 
 
 async def test_unannounced_position_is_found_at_the_next_check() -> None:

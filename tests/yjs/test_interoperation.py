@@ -113,11 +113,11 @@ async def test_devices_that_edit_offline_and_sync_in_any_order_converge(
                 await device.sync()
         whole = await head_of(rig)
         assert whole.document is not None
-        told = await run(peer.outcomes, [(whole.document.state,)])
+        received = await run(peer.outcomes, [(whole.document.state,)])
         texts = [await run(device.copy.text) for device in devices]
         assert texts == [whole.stored.text] * 3
-        assert [each.text for each in told] == [whole.stored.text]
-        assert not told[0].pending
+        assert [each.text for each in received] == [whole.stored.text]
+        assert not received[0].pending
 
 
 async def test_device_on_yjs_and_the_service_write_the_same_initial_document(peer: Peer) -> None:
@@ -125,8 +125,8 @@ async def test_device_on_yjs_and_the_service_write_the_same_initial_document(pee
         await rig.push(note("a", "a.md", START))
         whole = await head_of(rig)
         assert whole.document is not None
-        [told] = await run(peer.outcomes, [(whole.document.state,)])
-        assert (told.text, told.pending, told.roots) == (START, False, ("text",))
+        [received] = await run(peer.outcomes, [(whole.document.state,)])
+        assert (received.text, received.pending, received.roots) == (START, False, ("text",))
         name = b64encode(whole.document.vector).decode()
         await run(peer.new, name, 5)
         await run(peer.apply, name, whole.document.state)

@@ -126,8 +126,8 @@ async def test_messages_sent_before_the_class_is_known_are_refused_at_the_first_
         for task in (wrong, right, wrong, right):
             nursery.start_soon(task)
     assert (len(errors), sorted(replies)) == (2, [1, 2])
-    told = [line for line in recorder.lines if "unheard" in line]
-    assert told == ["root/keys/b refused Put(line='x') unheard"]
+    logged = [line for line in recorder.lines if "unheard" in line]
+    assert logged == ["root/keys/b refused Put(line='x') unheard"]
 
 
 @explored

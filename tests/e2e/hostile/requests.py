@@ -61,9 +61,9 @@ class Request:
         return head.encode("utf-8", "replace") + (content or b"")
 
 
-def request_to(told: Json, around: Surroundings, rng: random.Random) -> Request:
+def request_to(received: Json, around: Surroundings, rng: random.Random) -> Request:
     """A documented request to an operation, with ids of any account."""
-    name = told["operationId"]
+    name = received["operationId"]
     ids = around.foreign if name in ENDING else around.own
     if rng.random() < 0.3:
         ids = around.foreign
@@ -72,7 +72,7 @@ def request_to(told: Json, around: Surroundings, rng: random.Random) -> Request:
         signed = {"origin": PUBLIC}
     place = {"workspaceId": 0, "fileId": 1, "revisionId": 2, "mutationId": 3}
     segments = []
-    for segment in told["path"].strip("/").split("/"):
+    for segment in received["path"].strip("/").split("/"):
         if segment.startswith("{"):
             at = place.get(segment.strip("{}"))
             segments.append(rng.choice(around.foreign) if at is None else ids[at])
@@ -82,11 +82,11 @@ def request_to(told: Json, around: Surroundings, rng: random.Random) -> Request:
     if rng.random() < 0.3:
         headers["if-none-match"] = headers["if-match"]
     return Request(
-        told["method"],
+        received["method"],
         tuple(segments),
         tuple((key, quote(value)) for key, value in queries(name, ids, rng)),
         tuple(headers.items()),
-        body_of(name, ids, rng) if "requestBody" in told else None,
+        body_of(name, ids, rng) if "requestBody" in received else None,
     )
 
 

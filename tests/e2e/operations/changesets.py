@@ -45,7 +45,7 @@ REFUSED: dict[str, Callable[[World], Json]] = {
     "invalid_graph": lambda world: create(path=world.note()["path"] + "/below.md"),
     "invalid_content": lambda _: create(text="\0"),
 }
-"""Operations that are refused, and the whole changeset with them."""
+"""Operations that are refused, together with their changeset."""
 
 
 def moved_on(world: World) -> Json:

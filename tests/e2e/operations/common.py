@@ -13,11 +13,11 @@ from tests.e2e.operations.cases import Case
 from tests.e2e.operations.world import SYNC, UNKNOWN, World
 from tests.e2e.server import PATIENCE
 
-Told = dict[str, Any]
-"""An operation as the document tells it, with its ``method`` and its ``path``."""
+Documented = dict[str, Any]
+"""An operation as documented, with its ``method`` and its ``path``."""
 
 
-def operations(document: dict[str, Any]) -> list[Told]:
+def operations(document: dict[str, Any]) -> list[Documented]:
     """The operations of a document."""
     return [
         {**described, "method": method.upper(), "path": path}
@@ -26,13 +26,13 @@ def operations(document: dict[str, Any]) -> list[Told]:
     ]
 
 
-def target(described: Told, workspace: str) -> str:
+def target(described: Documented, workspace: str) -> str:
     """A URL of the operation, in ``workspace`` and with unknown ids otherwise."""
     return re.sub(r"\{\w+\}", UNKNOWN, described["path"].replace("{workspaceId}", workspace))
 
 
 def ask(
-    world: World, described: Told, headers: dict[str, str], content: bytes = b""
+    world: World, described: Documented, headers: dict[str, str], content: bytes = b""
 ) -> httpx.Response:
     """Send a request, with an arbitrary JSON body if the operation takes one."""
     if "requestBody" in described:
@@ -46,48 +46,48 @@ def ask(
     )
 
 
-def with_a_request_id_that_is_none(world: World, described: Told) -> httpx.Response:
+def with_a_request_id_that_is_none(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, {**world.owner.by_key, "x-request-id": "no spaces"})
 
 
-def by_nobody(world: World, described: Told) -> httpx.Response:
+def by_nobody(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, {})
 
 
-def with_an_unknown_key(world: World, described: Told) -> httpx.Response:
+def with_an_unknown_key(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, {"authorization": "Bearer octk_" + "0" * 36})
 
 
-def from_elsewhere(world: World, described: Told) -> httpx.Response:
+def from_elsewhere(world: World, described: Documented) -> httpx.Response:
     return ask(
         world, described, {"cookie": world.owner.cookie, "origin": "https://elsewhere.example"}
     )
 
 
-def by_a_reader(world: World, described: Told) -> httpx.Response:
+def by_a_reader(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, world.reader.by_key, valid(described["operationId"]))
 
 
-def by_a_stranger(world: World, described: Told) -> httpx.Response:
+def by_a_stranger(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, world.stranger.by_key, valid(described["operationId"]))
 
 
-def by_who_is_locked(world: World, described: Told) -> httpx.Response:
+def by_who_is_locked(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, world.locked.by_key, valid(described["operationId"]))
 
 
-def with_text(world: World, described: Told) -> httpx.Response:
+def with_text(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, {**world.owner.by_key, "content-type": "text/plain"})
 
 
-def with_too_much(world: World, described: Told) -> httpx.Response:
+def with_too_much(world: World, described: Documented) -> httpx.Response:
     found = re.search("[0-9]+", described["requestBody"]["description"])
     assert found is not None
     maximum = int(found[0])
     return ask(world, described, world.owner.by_key, b" " * (maximum + 1))
 
 
-def with_a_body_that_stops(world: World, described: Told) -> httpx.Response:
+def with_a_body_that_stops(world: World, described: Documented) -> httpx.Response:
     url = world.http.base_url
     head = (
         f"{described['method']} {target(described, world.workspace)} HTTP/1.1\r\nhost: a\r\n"
@@ -107,7 +107,7 @@ def with_a_body_that_stops(world: World, described: Told) -> httpx.Response:
     return response
 
 
-ALIKE: dict[str, Callable[[World, Told], httpx.Response]] = {
+ALIKE: dict[str, Callable[[World, Documented], httpx.Response]] = {
     "invalid_request": with_a_request_id_that_is_none,
     "not_signed_in": by_nobody,
     "key_refused": with_an_unknown_key,
@@ -138,6 +138,6 @@ def valid(operation_id: str) -> bytes:
     return json.dumps(body).encode()
 
 
-def common_case(described: Told, code: str) -> Case:
+def common_case(described: Documented, code: str) -> Case:
     """The case of a refusal that every operation produces in the same way."""
     return Case(described["operationId"], code, lambda world: ALIKE[code](world, described))

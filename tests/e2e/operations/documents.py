@@ -13,7 +13,7 @@ from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
 from tests.fakes.yjs_device import Device
 
 DEEP = "> " * 100 + "deep"
-"""More quotes within each other than any note may have."""
+"""More nested quotes than a note may have."""
 # One update may have 2 MiB.
 LARGE = "x" * (2 * 1024 * 1024 + 1)
 
@@ -74,7 +74,7 @@ UPDATES: dict[str, Callable[[], str]] = {
     "unrenderable_note": lambda: encoded(lambda text: text.insert(0, DEEP + "\n")),
     "invalid_content": lambda: encoded(lambda text: text.insert(0, "a\0b")),
 }
-"""Updates that are refused, and the note stays as it was."""
+"""Updates that are refused without effect on the note."""
 
 
 def save_refused(make: Callable[[], str]) -> Callable[[World], httpx.Response]:
@@ -125,9 +125,9 @@ def changeset_that_saves_and_gives_back_pushed(world: World) -> httpx.Response:
     device = device_of(world, saved)
     device.insert(0, "well ")
     second = update(world, given_back, text="second").json()
-    told = saving(saved, update=device.save()["update"])
+    received = saving(saved, update=device.save()["update"])
     first = given_back["revision"]["id"]
-    response = world.push(told, guarded("restore", second, revisionId=first))
+    response = world.push(received, guarded("restore", second, revisionId=first))
     assert [each["outcome"] for each in response.json()["changes"]] == ["merged", "restored"]
     texts = [world.ask("GET", world.file(each)).json()["text"] for each in (saved, given_back)]
     assert texts == ["well saved", "first"]

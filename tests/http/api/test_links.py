@@ -52,8 +52,8 @@ async def test_links_of_a_file_and_its_backlinks_are_listed(api: NotesApi, reade
             "next": None,
         },
     )
-    told = (await reader.get(f"{two.place}/links")).json()
-    assert [(each["target"], each["fileId"]) for each in told["outgoing"]] == [
+    received = (await reader.get(f"{two.place}/links")).json()
+    assert [(each["target"], each["fileId"]) for each in received["outgoing"]] == [
         ("one", one.id),
         ("", two.id),
     ]
@@ -92,8 +92,11 @@ async def test_links_older_than_the_index_are_listed(api: NotesApi, reader: Clie
     one = await api.note("one.md", "[[two]]")
     await api.note("two.md", "[[one]]")
     await api.forget_indexes()
-    told = (await reader.get(f"{one.place}/links")).json()
-    assert [each["path"] for each in told["outgoing"] + told["incoming"]] == ["two.md", "two.md"]
+    received = (await reader.get(f"{one.place}/links")).json()
+    assert [each["path"] for each in received["outgoing"] + received["incoming"]] == [
+        "two.md",
+        "two.md",
+    ]
     await api.forget_indexes()
     await api.note("three.md", "[[none]] [[one]]")
     items = await reader.pages(f"{api.place}/links/unresolved", 100)
@@ -105,8 +108,11 @@ async def test_links_are_listed_while_indexing_is_impossible(api: NotesApi, read
     await api.forget_indexes()
     await api.note("two.md", "[[one]]")
     api.store.fail = StoreFull("no room")
-    told = (await reader.get(f"{one.place}/links")).json()
-    assert (told["outgoing"], [each["path"] for each in told["incoming"]]) == ([], ["two.md"])
+    received = (await reader.get(f"{one.place}/links")).json()
+    assert (received["outgoing"], [each["path"] for each in received["incoming"]]) == (
+        [],
+        ["two.md"],
+    )
 
 
 @pytest.mark.parametrize("state", ["deleted", "purged", "unknown"])

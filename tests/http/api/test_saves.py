@@ -97,8 +97,8 @@ async def test_devices_with_concurrent_edits_converge(api: NotesApi) -> None:
     # The first device learns of the second by an empty save.
     response = await save(note, first)
     assert response.json()["outcome"] == "unchanged"
-    told = "from the first\ntwo\nthree\nfrom the second 🦉\n"
-    assert (first.text, second.text, await text_of(note)) == (told, told, told)
+    merged = "from the first\ntwo\nthree\nfrom the second 🦉\n"
+    assert (first.text, second.text, await text_of(note)) == (merged, merged, merged)
 
 
 async def test_save_that_was_sent_before_changes_nothing(api: NotesApi) -> None:

@@ -310,9 +310,9 @@ async def test_snapshot_of_a_workspace_deleted_meanwhile_has_no_last_line(
         await api.owner.delete(api.place)
 
     response = await snapshot(api, [nothing, delete])
-    told = [json.loads(line) for line in response.body.splitlines()]
-    assert len(told) < 6
-    assert not any("files" in each for each in told)
+    received = [json.loads(line) for line in response.body.splitlines()]
+    assert len(received) < 6
+    assert not any("files" in each for each in received)
 
 
 async def test_snapshot_ends_when_membership_ends(
@@ -332,9 +332,9 @@ async def test_snapshot_ends_when_membership_ends(
         await api.store.write(script)
 
     response = await snapshot(api, [nothing, remove])
-    told = [json.loads(line) for line in response.body.splitlines()]
-    assert len(told) < 6
-    assert not any("files" in each for each in told)
+    received = [json.loads(line) for line in response.body.splitlines()]
+    assert len(received) < 6
+    assert not any("files" in each for each in received)
 
 
 CHANGES = st.lists(

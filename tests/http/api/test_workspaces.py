@@ -43,8 +43,8 @@ async def test_workspaces_are_listed_page_by_page_while_others_come_and_go(
     await api.owner.post(WORKSPACES, {"name": "late"})
     await api.owner.delete(f"{WORKSPACES}/{ids[0]}")
     rest = (await api.owner.get(f"{WORKSPACES}?limit=10&after={first['next']}")).json()
-    told = [each["name"] for each in (*first["items"], *rest["items"])]
-    assert told == ["Vault", *names, "late"]
+    received = [each["name"] for each in (*first["items"], *rest["items"])]
+    assert received == ["Vault", *names, "late"]
     assert rest["next"] is None
 
 

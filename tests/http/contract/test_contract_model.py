@@ -11,14 +11,14 @@ from octavo.http.contract.contract_model import LATEST, milliseconds_of, timesta
 
 @given(st.integers(0, LATEST))
 def test_time_round_trips_in_rfc_3339(milliseconds: int) -> None:
-    told = timestamp(milliseconds)
-    assert told.endswith("Z")
-    assert len(told) == len("2026-01-31T12:00:00.000Z")
-    assert milliseconds_of(datetime.fromisoformat(told)) == milliseconds
+    expected = timestamp(milliseconds)
+    assert expected.endswith("Z")
+    assert len(expected) == len("2026-01-31T12:00:00.000Z")
+    assert milliseconds_of(datetime.fromisoformat(expected)) == milliseconds
 
 
 @pytest.mark.parametrize(
-    ("milliseconds", "told"),
+    ("milliseconds", "expected"),
     [
         (-1, "1970-01-01T00:00:00.000Z"),
         (LATEST, "9999-12-31T23:59:59.999Z"),
@@ -26,8 +26,10 @@ def test_time_round_trips_in_rfc_3339(milliseconds: int) -> None:
         (1 << 62, "9999-12-31T23:59:59.999Z"),
     ],
 )
-def test_time_without_a_notation_is_written_as_the_nearest(milliseconds: int, told: str) -> None:
-    assert timestamp(milliseconds) == told
+def test_time_without_a_notation_is_written_as_the_nearest(
+    milliseconds: int, expected: str
+) -> None:
+    assert timestamp(milliseconds) == expected
 
 
 def test_offset_from_utc_is_subtracted() -> None:

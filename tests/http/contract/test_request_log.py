@@ -28,8 +28,8 @@ RECORD = RequestRecord(
 def line(record: RequestRecord) -> dict[str, object]:
     stream = io.BytesIO()
     request_log(Log("json", Sink(stream), lambda: 0.0).write)(record)
-    told: dict[str, object] = json.loads(stream.getvalue())
-    return told
+    logged: dict[str, object] = json.loads(stream.getvalue())
+    return logged
 
 
 def test_line_has_caller_request_and_outcome() -> None:
@@ -59,8 +59,8 @@ def test_line_omits_missing_values() -> None:
     ("status", "level"), [(200, "info"), (404, "info"), (499, "info"), (500, "error")]
 )
 def test_line_of_a_failure_of_the_service_is_an_error(status: int, level: str) -> None:
-    told = line(RECORD._replace(status=status, failure="some_code"))
-    assert (told["level"], told["problem"]) == (level, "some_code")
+    logged = line(RECORD._replace(status=status, failure="some_code"))
+    assert (logged["level"], logged["problem"]) == (level, "some_code")
 
 
 @pytest.mark.parametrize(

@@ -285,11 +285,11 @@ async def test_problem_type_links_to_its_page(running: Running) -> None:
 async def test_refusal_is_a_page_for_browsers_and_a_document_for_programs(
     running: Running, path: str, method: str, data: bytes, status: int, code: str
 ) -> None:
-    told, headers, text = await ask(running, path, method, BROWSER, data)
-    assert (told, headers["content-type"]) == (status, "text/html; charset=utf-8")
+    received, headers, text = await ask(running, path, method, BROWSER, data)
+    assert (received, headers["content-type"]) == (status, "text/html; charset=utf-8")
     assert "r-1" in text
-    told, headers, text = await ask(running, path, method, PROBLEM, data)
-    assert (told, headers["content-type"]) == (status, PROBLEM)
+    received, headers, text = await ask(running, path, method, PROBLEM, data)
+    assert (received, headers["content-type"]) == (status, PROBLEM)
     document = json.loads(text)
     assert (document["status"], document["code"]) == (status, code)
     assert document["requestId"] == "r-1"

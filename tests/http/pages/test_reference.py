@@ -73,8 +73,8 @@ def test_response_without_a_schema_shows_its_media_type() -> None:
 
 @pytest.mark.parametrize("declared", contract_of(GROUPS), ids=lambda each: each.id)
 def test_operation_lists_its_refusals(declared: Operation) -> None:
-    told = {code for refusal in entry(declared.id).refusals for code in refusal.codes}
-    assert told == {problem.code for problem in possible_problems(declared)}
+    listed = {code for refusal in entry(declared.id).refusals for code in refusal.codes}
+    assert listed == {problem.code for problem in possible_problems(declared)}
 
 
 def test_refusals_of_one_status_are_together() -> None:

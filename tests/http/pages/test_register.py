@@ -71,14 +71,14 @@ async def test_page_without_an_invitation_has_no_form_and_a_remedy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "told"), [("notes.example.org", False), ("192.168.1.9:8080", True)]
+    ("host", "expected"), [("notes.example.org", False), ("192.168.1.9:8080", True)]
 )
-async def test_form_at_another_host_links_to_the_public_address(host: str, told: bool) -> None:
+async def test_form_at_another_host_links_to_the_public_address(host: str, expected: bool) -> None:
     client = page(Accounts()).test_client()
     response = await client.get("/register?invitation=a%2Fb", headers={"host": host})
     text = await response.get_data(as_text=True)
     assert "<form" in text
-    assert (f'href="{PUBLIC}/register?invitation=a%2Fb">{PUBLIC}</a>' in text) is told
+    assert (f'href="{PUBLIC}/register?invitation=a%2Fb">{PUBLIC}</a>' in text) is expected
 
 
 async def test_form_sent_from_another_address_links_to_the_public_one() -> None:
@@ -149,7 +149,7 @@ async def test_link_that_cannot_be_looked_up_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("problem", "status", "told"),
+    ("problem", "status", "expected"),
     [
         (NotFound("opens nothing"), 404, "This invitation is not for this e-mail address."),
         (RateLimited("Wait.", retry_after=7), 429, "Wait."),
@@ -158,12 +158,12 @@ async def test_link_that_cannot_be_looked_up_says_so() -> None:
     ],
 )
 async def test_refused_form_shows_the_reason_and_keeps_all_but_the_password(
-    problem: Exception, status: int, told: str
+    problem: Exception, status: int, expected: str
 ) -> None:
     response = await page(Accounts(problem)).test_client().post("/register", form=GIVEN)
     text = await response.get_data(as_text=True)
     assert response.status_code == status
-    assert told in text
+    assert expected in text
     assert 'value="ann@example.org"' in text
     assert "&lt;b&gt;Ann&lt;/b&gt; &#34;A&#34;" in text
     assert GIVEN["password"] not in text

@@ -302,11 +302,11 @@ async def test_pipelined_requests_get_responses_as_h11_expects(
         # h11 itself sends nothing before its response: each request is written by its own instance.
         await client.send(b"".join([encode(h11.Connection(h11.CLIENT), r) for r in PIPELINED]))
         connection = h11.Connection(h11.CLIENT)
-        for request, told in zip(PIPELINED, TOLD, strict=True):
+        for request, result in zip(PIPELINED, TOLD, strict=True):
             if connection.our_state is h11.DONE:
                 connection.start_next_cycle()
             encode(connection, request)
-            assert await read(connection, client) == told
+            assert await read(connection, client) == result
         assert connection.their_state is h11.MUST_CLOSE
         connection.receive_data(await client.rest())
         assert isinstance(connection.next_event(), h11.ConnectionClosed)

@@ -104,9 +104,9 @@ def test_update_that_splits_a_long_text_too_often_is_refused(
 def test_update_of_many_edits_as_devices_write_them_is_accepted(
     update: Update, have: dict[int, int], state: bytes
 ) -> None:
-    told = decided(update.encoded(), have, state)
-    assert told.structs == sum(len(section.structs) for section in update.sections)
-    assert told.pieces >= told.structs
+    decision = decided(update.encoded(), have, state)
+    assert decision.structs == sum(len(section.structs) for section in update.sections)
+    assert decision.pieces >= decision.structs
 
 
 def test_note_prepended_to_ten_thousand_times_accepts_each_save() -> None:

@@ -157,5 +157,5 @@ def needs(update: Update) -> dict[int, int]:
 def test_accepted_update_reports_its_effects(
     update: Update, structs: int, vector: dict[int, int], changes: bool
 ) -> None:
-    told = decided(update.encoded(), HAVE, STATE)
-    assert told[:3] == (structs, HAVE | vector, changes)
+    decision = decided(update.encoded(), HAVE, STATE)
+    assert decision[:3] == (structs, HAVE | vector, changes)

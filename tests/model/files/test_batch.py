@@ -146,9 +146,9 @@ def test_fingerprint_depends_on_content_and_not_on_the_order_of_tags() -> None:
         workspace.purge("a"),
         one,
     ]
-    told = {fingerprint([each]) for each in others}
-    assert len(told) == len(others)
-    assert fingerprint(others[:2]) not in told
+    fingerprints = {fingerprint([each]) for each in others}
+    assert len(fingerprints) == len(others)
+    assert fingerprint(others[:2]) not in fingerprints
 
 
 def test_second_operation_on_a_file_is_found() -> None:

@@ -12,12 +12,12 @@ ENTRIES = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 50)), max_size=4
 def test_pages_have_every_entry_once_and_split_no_position(
     entries: list[tuple[int, int]], limit: int, max_bytes: int
 ) -> None:
-    after, told = 0, []
+    after, seen = 0, []
     for _ in range(len(entries) + 1):
         rest = [each for each in entries if each[0] > after]
         end = page_end(rest[: limit + 1], limit, max_bytes)
         page = rest if end is None else [each for each in rest if each[0] <= end]
-        told += page
+        seen += page
         if len({position for position, _ in page}) > 1:
             assert len(page) <= limit
             assert sum(size for _, size in page) <= max_bytes
@@ -25,7 +25,7 @@ def test_pages_have_every_entry_once_and_split_no_position(
             break
         assert end > after
         after = end
-    assert told == entries
+    assert seen == entries
 
 
 def test_page_that_would_hold_one_more_position_does() -> None:

@@ -180,7 +180,7 @@ def test_pieces_concatenate_to_both_texts(pair: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "expected"),
     [
         ("a red car", "a blue car", "a -red+blue= car"),
         ("one two three", "1 2 three", "-one two+1 2= three"),
@@ -191,9 +191,11 @@ def test_pieces_concatenate_to_both_texts(pair: tuple[str, str]) -> None:
         ("same\n\nnew day\n", "same\n\nold day\n", "same\n\n-new+old= day\n"),
     ],
 )
-def test_words_are_shown_whole_and_signs_one_by_one(old: str, new: str, told: str) -> None:
+def test_words_are_shown_whole_and_signs_one_by_one(old: str, new: str, expected: str) -> None:
     marks = {"equal": "=", "removed": "-", "added": "+"}
-    assert "".join(marks[kind] + text for kind, text in words(old, new)).removeprefix("=") == told
+    assert (
+        "".join(marks[kind] + text for kind, text in words(old, new)).removeprefix("=") == expected
+    )
 
 
 @given(st.text())

@@ -12,7 +12,7 @@ from octavo.model.links import Link, links_of
 MIB = 1 << 20
 
 
-def told(text: str) -> list[str]:
+def described(text: str) -> list[str]:
     """Each link in one line: target, heading after #, ``!`` before an embed, [] for a wiki link."""
     lines = []
     for link in links_of(text):
@@ -69,7 +69,7 @@ def told(text: str) -> list[str]:
     ],
 )
 def test_inline_link_is_found_as_commonmark_reads_it(text: str, links: list[str]) -> None:
-    assert told(text) == links
+    assert described(text) == links
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_inline_link_is_found_as_commonmark_reads_it(text: str, links: list[str]
     ],
 )
 def test_wiki_link_is_found(text: str, links: list[str]) -> None:
-    assert told(text) == links
+    assert described(text) == links
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_wiki_link_is_found(text: str, links: list[str]) -> None:
     ],
 )
 def test_definition_is_found_where_a_paragraph_begins(text: str, links: list[str]) -> None:
-    assert told(text) == links
+    assert described(text) == links
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_definition_is_found_where_a_paragraph_begins(text: str, links: list[str
     ],
 )
 def test_link_in_code_or_in_a_comment_is_ignored(text: str) -> None:
-    assert told(text) == []
+    assert described(text) == []
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_link_in_code_or_in_a_comment_is_ignored(text: str) -> None:
     ],
 )
 def test_link_next_to_code_is_found(text: str) -> None:
-    assert told(text) == ["[b]"]
+    assert described(text) == ["[b]"]
 
 
 @given(st.text(alphabet="[]()!<>`\\|#: \n-a.&%\"'", max_size=60))
@@ -221,5 +221,5 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
 def test_code_spans_of_every_length_take_linear_time() -> None:
     text = " ".join("`" * length for length in range(1, 1400)) + "[[a]]"
     begun = time.process_time()
-    assert told(text) == ["[a]"]
+    assert described(text) == ["[a]"]
     assert time.process_time() - begun < 16

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from octavo.model.search import InvalidQuery, parse_query
 
 
-def told(query: str) -> list[str]:
+def described(query: str) -> list[str]:
     """Each clause: its tokens, and * if the last one is a prefix."""
     return [" ".join(clause.tokens) + "*" * clause.prefix for clause in parse_query(query).clauses]
 
@@ -38,7 +38,7 @@ def told(query: str) -> list[str]:
     ],
 )
 def test_query_has_clauses(query: str, clauses: list[str]) -> None:
-    assert told(query) == clauses
+    assert described(query) == clauses
 
 
 @pytest.mark.parametrize(

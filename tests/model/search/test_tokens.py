@@ -78,7 +78,7 @@ def test_long_mark_runs_are_never_normalized(count: int, monkeypatch: pytest.Mon
 
 
 LIGATURES = "\ufdfa" * 100_000
-"""NFKC makes eighteen characters of each."""
+"""NFKC expands it to eighteen characters."""
 
 
 def test_folded_text_is_limited_in_length(monkeypatch: pytest.MonkeyPatch) -> None:

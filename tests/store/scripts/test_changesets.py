@@ -281,8 +281,8 @@ class Scripts:
         while at < 3:
             page = await store.read_much(feed.feed(VAULT, at, 1, 400, texts=True))
             assert page is not None
-            told = [each.text is not None for each in page.entries]
-            assert told == [page.texts] * len(page.entries)
+            with_text = [each.text is not None for each in page.entries]
+            assert with_text == [page.texts] * len(page.entries)
             pages.append((len(page.entries), page.texts))
             at = page.following
         assert pages == [(1, True), (5, False), (1, True)]

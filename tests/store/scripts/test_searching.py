@@ -302,10 +302,10 @@ class TestSearchingOnPostgres(Searches):
             rows = await transaction.fetch_all(f"EXPLAIN {sql}", *arguments)
             return "\n".join(row[0] for row in rows)
 
-        told = await notebook.store.read(plan)
-        assert told.count("Index Scan on search_by_tokens") == 3
-        assert "Seq Scan" not in told
-        assert "search_pkey" not in told
+        plan_lines = await notebook.store.read(plan)
+        assert plan_lines.count("Index Scan on search_by_tokens") == 3
+        assert "Seq Scan" not in plan_lines
+        assert "search_pkey" not in plan_lines
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE, PIECE + 1, 5 * PIECE + 7])

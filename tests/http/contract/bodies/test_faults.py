@@ -14,10 +14,10 @@ DOCUMENTS = st.recursive(
 )
 
 
-def resolve(document: object, told: str) -> object:
+def resolve(document: object, expected: str) -> object:
     """Evaluate a pointer (RFC 6901 section 4)."""
     value = document
-    for token in told.split("/")[1:]:
+    for token in expected.split("/")[1:]:
         name = token.replace("~1", "/").replace("~0", "~")
         if isinstance(value, list):
             value = value[int(name)]
@@ -41,7 +41,7 @@ def ways(document: object) -> list[tuple[Step, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "expected"),
     [
         ((), ""),
         (("",), "/"),
@@ -49,8 +49,8 @@ def ways(document: object) -> list[tuple[Step, ...]]:
         (("a/b", "m~n", "~1"), "/a~1b/m~0n/~01"),
     ],
 )
-def test_pointer_is_encoded_as_rfc_6901_says(steps: tuple[Step, ...], told: str) -> None:
-    assert pointer(steps) == told
+def test_pointer_is_encoded_as_rfc_6901_says(steps: tuple[Step, ...], expected: str) -> None:
+    assert pointer(steps) == expected
 
 
 def test_overlong_pointer_ends_at_the_parent() -> None:

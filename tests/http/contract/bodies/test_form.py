@@ -101,9 +101,9 @@ async def test_form_is_the_same_in_any_chunks(body: bytes, places: list[int]) ->
 def test_mismatching_form_is_refused_with_path_and_reason(
     body: bytes, where: str, says: str
 ) -> None:
-    told = faults(body)
-    assert list(told) == [where]
-    assert says in told[where]
+    reported = faults(body)
+    assert list(reported) == [where]
+    assert says in reported[where]
 
 
 @pytest.mark.parametrize("body", [b"password=%FF", b"password=\xff", b"%C3=1", b"a=%ED%A0%80"])

@@ -23,7 +23,7 @@ VALUES = st.recursive(
 def pointers(text: str) -> list[str]:
     with pytest.raises(NotStrict) as refusal:
         check_strict(text)
-    return [told for told, _ in refusal.value.errors]
+    return [received for received, _ in refusal.value.errors]
 
 
 @pytest.mark.parametrize(
