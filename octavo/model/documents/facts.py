@@ -20,7 +20,7 @@ Range: TypeAlias = tuple[int, int, int]
 # In UTF-8, characters above U+FFFF start with one of these bytes; so may numbers in a state.
 _LEADS = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
 _NOTHING_DELETED = b"\0"
-_MOST_RANGES = 40_000
+_MAX_RANGES = 40_000
 
 
 class DocumentFacts(NamedTuple):
@@ -51,7 +51,7 @@ class DocumentFacts(NamedTuple):
         if deleted is not None and not deleted.issuperset(ranges):
             deleted |= ranges
             # Ranges that grow with each update are recorded many times: drop and recompute them.
-            deleted = None if len(deleted) > _MOST_RANGES else deleted
+            deleted = None if len(deleted) > _MAX_RANGES else deleted
         if broken is not None:
             # A client's new items follow its previous ones.
             new = {each: (*broken.get(each, ()), *breaks[each]) for each in breaks if breaks[each]}

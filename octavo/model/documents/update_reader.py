@@ -38,7 +38,7 @@ _OTHERS = {
 }
 _ALONE = 'a note\'s document has only the text "text".'
 _RESEND = "send what the Yjs library encoded, unchanged."
-_MOST_SHOWN = 50
+_MAX_SHOWN = 50
 _PAIR = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -194,7 +194,7 @@ class UpdateReading:
         length, at = read_varint(update, at)
         if at + length > len(update):
             raise _cut_off()
-        name = update[at : at + length].decode("utf-8", "replace")[:_MOST_SHOWN]
+        name = update[at : at + length].decode("utf-8", "replace")[:_MAX_SHOWN]
         raise DocumentUnsupported(f"The update writes into another root, {name!r}: {_ALONE}")
 
     def _text(self, data: bytes, client: int, clock: int, known: int) -> int:

@@ -25,7 +25,7 @@ _FOLDER = 0.5
 _HEADING = 0.5
 _NEAR = 1.0
 _NEAR_CHARACTERS = 100.0
-_MOST_HITS = 100
+_MAX_HITS = 100
 
 _HEADING_LINE = re.compile(r"##{0,5}+[ \t]++([^\n]++)")
 MAX_HEADINGS = 100
@@ -95,7 +95,7 @@ def _rank(candidate: Candidate, finders: Sequence[Finder]) -> Ranked:
     score = 0.0
     firsts = []
     for finder in finders:
-        hits = [start for start, _ in islice(finder.spans(body), _MOST_HITS)]
+        hits = [start for start, _ in islice(finder.spans(body), _MAX_HITS)]
         firsts += hits[:1]
         score += len(hits) * (_SATURATION + 1) / (len(hits) + _SATURATION * usual)
         score += sum(weight for weight, place in fields if finder.matches(place))

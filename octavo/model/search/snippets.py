@@ -12,7 +12,7 @@ from octavo.model.stream_safe import stream_safe
 MAX_SNIPPETS = 3
 _BEFORE = 60
 _LENGTH = 200
-_MOST_HITS = 200
+_MAX_HITS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _hits(text: str, query: Query) -> list[tuple[int, int, int]]:
     body, offsets = folded_in_place(text)
     found = []
     for clause, finder in enumerate(finders_of(query.clauses)):
-        for start, end in islice(finder.spans(body), _MOST_HITS):
+        for start, end in islice(finder.spans(body), _MAX_HITS):
             if offsets is None:
                 found.append((start, end, clause))
             else:

@@ -26,7 +26,7 @@ SLICE_BYTES = 64 * 1024
 """Of texts whose words are indexed in one step, except for a single longer one: writers wait."""
 LINKS_BYTES = 512 * 1024
 """Of texts whose links are indexed in one step, likewise."""
-_MOST_FILES = 100
+_MAX_FILES = 100
 
 _WAITING = """
     SELECT workspaces.id FROM workspaces
@@ -99,7 +99,7 @@ def index_backlog(workspace_ids: Sequence[WorkspaceId]) -> Script[list[Workspace
     """
 
     async def index_some(transaction: Transaction) -> list[WorkspaceId]:
-        files, size = _MOST_FILES, SLICE_BYTES
+        files, size = _MAX_FILES, SLICE_BYTES
         for at, workspace_id in enumerate(workspace_ids):
             if files <= 0 or size <= 0:
                 return [*workspace_ids[at:]]
@@ -149,11 +149,11 @@ def first_unlinked(workspace_id: WorkspaceId) -> Script[BacklogCursor | None]:
         # By names: for a join of a table that is filling, PostgreSQL keeps the plan that it made
         # for the few rows at the time.
         while cursor is not None:
-            rows = await transaction.fetch_all(_NEXT, workspace_id, *cursor, _MOST_FILES)
+            rows = await transaction.fetch_all(_NEXT, workspace_id, *cursor, _MAX_FILES)
             live = [row[2] for row in rows if row[4] == "live"]
             if len(await select_in(transaction, _LINKED, workspace_id, live)) < len(live):
                 return cursor
-            cursor = BacklogCursor(*rows[-1][:2]) if len(rows) == _MOST_FILES else None
+            cursor = BacklogCursor(*rows[-1][:2]) if len(rows) == _MAX_FILES else None
         return None
 
     return find_unlinked
@@ -167,9 +167,9 @@ def index_unlinked(workspace_id: WorkspaceId, after: BacklogCursor) -> Script[Ba
     """
 
     async def index_some_links(transaction: Transaction) -> BacklogCursor | None:
-        rows = await transaction.fetch_all(_NEXT, workspace_id, *after, _MOST_FILES + 1)
+        rows = await transaction.fetch_all(_NEXT, workspace_id, *after, _MAX_FILES + 1)
         cursors = [(BacklogCursor(*row[:2]), row[3]) for row in rows]
-        end = page_end(cursors, _MOST_FILES, LINKS_BYTES)
+        end = page_end(cursors, _MAX_FILES, LINKS_BYTES)
         file_ids = [FileId(row[2]) for row in rows if end is None or (row[0], row[1]) <= end]
         live = await _live(transaction, workspace_id, file_ids)
         await index_links(transaction, workspace_id, live.values(), {})

@@ -15,9 +15,9 @@ from octavo.store.scripts.link_index import IndexedFile, index_links, remove_som
 from octavo.store.scripts.stored_changes import StoredChanges
 from octavo.store.transaction import Transaction
 
-_MOST_LINKED = 100
+_MAX_LINKED = 100
 # Each of them takes reading its text.
-_MOST_NOTES = 20
+_MAX_NOTES = 20
 
 _DELETE_CURSOR = "DELETE FROM fulltext_cursors WHERE workspace = $1"
 _WORKSPACE = """
@@ -64,9 +64,9 @@ async def unindex_some(transaction: Transaction, workspace_id: WorkspaceId) -> b
     if found is None:
         return False
     workspace = found[0]
-    if await remove_some_notes(transaction, workspace_id, workspace, _MOST_NOTES):
+    if await remove_some_notes(transaction, workspace_id, workspace, _MAX_NOTES):
         await request_erasure(transaction)
         return True
-    if await remove_some_links(transaction, workspace, _MOST_LINKED):
+    if await remove_some_links(transaction, workspace, _MAX_LINKED):
         return True
     return await transaction.execute(_DELETE_CURSOR, workspace) > 0

@@ -237,7 +237,7 @@ class OfTheWire(Problem):
     ("problem", "message"),
     [
         (Elsewhere, "Elsewhere has the status 410, but another .* not_found has 404"),
-        (AlsoClosed, "AlsoShut has the status 423, but another .* shut has 409"),
+        (AlsoClosed, "AlsoClosed has the status 423, but another .* shut has 409"),
         (OfTheWire, "OfTheWire has the status 409, but another .* head_timeout has 408"),
     ],
 )

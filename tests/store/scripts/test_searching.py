@@ -190,7 +190,7 @@ class Searches:
         await notebook.execute(
             "INSERT INTO members (workspace_id, account_id, role)"
             " VALUES ($1::uuid, $2::uuid, 'reader')",
-            "notebook",
+            "vault",
             "ann",
         )
         assert await notebook.store.read(workspaces_of(AccountId("ann"))) == [VAULT]
