@@ -12,7 +12,7 @@
         ├ NotSignedInError    401: session, key or password is not valid
         ├ NotFoundError       404, 410: the resource does not exist or is not visible
         ├ HeadMovedError      412: another change came first
-        ├ EpochMismatchError  409: the document is of another generation
+        ├ EpochMismatchError  409: the document has another epoch
         └ RateLimitedError, UnavailableError  429 and 503: try again later
 """
 
@@ -125,7 +125,7 @@ class HeadMovedError(ProblemError):
 
 
 class EpochMismatchError(ProblemError):
-    """The update is for another generation of the document (409)."""
+    """The update is for another epoch of the document (409)."""
 
 
 class RateLimitedError(ProblemError):

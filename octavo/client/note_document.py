@@ -25,7 +25,7 @@ _READER = 0
 _RECOVERABLE = frozenset(("epoch_mismatch", "document_dependency_missing"))
 """Problems that reading the server's document may resolve."""
 _ROUNDS = 4
-"""Attempts of one save. A server that lost changes takes two, each new generation one."""
+"""Attempts of one save. A server that lost changes takes two, each new epoch one."""
 
 
 class _Save(NamedTuple):
@@ -120,7 +120,7 @@ class NoteDocument:
         Raises `ClientError`; the edits are kept, and the next save sends them. A save that was
         cancelled, or whose outcome is unknown, is first repeated unchanged, so it is applied once.
 
-        The server may have started a new generation of the document, which discards its history.
+        The server may have started a new epoch of the document, which discards its history.
         The difference between the text last known on the server and the local text is then applied
         to the new document (`merged`): local insertions appear once, and local deletions are
         applied. Which of several equal characters was meant is not preserved. If others edited the
@@ -129,7 +129,7 @@ class NoteDocument:
         device don't affect these.
 
         A server restored from an older backup lacks later saves; any device that has them sends
-        them again. If the backup has an earlier generation, the document gets the lines and words
+        them again. If the backup has an earlier epoch, the document gets the lines and words
         of both texts: nothing in either is lost, and deletions since the backup are undone. Raises
         `UnexpectedResponse` if the server keeps lacking what it accepted.
         """
@@ -184,7 +184,7 @@ class NoteDocument:
                 self._live.apply(saved.update)
                 self._suspect = not _has(saved, self._synced)
                 return
-        # The new generation includes this save; later edits are applied to it.
+        # The new epoch includes this save; later edits are applied to it.
         self._rebase(StoredDocument(saved.epoch, saved.update, b""))
 
     async def _reload(self) -> bool:

@@ -30,7 +30,7 @@ class BatchDocument:
         stored: the document in the store, or None if it is not stored.
         since: the updates of devices that were applied to the base.
         written: whether edits of the server followed them; it can't be rebuilt then.
-        epoch_next: the epoch of the generation that may follow this one.
+        epoch_next: the epoch that may follow this one.
     """
 
     live: LiveDocument
@@ -93,7 +93,7 @@ class BatchDocument:
             self.facts = self.facts.written(inserted)
 
     def reset(self, client: int) -> None:
-        """Start the generation ``epoch_next``, with the same text and without history."""
+        """Start the epoch ``epoch_next``, with the same text and without history."""
         if self.epoch_next is None:
             raise ValueError("the document was not changed")
         base = initial(ContentId(self.epoch_next), self.text)

@@ -42,7 +42,7 @@ class BatchDocuments:
         self._check_text = check_text
         self._documents: dict[FileId, BatchDocument] = {}
         self._made: dict[FileId, tuple[ContentId, str]] = {}
-        # The documents before the present changeset; None for those it was first to load or create.
+        # The documents before the present changeset; None for those that it created or loaded.
         self._before: dict[FileId, BatchDocument | None] | None = None
         self._changed: dict[FileId, StoredDocument] = {}
         self._purged: set[FileId] = set()
@@ -61,7 +61,7 @@ class BatchDocuments:
         return missing
 
     def load(self, file_id: FileId, stored: StoredDocument) -> None:
-        """Load a document from its stored state, or the `initial` one of a note that has none."""
+        """Load a document. A note without a stored document has the initial one of its text."""
         self._documents[file_id] = BatchDocument.loaded(stored, self._cache.client)
 
     @property
@@ -155,17 +155,17 @@ class BatchDocuments:
     def changed(self) -> list[tuple[FileId, StoredDocument]]:
         """Return the documents that differ from their stored state.
 
-        A document whose text would change when it is loaded from its state starts a new generation
+        A document whose text would change when it is loaded from its state starts a new epoch
         with its present text. Forged updates of devices cause this: they refer to positions that no
         editor refers to, and the text then depends on the order in which they are applied.
         """
         for file_id, document in self._documents.items():
             if document.since or document.written:
                 stored = document.live.stored()
-                reloads = not document.foreign or (
+                loads_alike = not document.foreign or (
                     LiveDocument(stored, self._cache.client).text == document.text
                 )
-                if not reloads:
+                if not loads_alike:
                     document.reset(self._cache.client)
                     stored = document.base
                 self._changed[file_id] = stored

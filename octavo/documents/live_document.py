@@ -23,7 +23,7 @@ class LiveDocument:
         client: the Yjs client id of the server's edits.
 
     Attributes:
-        epoch: the epoch of its generation.
+        epoch: its epoch.
     """
 
     __slots__ = ("_doc", "_text", "epoch")

@@ -31,23 +31,23 @@ def server_options(
             settings.connections,
         )
 
-    def log_refused(refused: RejectedRequest) -> None:
-        if refused.seen:
+    def log_rejected(rejected: RejectedRequest) -> None:
+        if rejected.seen:
             # The application logs the requests that it received, in more detail.
             return
         log_request(
             RequestRecord(
-                request_id=refused.request_id,
-                method=refused.method,
-                path=refused.path,
+                request_id=rejected.request_id,
+                method=rejected.method,
+                path=rejected.path,
                 operation=None,
-                status=refused.status,
+                status=rejected.status,
                 duration=0.0,
-                client=refused.client,
+                client=rejected.client,
                 request_bytes=0,
-                response_bytes=refused.size,
+                response_bytes=rejected.size,
                 principal=None,
-                failure=refused.code,
+                failure=rejected.code,
             )
         )
 
@@ -71,5 +71,5 @@ def server_options(
         problem_base=settings.public_url,
         http2=settings.http2,
         proxy_header="forwarded" if settings.proxy_header == "forwarded" else "x-forwarded",
-        log_refused=log_refused,
+        log_rejected=log_rejected,
     )

@@ -16,7 +16,7 @@ MutationId = NewType("MutationId", str)
 Position = NewType("Position", int)
 """The place of a changeset in its workspace: 1, 2, 3, … without gaps; 0 means before the first."""
 Epoch = NewType("Epoch", str)
-"""A generation of a note's document: the id of the revision that started it."""
+"""An epoch of a note's document: the id of the revision that started it."""
 Digest = NewType("Digest", str)
 """A SHA-256 digest, as 64 hexadecimal digits in lower case."""
 

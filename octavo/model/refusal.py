@@ -16,7 +16,7 @@ A refused change is not applied, not even in part; its detail says what to do.
      ├ FileLive           the file is live, and must be deleted for the operation
      ├ FilePurged         the file was purged, and its id can't be reused
      ├ MutationReused     the mutation id belongs to another change
-     ├ EpochMismatch      the update is for another generation of the document
+     ├ EpochMismatch      the update is for another epoch of the document
      ├ DocumentMalformed  the bytes are not an update
      ├ DocumentDependencyMissing  the update depends on changes that the document lacks
      ├ DocumentUnsupported  the update writes more than the text
@@ -157,7 +157,7 @@ class HeadMoved(DomainError):
 
 
 class EpochMismatch(DomainError):
-    """The update is for another generation of the note's document."""
+    """The update is for another epoch of the note's document."""
 
     code = "epoch_mismatch"
 

@@ -56,5 +56,5 @@ class ConstraintViolated(StoreError):
 class StatementInvalid(StoreError):
     """A statement that this database can't execute: a mistake in the script, or in its arguments.
 
-    So is a change in a script that was to read.
+    A statement that changes something in a script that may only read is one, too.
     """

@@ -56,7 +56,8 @@ class NoticeStream:
         connection: the WebSocket of the device.
         hub: publishes changes.
         account_id: the account of the device.
-        workspace_access: returns the role and position of the account in each existing workspace.
+        workspace_access: returns, for each existing workspace, whether the account is a member, and
+            the position of the workspace.
         still_valid: returns whether the session or key is still valid.
         check_every: seconds between checks of session and memberships, in addition to those that
             the hub requests.

@@ -237,7 +237,7 @@ async def serving(
     known: dict[str, Any] = {
         "now": lambda: 784111777.0,
         "new_id": lambda: f"id-{next(numbers)}",
-        "log_refused": server.refused.append,
+        "log_rejected": server.refused.append,
         # Off by default; most tests of it need it on.
         "http2": True,
     }

@@ -1,7 +1,7 @@
 """References: how other code sends messages to an actor.
 
 A reference stays valid across restarts. Whatever happens to the actor, an ask ends: with the
-reply, with an error of the handler, or with an error that says the message was not executed.
+reply, with an error of the handler, with `NotExecuted`, or with `OutcomeUnknown`.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
         except StoreUnavailable as error:
             # The write may have been committed: the next batch reads the store first.
             self._state = None
-            # Files may have been purged as well.
+            # If it was committed, the contents of purged files are left to remove.
             self._purged()
             for envelope in batch:
                 envelope.refuse(CommitFailed(error))

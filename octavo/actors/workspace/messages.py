@@ -37,7 +37,7 @@ class HeadOf(Message["WorkspaceActor", Revision | None]):
 class MissingUpdate(Message["WorkspaceActor", DocumentUpdate | None]):
     """Return the update that a client's copy of a note's document lacks.
 
-    A client with another generation than ``epoch`` gets the whole document. ``vector`` is the
+    A client with another epoch than ``epoch`` gets the whole document. ``vector`` is the
     client's state vector, which must be validated. None means that the note has no document.
     """
 

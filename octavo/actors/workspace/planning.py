@@ -1,8 +1,8 @@
 """Plan pending changesets against the state of a workspace.
 
-Planning reads the documents and links that the changesets need. These must
-belong to the position of the state; if the store is ahead, `PositionMoved` is raised, and the
-state must be refreshed first.
+Planning reads the documents and links that the changesets need. These must belong to the position
+of the state; if the store is ahead, `PositionMoved` is raised, and the state must be refreshed
+first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -157,11 +157,7 @@ class Planner:
     async def plan(
         self, state: WorkspaceState, waiting: Sequence[PendingPush], now: int
     ) -> PlannedBatch:
-        """Plan ``waiting``; the tree of ``state`` then has the new heads.
-
-        Raises a `octavo.model.refusal.DomainError` if ``waiting`` is a single changeset that can't
-        be planned.
-        """
+        """Plan ``waiting``; the tree of ``state`` then has the new heads."""
         texts = await self._texts_to_relink(state, waiting)
         operations = [each for pending in waiting for each in pending.push.changeset.operations]
         written = [each for each in operations if writes_document(each)]

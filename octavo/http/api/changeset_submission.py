@@ -72,7 +72,7 @@ class ChangesetSubmitter(NamedTuple):
     async def missing_update(
         self, workspace_id: str, file_id: str, epoch: str, vector: bytes
     ) -> DocumentUpdate:
-        """Return what a client with ``vector`` of the generation ``epoch`` lacks of a document.
+        """Return what a client with ``vector`` of the epoch ``epoch`` lacks of a document.
 
         Returns nothing for a note that was purged meanwhile.
         """

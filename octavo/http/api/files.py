@@ -56,7 +56,7 @@ LONGEST_CHANGE = 8 * 1024 * 1024
 ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
 _SHORT_BODY = 16_384
 COMMON_PROBLEMS: tuple[type[Problem], ...] = (NotFound, *refused_with(FilePurged), WorkspaceBusy)
-# The problems of a path, and of an expected head.
+# The problems of a path, of a text, and of an expected head.
 _PATH_PROBLEMS = refused_with(PathConflict, InvalidPath, InvalidGraph)
 _TEXT_PROBLEMS = refused_with(InvalidContent, UnrenderableNote)
 _HEAD_PROBLEMS = (*refused_with(HeadMoved), IfMatchRequired)
@@ -285,7 +285,7 @@ class FileOperations:
 
 
 def _changed(receipt: Receipt) -> Reply[FileChangeSchema]:
-    # The notes whose links were updated follow it.
+    # The outcomes of the notes whose links were updated follow the outcome of this file.
     outcome = receipt.outcomes[0]
     tag = (b"etag", entity_tag(outcome.head.revision_id))
     return Reply(file_change(outcome), headers=(tag,))

@@ -99,8 +99,8 @@ class Endpoint:
         self._status = operation.status
         response_type = operation.response_type
         self._model = response_type if isinstance(response_type, type) else None
-        # Models were validated at construction, and a string costs pydantic a microsecond more than
-        # a bool; only other types are checked here.
+        # The type checker has checked the members of a model; checking them again would cost each
+        # response time. Other types are checked here, and models in the tests (``strict``).
         self._warnings: Literal["error", False] = "error"
         self._null = False
         if isinstance(response_type, type) and issubclass(response_type, BaseModel):

@@ -21,8 +21,8 @@ _OPTIONS_HEADERS = FixedHeaders([NOT_STORED, *API_HEADERS])
 class PreparedResponse(NamedTuple):
     """A response, complete except for its request id.
 
-    Its headers are ``headers`` and ``fixed``. ``content`` is bytes, a stream of bytes (of the
-    length in the headers, if there), or None where HTTP allows no body.
+    Its headers are ``headers`` and ``fixed``. ``content`` is bytes, a stream of bytes (whose
+    length ``headers`` may give), or None where HTTP allows no body.
     """
 
     status: int

@@ -34,8 +34,8 @@ class ServerOptions:
 
     ``now`` returns the wall clock in seconds since 1970; ``new_id`` generates request ids. The
     header ``proxy_header`` is trusted from the networks of ``trusted_proxies``. ``problem_base`` is
-    the public address that problem types begin with. ``log_refused`` receives every request that
-    the server itself rejects. Without ``http2`` only HTTP/1 is served.
+    the public address that problem types begin with. ``log_rejected`` receives every request
+    that the server itself rejects. Without ``http2`` only HTTP/1 is served.
     """
 
     now: Callable[[], float]
@@ -45,7 +45,7 @@ class ServerOptions:
     proxy_header: ForwardedHeader = "x-forwarded"
     problem_base: str = ""
     http2: bool = False
-    log_refused: Callable[[RejectedRequest], None] = field(default=lambda rejected: None)
+    log_rejected: Callable[[RejectedRequest], None] = field(default=lambda rejected: None)
 
 
 class ConnectionHandler:
@@ -74,7 +74,7 @@ class ConnectionHandler:
             client_of=self.client_of,
             date=lambda: self.date,
             problem_base=options.problem_base,
-            log_refused=options.log_refused,
+            log_rejected=options.log_rejected,
         )
 
     @property

@@ -41,7 +41,7 @@ class RejectionWriter:
         client_of: returns the client's address and scheme for a peer and its headers.
         date: returns the current line of the date header.
         problem_base: the public address that problem types begin with.
-        log_refused: receives each rejected request.
+        log_rejected: receives each rejected request.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class RejectionWriter:
         client_of: Callable[[Peer, Headers], tuple[SocketAddress | None, str]],
         date: Callable[[], bytes],
         problem_base: str,
-        log_refused: Callable[[RejectedRequest], None],
+        log_rejected: Callable[[RejectedRequest], None],
     ) -> None:
         self._new_id = new_id
         self._client_of = client_of
         self._date = date
         self._problem_base = problem_base
-        self._log_refused = log_refused
+        self._log_rejected = log_rejected
 
     def reject(
         self,
@@ -129,7 +129,7 @@ class RejectionWriter:
         seen: bool,
     ) -> None:
         client = peer.client if requested is None else self._client_of(peer, requested.headers)[0]
-        self._log_refused(
+        self._log_rejected(
             RejectedRequest(
                 request_id,
                 rejection.status,

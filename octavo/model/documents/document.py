@@ -11,7 +11,7 @@ class StoredDocument(NamedTuple):
     """A document in the form in which it is stored.
 
     Attributes:
-        epoch: the epoch of its generation.
+        epoch: its epoch.
         state: the whole document as one Yjs update (version 1).
         vector: the state vector of the document.
     """
@@ -48,7 +48,7 @@ class Documents(Protocol):
 
         Returns None if the update contained nothing new. The text may be the same after a change:
         text that was inserted and deleted again is still referred to by later updates. If the
-        history has grown too large, the document starts a new generation, ``epoch_next``.
+        history has grown too large, the document starts a new epoch, ``epoch_next``.
         """
 
     def write(self, file_id: FileId, content: NoteText, epoch_next: Epoch) -> None:

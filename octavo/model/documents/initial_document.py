@@ -25,7 +25,7 @@ def client_of(identifier: str) -> int:
 
 
 def initial(content_id: ContentId, text: str) -> StoredDocument:
-    """Return the document that consists of the insertion of ``text``, in a new generation.
+    """Return the document that consists of the insertion of ``text``, in a new epoch.
 
     The client id of the insertion is derived from the content id, so the document is always and
     everywhere the same and need not be stored. The format is a Yjs update, version 1.

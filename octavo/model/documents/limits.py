@@ -13,7 +13,7 @@ class DocumentLimits(NamedTuple):
         update: bytes of one update.
         state: bytes of a whole document, as it is stored.
         history: maximum size of a document as a multiple of its text size; past it, a new
-            generation starts without history.
+            epoch starts without history.
         history_free: bytes below which a document keeps its history in any case.
         max_history: maximum bytes of a document in addition to its text. A document is loaded
             after each batch of updates, which blocks the process.

@@ -197,7 +197,7 @@ async def store_changes(
         texts.append((number, "" if change.content is None else change.content.text))
     created: list[tuple[Value, ...]] = []
     stored = StoredChanges({}, {}, contents)
-    # Each has the next change of a file.
+    # A file with several changes has one in each of the first rounds.
     rounds: list[dict[FileId, Revision]] = []
     for change in changed:
         head = change.head
@@ -244,7 +244,7 @@ async def _replace_heads(
 async def _insert_receipts(
     transaction: Transaction, workspace: int, plans: Sequence[Plan], now: int
 ) -> None:
-    # Nobody can ask for the others.
+    # A client can ask only for changesets whose mutation id it has chosen.
     plans = [plan for plan in plans if plan.changeset.repeatable]
     rows = [_receipt_row(workspace, plan, now) for plan in plans]
     if not rows:

@@ -51,8 +51,8 @@ def _run_bare(
     for script in scripts:
         changes = connection.total_changes
         outcome = _run(connection, statements, script)
-        undone = connection.total_changes == changes or len(scripts) == 1
-        if isinstance(outcome, Error) and not undone:
+        leaves_changes = connection.total_changes != changes and len(scripts) > 1
+        if isinstance(outcome, Error) and leaves_changes:
             return None
         outcomes.append(outcome)
     return outcomes

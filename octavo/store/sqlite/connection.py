@@ -15,8 +15,8 @@ BUSY_SECONDS = 5.0
 # In KiB. A small installation fits into it.
 CACHE_KIB = 32 * 1024
 MAPPED_BYTES = 256 * 1024 * 1024
-# A checkpoint is made at so many pages of the log. It costs two fsyncs, and copies a page that was
-# changed often once.
+# A checkpoint is made at so many pages of the log. It costs two fsyncs, and copies a page once,
+# however often it has changed.
 CHECKPOINT_PAGES = 4000
 # After a long read made the log grow, it is truncated to so many bytes.
 LOG_BYTES = 64 * 1024 * 1024

@@ -54,10 +54,10 @@ def failure(error: BaseException, *, reading: bool = False) -> StoreError:
 def commit_failure(error: BaseException) -> StoreError:
     """Return the store's error for an error of COMMIT, with this as the cause.
 
-    In WAL mode a commit is a frame at the end of what it appends to the log. It was not written
-    when there was no space, when a deferred constraint failed, and when the database was locked.
-    After any other error, for example of the fsync that follows, it may have been: if the machine
-    stops now, the recovery of the log finds it.
+    In WAL mode a transaction is committed by the last frame that it appends to the log. That frame
+    was not written when there was no space, when a deferred constraint failed, and when the
+    database was locked. After any other error, for example of the fsync that follows, it may have
+    been: if the machine stops now, the recovery of the log finds it.
     (https://www.sqlite.org/walformat.html, "Recovery")
     """
     result = failure(error)

@@ -259,7 +259,7 @@ async def test_failing_log_of_refusals_costs_no_response(caplog: pytest.LogCaptu
     def fails(refused: object) -> None:
         raise OSError("the disk is full")
 
-    async with serving(APPLICATION, log_refused=fails) as server:
+    async with serving(APPLICATION, log_rejected=fails) as server:
         async with server.client() as client:
             assert (await client.ask(b"BAD\r\n\r\n")).status == 501
         assert await server.is_well()

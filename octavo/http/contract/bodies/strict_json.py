@@ -49,7 +49,7 @@ _NO_NUMBER = _NotStrictValue("This is not a JSON number: send a finite one.")
 _DUPLICATE = _NotStrictValue("This member occurs more than once: send it once.")
 
 
-def _mark_duplicates(members: list[tuple[str, object]]) -> None:
+def _refuse_duplicates(members: list[tuple[str, object]]) -> None:
     if len(dict(members)) != len(members):
         raise _Unusable
 
@@ -87,7 +87,7 @@ def _faults(value: object, steps: tuple[Step, ...]) -> Iterator[tuple[str, str]]
 
 # Integers are only skipped: int() is slow for long ones.
 _scan = json.JSONDecoder(
-    object_pairs_hook=_mark_duplicates, parse_constant=_refuse, parse_float=_finite, parse_int=str
+    object_pairs_hook=_refuse_duplicates, parse_constant=_refuse, parse_float=_finite, parse_int=str
 ).raw_decode
 _marked = json.JSONDecoder(
     object_pairs_hook=_mark_members,
