@@ -96,6 +96,13 @@ def _check_target(target: Path, database: Path, *, replace: bool) -> None:
         raise BackupFailed(f"{target} is the database itself: name another file")
     if target.is_dir():
         raise BackupFailed(f"{target} is a folder: name a file")
+    if target.exists() and not target.is_file():
+        raise BackupFailed(f"{target} is a device or the like: name a file")
+    # Not created: it may be the folder of a disk that is not mounted.
+    if not target.parent.exists():
+        raise BackupFailed(
+            f"the folder {target.parent} does not exist: create it, or mount its disk"
+        )
     if target.exists() and not replace:
         raise BackupFailed(f"{target} exists: name another file, or replace it with --replace")
     for end in LOGS:

@@ -35,7 +35,7 @@ from octavo.service.invitations import first_invitation
 from octavo.service.readiness import ReadinessProbe
 from octavo.service.wiring import wire_application
 from octavo.settings import Settings
-from octavo.settings.addresses import is_local
+from octavo.settings.addresses import Bind, is_local, local_origin
 
 # How long the cut-off at the end of the grace time may itself take.
 CUT_OFF_SECONDS = 0.5
@@ -70,6 +70,7 @@ async def run(settings: Settings, log: Log) -> None:
         control_listener(settings.data_dir) as control,
         closing(await open_listener(bind.host, bind.port)) as listener,
     ):
+        settings = _at_port(settings, listener)
         if not private:
             _log.warning(
                 "others on this machine may look into the data folder: chmod 700 %s",
@@ -87,6 +88,17 @@ async def run(settings: Settings, log: Log) -> None:
                         _tell_started(settings, phase.url, token)
                         await phase.shutdown.wait()
             nursery.cancel_scope.cancel(reason="every part has stopped")
+
+
+def _at_port(settings: Settings, listener: socket.socket) -> Settings:
+    """Return the settings with the port that the system chose, and the origin that follows."""
+    if settings.bind.port:
+        return settings
+    bind = Bind(settings.bind.host, listener.getsockname()[1])
+    changed: dict[str, object] = {"bind": bind}
+    if "public_url" not in settings.model_fields_set:
+        changed["public_url"] = local_origin(bind, tls=bool(settings.tls_certificate))
+    return settings.model_copy(update=changed)
 
 
 def _tell_started(settings: Settings, url: str, invitation: str | None) -> None:

@@ -1,5 +1,6 @@
 """``octavo backup`` and ``octavo restore`` as users run them: real processes, real disks."""
 
+import os
 import random
 import re
 import signal
@@ -131,17 +132,17 @@ def acknowledged(workloads: list[Workload]) -> list[tuple[Workload, Save]]:
     ]
 
 
-def test_backup_of_a_stopped_installation_is_private_and_in_a_private_folder(folder: Path) -> None:
+def test_backup_of_a_stopped_installation_is_private(folder: Path) -> None:
     installed(folder)
-    backup = folder.parent / "backups" / "daily" / "monday.sqlite3"
+    backup = folder.parent / "backups" / "monday.sqlite3"
+    backup.parent.mkdir()
     code, printed, errors = run("backup", folder, str(backup))
     newest = len(shipped())
     size = f"{backup.stat().st_size / 1e6:.1f} MB"
     held = f"0 accounts, 0 workspaces, 0 files, schema version {newest}"
     assert (code, printed) == (0, f"{backup}: {size}, {held}\n")
     assert re.fullmatch(r"octavo: writing 0\.\d MB\noctavo: checking\n", errors)
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in (backup, *list(backup.parents)[:2])]
-    assert modes == [0o600, 0o700, 0o700]
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert sorted(path.name for path in backup.parent.iterdir()) == [backup.name]
 
 
@@ -166,6 +167,7 @@ def test_backup_that_exists_is_replaced_only_on_demand(folder: Path) -> None:
         ("data/octavo.sqlite3-wal", "{} is the database itself: name another file"),
         ("data/octavo.sqlite3-journal", "{} is the database itself: name another file"),
         ("data", "{} is a folder: name a file"),
+        ("pipe", "{} is a device or the like: name a file"),
         ("file/below", "{} can't be written: Not a directory"),
     ],
 )
@@ -174,10 +176,20 @@ def test_backup_to_an_unusable_target_fails_with_one_line(
 ) -> None:
     installed(folder)
     (folder.parent / "file").touch()
+    os.mkfifo(folder.parent / "pipe")
     path = folder.parent / target
     code, printed, errors = run("backup", folder, "--replace", str(path))
     assert (code, printed, errors) == (1, "", f"octavo: {complaint.format(path)}\n")
     assert integrity(folder) == []
+
+
+def test_backup_to_a_missing_folder_is_refused(folder: Path) -> None:
+    installed(folder)
+    backup = folder.parent / "unmounted" / "backup"
+    code, _, errors = run("backup", folder, str(backup))
+    assert code == 1
+    assert errors.startswith(f"octavo: the folder {backup.parent} does not exist: create it")
+    assert not backup.parent.exists()
 
 
 @pytest.mark.parametrize("end", ["-journal", "-wal"])
@@ -198,7 +210,7 @@ def test_backup_to_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
     disk = folder.parent / "disk"
     disk.mkdir()
     # The listing, from inside: the disk is invisible outside.
-    backup = [*command_line("backup"), "--data-dir", str(folder), str(disk / "new" / "backup")]
+    backup = [*command_line("backup"), "--data-dir", str(folder), str(disk / "backup")]
     script = '"$@"; code=$?; ls -A "$0"; exit $code'
     found = subprocess.run(
         [*in_tiny_disk(str(disk), 1024), "sh", "-c", script, str(disk), *backup],
@@ -207,7 +219,7 @@ def test_backup_to_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
         timeout=PATIENCE,
         check=False,
     )
-    line = f"octavo: the disk of {disk}/new/backup is full: the backup takes about 3.2 MB\n"
+    line = f"octavo: the disk of {disk}/backup is full: the backup takes about 3.2 MB\n"
     assert (found.returncode, found.stdout) == (1, "")
     assert re.fullmatch(
         re.escape(line).replace(r"3\.2", r"3\.\d"), found.stderr.splitlines(True)[-1]

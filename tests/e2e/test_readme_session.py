@@ -21,10 +21,8 @@ def test_readme_session_prints_what_it_shows(tmp_path: Path) -> None:
             assert server.stdout is not None
             port = Lines(server.stderr).find(r"listens on http://127\.0\.0\.1:([0-9]+)")
             token = Lines(server.stdout).find(r"invitation=(\S+)")
-            # The origin stays the default of the settings; the address is where the server listens.
             session = session.replace("TOKEN=the-token-behind-invitation=", f"TOKEN={token}")
-            session = session.replace("api=http://localhost:8080", f"api=http://127.0.0.1:{port}")
-            session = session.replace("ws://localhost:8080", f"ws://127.0.0.1:{port}")
+            session = session.replace("://localhost:8080", f"://localhost:{port}")
             session = session.replace(".venv/bin/python", sys.executable)
             done = subprocess.run(
                 ["bash", "-eu", "-c", session],
@@ -32,7 +30,7 @@ def test_readme_session_prints_what_it_shows(tmp_path: Path) -> None:
                 capture_output=True,
                 text=True,
                 timeout=PATIENCE,
-                env={**os.environ, "no_proxy": "127.0.0.1"},
+                env={**os.environ, "no_proxy": "localhost"},
                 check=False,
             )
         finally:

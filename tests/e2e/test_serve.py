@@ -217,7 +217,7 @@ def test_serve_logs_once_where_it_listens_and_its_version(tmp_path: Path) -> Non
         process.terminate()
         process.communicate(timeout=PATIENCE)
     assert re.fullmatch(
-        r"Octavo listens on http://127\.0\.0\.1:[0-9]+: open http://localhost:8080 in a browser"
+        r"Octavo listens on http://127\.0\.0\.1:([0-9]+): open http://localhost:\1 in a browser"
         rf" \(version {__version__}, data folder {tmp_path / 'kept'}\)",
         found["event"],
     )
