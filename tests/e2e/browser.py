@@ -1,41 +1,57 @@
-"""Chromium, driven over its debugging protocol, as a person's browser without script."""
+"""Chromium, driven over WebDriver: a person's browser, without script."""
 
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, sync_playwright
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
-# Else it looks up hosts of its maker all the while.
+# As root, as which checks run in containers, its sandbox does not start. The others keep it from
+# looking up hosts of its maker all the while.
 _OPTIONS = (
+    "--headless",
+    "--no-sandbox",
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-gpu",
     "--disable-sync",
+    "--hide-scrollbars",
     "--no-first-run",
 )
 
 
 def missing() -> str | None:
     """What has to be installed before a browser starts, for a person; None when nothing has."""
-    if shutil.which("chromium") is None:
+    if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
         return (
-            "NO PAGE IS TESTED IN A BROWSER: there is no Chromium. "
-            "Install it (on Debian: apt-get install chromium), then run make test."
+            "NO PAGE IS TESTED IN A BROWSER: there is no Chromium, or no driver for it. "
+            "Install them (on Debian: apt-get install chromium chromium-driver), "
+            "then run make test."
         )
     return None
 
 
 @contextmanager
-def running_browser(origin: str, port: int) -> Iterator[Browser]:
+def running_browser(origin: str, port: int) -> Iterator[Chrome]:
     """Run a browser that finds ``origin``, a host with its port, on ``port`` of this machine."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            # Its sandbox refuses to run as root, as which checks run in containers.
-            chromium_sandbox=False,
-            args=[*_OPTIONS, f"--host-resolver-rules=MAP {origin} 127.0.0.1:{port}"],
-        )
-        try:
-            yield browser
-        finally:
-            browser.close()
+    options = ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for each in (*_OPTIONS, f"--host-resolver-rules=MAP {origin} 127.0.0.1:{port}"):
+        options.add_argument(each)
+    browser = Chrome(options, ChromeService(shutil.which("chromedriver") or ""))
+    try:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        yield browser
+    finally:
+        browser.quit()
+
+
+def show(browser: Chrome, address: str, width: int, scheme: str) -> None:
+    """Open a page in a window of so many pixels, in an appearance: ``light`` or ``dark``."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 720, "deviceScaleFactor": 1, "mobile": False},
+    )
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    browser.get(address)
