@@ -1,4 +1,4 @@
-"""Log failures of the database once, however many requests they affect."""
+"""Log failures of the database and of the disk once, however many requests they affect."""
 
 import logging
 from collections.abc import Awaitable
@@ -10,28 +10,32 @@ _log = logging.getLogger(__name__)
 
 
 class Outage:
-    """Whether one use of the database failed when it was last tried.
+    """Whether one use of something failed when it was last tried.
 
     Args:
-        use: what the database is used for, after "can be": ``read``, ``written to``.
+        subject: what is used, such as ``the database``.
+        use: what it is used for, after "can be": ``read``, ``written to``.
+        error: the class of the failures.
     """
 
-    def __init__(self, use: str) -> None:
+    def __init__(self, subject: str, use: str, error: type[Exception] = StoreUnavailable) -> None:
+        self._subject = subject
         self._use = use
+        self._error = error
         self._lasts = False
 
     async def watched(self, use: Awaitable[T]) -> T:
         """Return the result of ``use``, and log when it begins or ceases to fail."""
         try:
             result = await use
-        except StoreUnavailable as error:
+        except self._error as error:
             if not self._lasts:
                 self._lasts = True
-                _log.warning("the database can't be %s now: %s", self._use, error)
+                _log.warning("%s can't be %s now: %s", self._subject, self._use, error)
             raise
         if self._lasts:
             self._lasts = False
-            _log.info("the database can be %s again", self._use)
+            _log.info("%s can be %s again", self._subject, self._use)
         return result
 
 
@@ -39,8 +43,8 @@ class Outages:
     """Reading and writing apart: a database without room can still be read."""
 
     def __init__(self) -> None:
-        self.reading = Outage("read")
-        self.writing = Outage("written to")
+        self.reading = Outage("the database", "read")
+        self.writing = Outage("the database", "written to")
 
 
 class ReportingStore:

@@ -16,6 +16,7 @@ import trio
 
 from octavo.http.api.service import Readiness, Requirement
 from octavo.service.engine import StoreEngine
+from octavo.service.outages import Outage
 from octavo.store import StoreError
 from octavo.store.migrations import shipped
 
@@ -52,7 +53,8 @@ class ReadinessProbe:
         self._engine = engine
         self._stopping = stopping
         self._writing = _Repeated(partial(_check_writing, engine))
-        self._blobs = _Repeated(partial(_check_folder, folder, write or _in_thread()))
+        outage = Outage("the data folder", "written to", OSError)
+        self._blobs = _Repeated(partial(_check_folder, folder, write or _in_thread(), outage))
 
     async def look(self) -> Readiness:
         """Return what is there and what is not.
@@ -140,11 +142,13 @@ def _in_thread() -> Callable[[Path], Awaitable[None]]:
     return write
 
 
-async def _check_folder(folder: Path, write: Callable[[Path], Awaitable[None]]) -> Requirement:
+async def _check_folder(
+    folder: Path, write: Callable[[Path], Awaitable[None]], outage: Outage
+) -> Requirement:
     detail = f"The data folder took longer than {LOOK_SECONDS:g} seconds to write to."
     with trio.move_on_after(LOOK_SECONDS):
         try:
-            await write(folder)
+            await outage.watched(write(folder))
         except OSError as error:
             detail = f"The data folder can't be written to: {_reason(error)}"
         else:

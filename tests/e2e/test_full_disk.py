@@ -68,8 +68,22 @@ def test_server_whose_files_cannot_grow_is_not_ready_until_they_can() -> None:
         wait_until_unmet(octavo)
         code, output = octavo.stop()
     assert code == 0
-    [warning] = output
-    assert "the database can't be written to now" in warning
+    assert len(output) == 2
+    for subject in "database", "data folder":
+        assert any(f"the {subject} can't be written to now: " in line for line in output)
+
+
+def test_server_whose_data_folder_is_away_says_why_until_it_is_back() -> None:
+    with data_folder() as folder, running(folder) as octavo:
+        octavo.invitation()
+        away = folder.rename(folder.parent / "away")
+        assert wait_until_unmet(octavo, "database", "migrations", "blobs")
+        away.rename(folder)
+        wait_until_unmet(octavo)
+        code, output = octavo.stop()
+    assert code == 0
+    assert any("the database can't be read now: " in line for line in output)
+    assert any("the data folder can't be written to now: " in line for line in output)
 
 
 def test_server_whose_files_cannot_grow_stops_cleanly() -> None:
