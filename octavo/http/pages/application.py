@@ -172,7 +172,7 @@ def pages(
     @app.get("/problems/<code>")
     async def explain_problem(code: str) -> str:
         if code not in explained:
-            raise NotFound("There is no problem with this code.")
+            raise NotFound("This code is not known: the page of problems lists every code.")
         problem = explained[code]
         phrase = HTTPStatus(problem.status).phrase
         return await render_template("problem.html", problem=problem, phrase=phrase)

@@ -239,7 +239,7 @@ async def test_problem_page_without_a_remedy_mentions_none(running: Running) -> 
 async def test_api_page_is_cached_by_the_browser_and_revalidated(running: Running) -> None:
     status, headers, text = await ask(running, "/api/docs")
     assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
-    assert (headers["cache-control"], "/api/shelves" in text) == ("no-cache", True)
+    assert (headers["cache-control"], "<wbr>/api<wbr>/shelves" in text) == ("no-cache", True)
     again = await running.test_client().get("/api/docs", headers={"if-none-match": headers["etag"]})
     assert (again.status_code, await again.get_data()) == (304, b"")
 
