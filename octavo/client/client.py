@@ -42,6 +42,8 @@ class Client:
         timeout: seconds that the server may be silent within one request.
         tls: the TLS context; None for the certificates that the system trusts.
         transport: replaces the network in tests.
+
+    Raises `ValueError` if ``url`` is not an http or https URL with a host.
     """
 
     def __init__(
@@ -56,11 +58,12 @@ class Client:
         tls: ssl.SSLContext | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        address = _address(url)
         # Shared with the notification stream. The default of httpx would trust certifi's
         # certificates.
         self._tls = tls or ssl.create_default_context()
         self._http = httpx.AsyncClient(
-            base_url=url,
+            base_url=address,
             headers={"sync-protocol": "1", "user-agent": "octavo-client"},
             # Waiting for a free connection is bounded by the caller's cancel scope only.
             timeout=httpx.Timeout(timeout, pool=None),
@@ -69,7 +72,6 @@ class Client:
             trust_env=False,
             verify=self._tls,
         )
-        address = httpx.URL(url)
         self._origin = origin or f"{address.scheme}://{address.netloc.decode()}"
         self._connection = ApiConnection(self._http, retrying or Retrying(), entropy)
         if key is not None:
@@ -165,3 +167,13 @@ class Client:
         if not cookie:
             raise UnexpectedResponse("the response has no session cookie", outcome_unknown=True)
         self._connection.credential = {"cookie": cookie, **self._from}
+
+
+def _address(url: str) -> httpx.URL:
+    try:
+        address = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"{url!r} is not a URL: {error}") from None
+    if address.scheme not in ("http", "https") or not address.host:
+        raise ValueError(f"{url!r} is not an http or https URL, such as https://notes.example.org")
+    return address

@@ -29,6 +29,12 @@ from tests.e2e.server import PATIENCE
 LATER = datetime.now(UTC) + timedelta(days=1)
 
 
+@pytest.mark.parametrize("url", ["localhost:8080", "notes.example.org", "http://", "ftp://a", ":"])
+def test_url_of_no_server_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="is not a"):
+        Client(url, entropy=SystemRandom())
+
+
 async def test_session_opens_the_account_until_it_is_signed_out(
     served: tuple[str, Person],
 ) -> None:

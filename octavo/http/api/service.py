@@ -137,7 +137,7 @@ class ServiceOperations:
         if readiness.ready:
             return ReadinessReport(status="ready", requirements=requirements)
         raise NotReady(
-            "The process is stopping and accepts no new work."
+            "The process is stopping: send it no new work."
             if readiness.stopping
             else "Not every requirement is met: see requirements.",
             members={"requirements": [each.model_dump() for each in requirements]},
