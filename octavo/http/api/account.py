@@ -47,7 +47,7 @@ class AccountOperations:
         method="GET",
         path="/api/account",
         tag="accounts",
-        summary="Your account",
+        summary="Get your account",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
     )

@@ -84,9 +84,9 @@ def require_origin(headers: Sequence[Header], origin: str) -> None:
     """
     found = origin_of(headers)
     if found != origin.encode():
-        came = "has no origin" if found is None else "comes from another origin"
+        came = "has no origin header" if found is None else "comes from another origin"
         raise WrongOrigin(
-            f"This installation is used at {origin}, and the request {came}: open it there.",
+            f"This installation is used at {origin}, and the request {came}. Use that address.",
             members={"publicUrl": origin},
         )
 

@@ -76,7 +76,7 @@ _PROBLEM: Json = {
         "requestId": _REQUEST_ID,
         "errors": {
             "type": "array",
-            "description": "Each part of the request that does not match the contract.",
+            "description": "Each part of the request that does not match this document.",
             "items": {
                 "type": "object",
                 "required": ["pointer", "message"],
@@ -129,7 +129,8 @@ def document(
         "info": {
             "title": title,
             "version": version,
-            "description": "Every GET also serves HEAD, and every path OPTIONS.",
+            "description": "Every path that supports GET also supports HEAD, and every path "
+            "supports OPTIONS.",
         },
         "servers": [{"url": url} for url in servers] or [{"url": "/"}],
         "tags": [{"name": tag} for tag in tags],

@@ -84,12 +84,11 @@ class Tree:
                     )
                 taken[key] = head
                 moved.update(map(_mark, folders_of(key)))
-        for key, head in taken.items():
+        for key in taken:
             if key in self._by_path and key not in left:
                 there = self.heads[self._by_path[key]]
                 raise PathConflict(
-                    f"The file {there.file_id} has the path {there.path}: choose another path than"
-                    f" {head.path}."
+                    f"The file {there.file_id} has the path {there.path}: choose another path."
                 )
         for key, head in taken.items():
             if self._below[_mark(key)] + moved[_mark(key)] > 0:

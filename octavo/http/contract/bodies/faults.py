@@ -77,7 +77,7 @@ _MAX_MESSAGE = 240
 
 _MESSAGES = {
     "missing": "This member is required.",
-    "extra_forbidden": "There is no member of this name: remove it.",
+    "extra_forbidden": "Unknown member: remove it.",
 }
 
 
@@ -90,7 +90,7 @@ def invalid_request(error: ValidationError, document: object, what: str) -> Inva
     number = error.error_count()
     if number > MAX_FAULTS:
         message = f"It has {number} faults, too many to list."
-        return InvalidRequest(f"{what} does not match the contract.", errors=[("", message)])
+        return InvalidRequest(f"{what} does not match the API document.", errors=[("", message)])
     found: dict[str, list[str]] = {}
     for details in error.errors(include_url=False):
         messages = found.setdefault(_pointer(details, document), [])
@@ -101,8 +101,8 @@ def invalid_request(error: ValidationError, document: object, what: str) -> Inva
     errors = [(place, " Or: ".join(messages)) for place, messages in found.items()]
     more = len(errors) - MAX_LISTED
     return InvalidRequest(
-        f"{what} does not match the contract."
-        + (f"{more} more faults are not listed." if more > 0 else ""),
+        f"{what} does not match the API document."
+        + (f" {more} more faults are not listed." if more > 0 else ""),
         errors=errors[:MAX_LISTED],
     )
 
