@@ -29,6 +29,7 @@ class RevisionDocument(ContractModel):
     position: int
     """The position of its changeset in the workspace."""
     kind: Kind
+    """Always ``note`` in this version."""
     path: str | None
     """Null for a purged file."""
     digest: str | None
@@ -99,12 +100,13 @@ class WorkspaceFile(ContractModel):
     workspace_id: Identifier
     path: str | None
     kind: Kind
+    """Always ``note`` in this version."""
     state: State
     head: RevisionDocument
     text: str | None
-    """The Markdown; null for an image."""
+    """The Markdown; null for a file without text, such as a purged one."""
     document: NoteDocumentSchema | None = None
-    """Null for an image, in lists, and when only the text is requested."""
+    """Null for a file without text, in lists, and when only the text is requested."""
 
 
 class ListedFileSchema(ContractModel):
@@ -114,6 +116,7 @@ class ListedFileSchema(ContractModel):
     workspace_id: Identifier
     path: str
     kind: Kind
+    """Always ``note`` in this version."""
     state: Literal["live", "deleted"]
     head: RevisionDocument
 
@@ -125,6 +128,7 @@ class FeedEntrySchema(ContractModel):
     file_id: Identifier
     path: str | None
     kind: Kind
+    """Always ``note`` in this version."""
     state: State
     revision_id: Identifier
     digest: str | None

@@ -83,7 +83,7 @@ _TABLE = (
         422,
         "invalid_content",
         "The file cannot have this content.",
-        "The detail says what to leave out. Text is Unicode without NUL; images have no text.",
+        "The detail says what to leave out. Text is Unicode without NUL.",
     ),
     _Row(
         422,

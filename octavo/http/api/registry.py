@@ -20,7 +20,16 @@ from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.declared_answers import possible_problems
 from octavo.http.contract.openapi import document
-from octavo.http.contract.problems import PROBLEMS, Problem
+from octavo.http.contract.problems import (
+    BodyTimeout,
+    BodyTooLarge,
+    InternalError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    Problem,
+    UnsupportedMediaType,
+)
 from octavo.http.contract.schemas import Json
 from octavo.http.server import SERVER_PROBLEMS, ServerProblem
 
@@ -46,6 +55,16 @@ CONTRACT: tuple[type, ...] = (
     NoticeOperations,
 )
 """Every class whose methods declare operations."""
+_OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (
+    InvalidRequest,
+    NotFound,
+    MethodNotAllowed,
+    BodyTimeout,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    InternalError,
+)
+"""The problems of the router and of the pages, which no declaration has to name."""
 
 
 def contract_document() -> Json:
@@ -59,7 +78,7 @@ def explained_problems() -> list[type[Problem] | ServerProblem]:
     """Return every problem that a client may receive, by status: each has a page."""
     served = contract_of(CONTRACT, served_operations_of)
     possible = (each for declared in served for each in possible_problems(declared))
-    by_code: dict[str, type[Problem] | ServerProblem] = {each.code: each for each in PROBLEMS}
-    by_code |= {each.code: each for each in SERVER_PROBLEMS}
-    by_code |= {each.code: each for each in possible}
+    found: list[type[Problem] | ServerProblem]
+    found = [*_OUTSIDE_OPERATIONS, *SERVER_PROBLEMS, *possible]
+    by_code = {each.code: each for each in found}
     return sorted(by_code.values(), key=lambda each: (each.status, each.code))

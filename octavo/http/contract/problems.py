@@ -58,13 +58,13 @@ class Problem(Exception):
 
 
 class InvalidRequest(Problem):
-    """The request does not match the contract; ``errors`` has the locations (RFC 6901)."""
+    """The request does not match the API document; ``errors`` has the locations (RFC 6901)."""
 
     status, code = 400, "invalid_request"
-    summary = "The request does not match the contract."
+    summary = "The request does not match the API document."
     remedy = (
         "Check each entry of the member errors: pointer is the location in the request, "
-        "message says what is expected there. Compare the request with the contract, and "
+        "message says what is expected there. Compare the request with the API document, and "
         "send it again corrected."
     )
 
@@ -87,14 +87,13 @@ class NotSignedIn(Problem):
 
 
 class CredentialRefused(Problem):
-    """The address and password, or the token, are not valid."""
+    """The address and password, or the token of an operator, are not valid."""
 
     status, code = 401, "credential_refused"
     summary = "These credentials are not accepted."
     remedy = (
-        "Check the address and the password, or the token, for typing errors. If you "
-        "forgot the password, request a new one. An operator token must be named in the "
-        "settings of the installation."
+        "Check the address and the password for typing errors. A forgotten password cannot be "
+        "reset yet."
     )
 
 
@@ -183,8 +182,8 @@ class BodyTooLarge(Problem):
     status, code = 413, "body_too_large"
     summary = "The body of the request is larger than this operation accepts."
     remedy = (
-        "Send less: split it into several requests, or make it smaller. The contract has "
-        "the limit of each operation."
+        "Send less: split it into several requests, or make it smaller. The API document "
+        "has the limit of each operation."
     )
 
 
@@ -194,7 +193,7 @@ class UnsupportedMediaType(Problem):
     status, code = 415, "unsupported_media_type"
     summary = "This operation does not accept a body of this media type."
     remedy = (
-        "Send the body as one of the media types that the contract lists for this "
+        "Send the body as one of the media types that the API document lists for this "
         "operation, and declare it in the header content-type."
     )
 
@@ -205,8 +204,8 @@ class AccountLocked(Problem):
     status, code = 423, "account_locked"
     summary = "The account is locked: nothing was changed."
     remedy = (
-        "Reading the account, exporting, and signing out still work. Ask an "
-        "administrator of the installation why it is locked and how to unlock it."
+        "Reading the account and signing out still work. Ask an administrator of the "
+        "installation why it is locked and how to unlock it."
     )
 
 

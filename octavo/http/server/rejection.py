@@ -54,7 +54,7 @@ SERVER_PROBLEMS = (
         "not_implemented",
         501,
         "The method or the transfer coding is not supported.",
-        "Use a method that the contract lists, and no transfer coding other than chunked.",
+        "Use a method that the API document lists, and no transfer coding other than chunked.",
     ),
     ServerProblem(
         "request_timeout",

@@ -6,7 +6,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from octavo.http.api.registry import CONTRACT, contract_document, explained_problems
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_answers import possible_problems
-from octavo.http.contract.problems import PROBLEMS, Problem
+from octavo.http.contract.problems import PROBLEMS, MethodNotAllowed, OperatorOff, Problem
 from octavo.http.server import SERVER_PROBLEMS, ServerProblem
 
 
@@ -22,9 +22,14 @@ def test_every_possible_problem_is_explained_once() -> None:
     codes = [each.code for each in explained_problems()]
     operations = contract_of(CONTRACT)
     possible = {each.code for declared in operations for each in possible_problems(declared)}
-    known = {each.code for each in PROBLEMS} | {each.code for each in SERVER_PROBLEMS}
-    assert set(codes) == possible | known
+    of_server = {each.code for each in SERVER_PROBLEMS}
+    assert set(codes) == possible | of_server | {MethodNotAllowed.code}
     assert len(codes) == len(set(codes))
+
+
+def test_problems_of_no_operation_are_not_explained() -> None:
+    codes = {each.code for each in PROBLEMS} - {each.code for each in explained_problems()}
+    assert codes == {OperatorOff.code}
 
 
 @pytest.mark.parametrize("problem", explained_problems(), ids=lambda each: each.code)
