@@ -14,7 +14,7 @@ def help_option() -> click.Option:
             context.exit()
 
     return click.Option(
-        ["--help"],
+        ["-h", "--help"],
         is_flag=True,
         is_eager=True,
         expose_value=False,

@@ -17,7 +17,7 @@ from octavo.control.client import ControlFailed, ask
 @click.command(
     "invite",
     cls=Command,
-    help="Make an invitation to register, and print its link, which works once, for seven days. "
+    help="Create an invitation to register, and print its link, which works once, for seven days. "
     "The server need not run.",
     epilog=example("octavo invite --administrator --address ada@example.org"),
 )
@@ -35,6 +35,8 @@ def command(
         token = trio.run(
             partial(service.invite, settings, administrator=administrator, address=address)
         )
+    except service.InvalidAddress as error:
+        raise Failed(str(error), exit_code=2) from None
     except service.InvitationRefused as error:
         raise Failed(str(error)) from None
     reached_at = settings.public_url

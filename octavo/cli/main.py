@@ -18,7 +18,7 @@ from octavo.cli.output import Failed, say, tell
 # A command is loaded when it is called: the server alone takes a second.
 _COMMANDS = {
     "serve": ("octavo.cli.serve", "Run the service until it receives SIGTERM or SIGINT."),
-    "invite": ("octavo.cli.invite", "Make an invitation to register, and print its link."),
+    "invite": ("octavo.cli.invite", "Create an invitation to register, and print its link."),
     "backup": ("octavo.cli.backup", "Write a verified copy of the database."),
     "restore": ("octavo.cli.restore", "Put a backup in place of the database."),
     "actors": ("octavo.cli.actors", "Show the actors of the running service."),
@@ -55,7 +55,7 @@ def _show_version(context: click.Context, option: click.Parameter, wanted: bool)
     cls=_Commands,
     invoke_without_command=True,
     help="A self-hosted notes backend.",
-    epilog="`octavo COMMAND --help` says more of a command, with an example.",
+    epilog="`octavo COMMAND --help` describes a command, with an example.",
 )
 @click.option(
     "--version",
@@ -88,10 +88,21 @@ def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | Non
         tell(*failure.problems)
         return failure.exit_code
     except click.UsageError as error:
-        command = "octavo" if error.ctx is None else error.ctx.command_path
-        tell(f"{error.format_message()} `{command} --help` lists the options.")
+        tell(_usage_problem(error))
         return error.exit_code
     except click.Abort:
         tell("interrupted")
         return 1
     return cast("int", code or 0)
+
+
+def _usage_problem(error: click.UsageError) -> str:
+    # click ends some of its messages with a full stop, and others without.
+    message = error.format_message()
+    sentence = message if message.endswith((".", "?", "!")) else f"{message}."
+    command = "octavo" if error.ctx is None else error.ctx.command_path
+    # Only the group raises this class itself for what is not an option: an unknown command.
+    unknown = error.ctx is not None and isinstance(error.ctx.command, click.Group)
+    of_option = isinstance(error, click.NoSuchOption | click.BadOptionUsage)
+    listed = "commands" if unknown and not of_option else "options"
+    return f"{sentence} `{command} --help` lists the {listed}."

@@ -28,7 +28,7 @@ def takes_settings(*names: str) -> Callable[[F], F]:
             CONFIG_OPTION,
             "config",
             metavar="FILE",
-            help="file of settings in TOML "
+            help="TOML file with settings "
             f"(default {CONFIG_FILE}, if there is one; environment {CONFIG_VARIABLE})",
         )(function)
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from octavo.service.engine import StoreEngine, open_engine
     from octavo.service.entropy import new_id
-    from octavo.service.invitations import InvitationRefused, invite
+    from octavo.service.invitations import InvalidAddress, InvitationRefused, invite
     from octavo.service.running import run, start_log
 
 _MODULES = {
     "StoreEngine": "engine",
+    "InvalidAddress": "invitations",
     "InvitationRefused": "invitations",
     "invite": "invitations",
     "new_id": "entropy",
@@ -24,6 +25,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "InvalidAddress",
     "InvitationRefused",
     "StoreEngine",
     "invite",

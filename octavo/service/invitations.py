@@ -12,19 +12,24 @@ LASTS = 7 * 86_400.0
 
 
 class InvitationRefused(Exception):
-    """No invitation was made; the text says why, in one line."""
+    """No invitation was created; the text says why, in one line."""
+
+
+class InvalidAddress(InvitationRefused):
+    """The address that was given for the invitation is invalid."""
 
 
 async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
-    """Make an invitation, to an account of an ``administrator`` if so, and return its token.
+    """Create an invitation, to an account of an ``administrator`` if so, and return its token.
 
     Works while a server runs. Only ``address``, if there is one, can register with it.
-    Raises `InvitationRefused`.
+    Raises `InvitationRefused`, and `InvalidAddress` for an invalid ``address``.
     """
     try:
         parsed = None if address is None else parse_address(address)
     except ValueError as error:
-        raise InvitationRefused(f"the address can't be used: {error}") from None
+        sentence = str(error)
+        raise InvalidAddress(f"{sentence[0].lower()}{sentence[1:].removesuffix('.')}") from None
     try:
         async with open_engine(settings, serving=False) as engine:
             return await invitations.invite(

@@ -52,8 +52,8 @@ def test_command_help_has_an_example_and_fits_the_terminal(
 @pytest.mark.parametrize(
     ("argv", "command"),
     [
-        (["sing"], "octavo"),
         (["--loud"], "octavo"),
+        (["--version=2"], "octavo"),
         (["serve", "--loud"], "octavo serve"),
         (["serve", "now"], "octavo serve"),
         (["actors", "--grace", "1"], "octavo actors"),
@@ -70,7 +70,24 @@ def test_main_wrong_usage_exits_with_2_and_one_line(
     [line] = printed.err.splitlines()
     assert line.startswith("octavo: ")
     assert line.endswith(f" `{command} --help` lists the options.")
+    assert line.partition(" `octavo")[0].endswith((".", "?"))
     assert printed.out == ""
+
+
+def test_main_unknown_command_exits_with_2_and_names_the_list_of_commands(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["sing"], {}) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line == "octavo: No such command 'sing'. `octavo --help` lists the commands."
+
+
+@pytest.mark.parametrize("argv", [[], ["backup"]], ids=" ".join)
+def test_short_option_shows_the_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*argv, "--help"], {}) == 0
+    help_text = capsys.readouterr().out
+    assert main([*argv, "-h"], {}) == 0
+    assert capsys.readouterr().out == help_text
 
 
 def test_serve_help_lists_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,6 +245,16 @@ def test_refused_invite_exits_with_1_and_one_line(
     monkeypatch.setattr(service, "invite", invite)
     assert main(["invite"], {}) == 1
     assert capsys.readouterr() == ("", "octavo: the reason\n")
+
+
+def test_invite_with_an_invalid_address_exits_with_2_and_one_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["invite", "--address", "foo"], {}) == 2
+    assert capsys.readouterr() == (
+        "",
+        "octavo: the address is invalid: give one such as ann@example.org\n",
+    )
 
 
 def test_actors_prints_the_response_of_the_server(
