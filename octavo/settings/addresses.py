@@ -169,5 +169,5 @@ def _ipv6(text: str) -> str | None:
 
 def _port(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) > 65535:
-        raise ValueError("has no such port: give a whole number from 0 (any free port) to 65535")
+        raise ValueError("has no valid port: give a whole number from 0 (any free port) to 65535")
     return int(text)

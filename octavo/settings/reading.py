@@ -101,9 +101,9 @@ def _file(environment: Mapping[str, str], config: str | None) -> FileSource | No
         return FileSource(path)
     except OSError as error:
         where = f"{path}: the file of settings" if named is None else f"{origin}={named!r}"
-        reason = f"{where} can't be read: {error.strerror}: give the path of a file in TOML"
+        reason = f"{where} can't be read: {error.strerror}: give the path of a TOML file"
     except ValueError as error:
-        reason = f"{path}: is not TOML: {error}"
+        reason = f"{path} is not TOML: {error}"
     raise SettingsError((reason,))
 
 

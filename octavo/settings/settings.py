@@ -92,7 +92,8 @@ class Settings(BaseSettings):
             known.get("bind", Bind()), tls=bool(known.get("tls_certificate"))
         ),
         description="origin at which users reach the service: scheme, host, and port if not the "
-        "default; if unset, that of bind, or localhost",
+        "default; if unset, it is derived from bind, with localhost for a loopback or wildcard "
+        "address",
     )
     http2: Annotated[bool, _read(switch)] = Field(
         default=False,
@@ -137,9 +138,9 @@ class Settings(BaseSettings):
     )
     document_history: Annotated[int, _read(count(2))] = Field(
         default=8,
-        description="maximum size of a document above 64 KiB as a multiple of its text size, and "
-        "at most 512 KiB more than its text; past it, history is discarded, and devices load the "
-        "document again",
+        description="maximum size of a document as a multiple of its text size. A document above "
+        "64 KiB that exceeds it, or its text by more than 512 KiB, loses its history, and devices "
+        "load it again",
     )
     sign_in_attempts_per_address: _Positive = Field(
         default=10, description="sign-in attempts for one account within sign_in_attempts_time"

@@ -74,7 +74,7 @@ class EnvironmentSource(SettingsSource):
 
 
 class FileSource(SettingsSource):
-    """A file in TOML: a key for each setting that it gives.
+    """A TOML file: a key for each setting that it gives.
 
     Raises `ValueError` for what is not TOML and `OSError` for what can't be read.
     """

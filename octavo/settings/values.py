@@ -57,7 +57,7 @@ def count(smallest: int) -> Callable[[str], int]:
 
     def parse(text: str) -> int:
         if not re.fullmatch(r"[0-9]{1,10}", text) or not smallest <= int(text) <= LARGEST_COUNT:
-            raise ValueError(f"is no such number: give a whole one, {smallest} or more")
+            raise ValueError(f"is not valid: give a whole number, {smallest} or more")
         return int(text)
 
     return parse
@@ -66,17 +66,17 @@ def count(smallest: int) -> Callable[[str], int]:
 def switch(text: str) -> bool:
     """Read true or false."""
     if text not in ("true", "false"):
-        raise ValueError("is neither on nor off: give true or false")
+        raise ValueError("is neither true nor false")
     return text == "true"
 
 
 def networks(text: str) -> tuple[Network, ...]:
-    """Read addresses and networks with commas between."""
+    """Read addresses and networks separated by commas."""
     try:
         return tuple(ipaddress.ip_network(part.strip()) for part in text.split(","))
     except ValueError:
         raise ValueError(
-            "is no list of networks: give addresses or networks with commas between, "
+            "is not a list of networks: give addresses or networks separated by commas, "
             "such as 10.0.0.0/8, ::1"
         ) from None
 
@@ -107,5 +107,5 @@ def folder(text: str) -> Path:
     except (OSError, RuntimeError):
         usable = False
     if not usable:
-        raise ValueError("is not a folder: give the path of one, or of one to be made")
+        raise ValueError("is not a folder: give the path of one, or of one to be created")
     return path

@@ -180,7 +180,7 @@ def test_read_file_named_by_an_option_takes_precedence_over_the_environment() ->
         ("public_url", "https://127.1", "is not an origin"),
         ("public_url", "https://nötes.example", "is not an origin"),
         ("public_url", "https://notes.example.org:0", "has the port 0"),
-        ("public_url", "https://notes.example.org:99999", "has no such port"),
+        ("public_url", "https://notes.example.org:99999", "has no valid port"),
         ("data_dir", "/dev/null", "is not a folder"),
         ("data_dir", "a\0b", "is not a folder"),
         ("pool_size", "0", "1 or more"),
@@ -194,7 +194,7 @@ def test_read_file_named_by_an_option_takes_precedence_over_the_environment() ->
         ("head_time", "0", "from 0.1 to 86400"),
         ("idle_time", "nan", "from 0.1 to 86400"),
         ("head_size", "1023", "1024 or more"),
-        ("head_size", "16k", "give a whole one"),
+        ("head_size", "16k", "give a whole number"),
         ("connections", "0", "1 or more"),
         ("connections", "9999999999", "1 or more"),
         ("log_format", "xml", "give console or json"),
@@ -338,18 +338,18 @@ def test_read_unusable_key_of_the_file_is_refused(toml: str, says: str) -> None:
 def test_read_file_that_is_not_toml_is_refused_with_the_line() -> None:
     write("grace = 1\ngrace\n")
     (problem,) = problems_of({})
-    assert problem.startswith("octavo.toml: is not TOML: ")
+    assert problem.startswith("octavo.toml is not TOML: ")
     assert "line 2" in problem
 
 
 def test_read_file_that_is_not_text_is_refused() -> None:
     Path("octavo.toml").write_bytes(b"grace = '\xff'")
     (problem,) = problems_of({})
-    assert problem.startswith("octavo.toml: is not TOML: ")
+    assert problem.startswith("octavo.toml is not TOML: ")
 
 
 def test_read_missing_named_file_is_refused() -> None:
-    reason = "can't be read: No such file or directory: give the path of a file in TOML"
+    reason = "can't be read: No such file or directory: give the path of a TOML file"
     assert problems_of({"OCTAVO_CONFIG": "no.toml"}) == (f"OCTAVO_CONFIG='no.toml' {reason}",)
     assert problems_of({}, config="no.toml") == (f"--config='no.toml' {reason}",)
 
