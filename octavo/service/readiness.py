@@ -72,7 +72,7 @@ class ReadinessProbe:
                 found[:0] = _unmet("database", problem), _unmet("migrations", _UNREADABLE)
             else:
                 newest = len(shipped())
-                detail = f"The schema has version {version}, this program knows {newest}."
+                detail = f"The schema has version {version}; this program expects {newest}."
                 schema = Requirement("migrations", met=version == newest, detail=detail)
                 found[:0] = await self._writing.result(), schema
 

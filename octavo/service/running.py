@@ -119,7 +119,7 @@ def _tell_started(settings: Settings, url: str, invitation: str | None) -> None:
         # To the terminal alone: a secret has no place in a log that is kept.
         with suppress(OSError):
             sys.stdout.write(
-                "No account yet. Make the first one, an administrator's, within an hour:\n"
+                "There is no account yet. Create the first one, an administrator, within an hour:\n"
                 f"  {settings.public_url}/register?invitation={invitation}\n"
             )
             sys.stdout.flush()
@@ -238,7 +238,7 @@ async def _stop_on_signal(
         if not phase.started.is_set():
             phase.starting.cancel(reason="a signal asked for the stop")
         phase.stopping.set()
-        _log.info("Octavo stops: what is in flight has up to %g seconds", settings.grace)
+        _log.info("Octavo is stopping; requests in flight have up to %g seconds", settings.grace)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_end_on_next, signals)
             await trio.sleep(settings.drain)

@@ -378,7 +378,8 @@ def test_restore_replaces_a_damaged_database_and_keeps_its_log_with_it(folder: P
     ("damage", "complaint"),
     [
         ("missing", "{} can't be read: No such file or directory"),
-        ("text", "{} can't be restored: it is damaged, or no database: file is not a database"),
+        ("text", "{} can't be restored: it is damaged, or not a database: file is not a database"),
+        ("empty", "{} can't be restored: it is empty"),
         ("torn", "{} can't be restored: it is damaged"),
         ("foreign", "{} can't be restored: it is a database of another program"),
         ("newer", "{} can't be restored: the database has version 1000 of the schema"),
@@ -395,6 +396,8 @@ def test_restore_of_an_unusable_backup_changes_nothing(
             backup.unlink()
         case "text":
             backup.write_bytes(b"x" * 10_000)
+        case "empty":
+            backup.write_bytes(b"")
         case "torn":
             backup.write_bytes(backup.read_bytes()[:20_000])
         case "foreign":

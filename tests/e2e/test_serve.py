@@ -44,7 +44,7 @@ NEWEST = len(shipped())
 REQUIRED = {
     "configuration": "The settings were read and checked.",
     "database": "The database can be written to.",
-    "migrations": f"The schema has version {NEWEST}, this program knows {NEWEST}.",
+    "migrations": f"The schema has version {NEWEST}; this program expects {NEWEST}.",
     "blobs": "The data folder can be written to.",
 }
 

@@ -103,7 +103,7 @@ class Verification:
         """Read the whole file and return what it holds.
 
         Blocks; `interrupt` ends it from another thread. Raises `StoreUnusable` when the file is
-        damaged or is no database of Octavo, and `StoreUnavailable` when it can't be read.
+        damaged, empty or not a database of Octavo, and `StoreUnavailable` when it can't be read.
         """
         try:
             with self._readable():
@@ -111,6 +111,8 @@ class Verification:
                 [found] = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
                 if found != "ok":
                     raise StoreUnusable(f"it is damaged: {' '.join(found.split())}")
+                if self._path.stat().st_size == 0:
+                    raise StoreUnusable("it is empty")
                 tables = self._connection.execute("SELECT name FROM sqlite_master").fetchall()
                 if ("migrations",) not in tables:
                     raise StoreUnusable("it is a database of another program")
@@ -140,7 +142,7 @@ class Verification:
             yield
         except sqlite3.DatabaseError as error:
             if primary_code(error) in _UNREADABLE:
-                raise StoreUnusable(f"it is damaged, or no database: {error}") from error
+                raise StoreUnusable(f"it is damaged, or not a database: {error}") from error
             raise
 
     def interrupt(self) -> None:
