@@ -8,7 +8,9 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "httpx":
         raise
-    raise ImportError("octavo.client needs httpx: pip install 'octavo[client]'") from None
+    raise ImportError(
+        "octavo.client needs httpx: run .venv/bin/pip install -e '.[client]' in the clone of Octavo"
+    ) from None
 
 from octavo.client.changes import Create, Delete, Operation, Purge, Restore, Save, Update
 from octavo.client.client import Client

@@ -29,5 +29,6 @@ def test_client_without_its_extra_names_what_to_install() -> None:
     assert run.returncode == 1
     assert run.stderr.count("Error: ") == 1
     assert run.stderr.splitlines()[-1] == (
-        "ImportError: octavo.client needs httpx: pip install 'octavo[client]'"
+        "ImportError: octavo.client needs httpx:"
+        " run .venv/bin/pip install -e '.[client]' in the clone of Octavo"
     )

@@ -1,16 +1,19 @@
 """The documentation is correct: commands and settings exist, links have targets."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from docs.diagrams.draw import DRAWINGS
 from octavo.cli import main
+from octavo.http.api.registry import explained_problems
 from octavo.settings import read_settings
 from octavo.settings.description import describe, shown
 from octavo.settings.names import CONFIG_VARIABLE
-from tests.project.source import ROOT
+from tests.project.source import ROOT, modules
 
 PAGES = [
     path.relative_to(ROOT)
@@ -114,3 +117,48 @@ def test_architecture_explains_a_save_in_few_files() -> None:
 def test_drawings_are_what_the_script_draws() -> None:
     for name, svg in DRAWINGS.items():
         assert read(f"docs/diagrams/{name}") == svg
+
+
+def strings(tree: ast.AST) -> Iterator[str]:
+    """Yield the strings of a module as the compiler sees them, "…" for the fields of f-strings."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield re.sub(r"%[a-z]", "…", node.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bytes):
+            yield node.value.decode("latin-1")
+
+
+def first_cells(page: str) -> list[str]:
+    """The first cell of every row of the tables of ``page``, without those of the heads."""
+    return re.findall(r"^\| (?!\w+ \| what to do)(.*?) \| ", read(page), re.MULTILINE)
+
+
+def test_troubleshooting_quotes_messages_of_the_source() -> None:
+    source = [
+        text for path in modules("octavo") for text in strings(ast.parse((ROOT / path).read_text()))
+    ]
+    # What has no space is a code, a header, a path or a name.
+    quoted = [
+        fragment
+        for cell in first_cells("docs/troubleshooting.md")
+        for fragment in re.findall(r"`([^`]* [^`]*)`", cell)
+    ]
+    assert len(quoted) > 30
+    unknown = [
+        fragment
+        for fragment in quoted
+        for part in fragment.split("…")
+        if not any(part.strip() in text for text in source)
+    ]
+    assert unknown == []
+
+
+def test_troubleshooting_names_codes_that_the_server_sends() -> None:
+    cells = "\n".join(first_cells("docs/troubleshooting.md"))
+    named = set(re.findall(r"(\d{3}) `([a-z_]+)`", cells))
+    assert len(named) > 10
+    assert named <= {(str(each.status), each.code) for each in explained_problems()}
