@@ -1,4 +1,4 @@
-"""Complete responses as values, their rendering from problems, and their sending."""
+"""Represent responses as values, render problems as responses, and send them."""
 
 from collections.abc import AsyncIterator
 from typing import NamedTuple

@@ -197,7 +197,9 @@ async def store_changes(
         texts.append((number, "" if change.content is None else change.content.text))
     created: list[tuple[Value, ...]] = []
     stored = StoredChanges({}, {}, contents)
-    # A file with several changes has one in each of the first rounds.
+    # The changes of existing files are written in rounds, with at most one change of a file in
+    # each: the first change of every file, then the second of those that have one, and so on.
+    # So each head becomes a revision before the next change of its file replaces it.
     rounds: list[dict[FileId, Revision]] = []
     for change in changed:
         head = change.head
