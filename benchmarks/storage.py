@@ -61,7 +61,7 @@ from tests.fakes.plain_documents import PlainDocuments  # noqa: E402
 
 WRITERS = 16
 SAVES = 30
-"""Per writer between two checkpoints: the service makes one at 4,000 pages."""
+"""Per writer between two checkpoints: the service makes one at 2,000 pages."""
 FRAME_HEADER = 24
 LOG_HEADER = 32
 ROOMY = 1 << 40
