@@ -97,7 +97,10 @@ def service(core: int) -> Iterator[Service]:
                 announced(process, folder / "log", r"listens on http://127\.0\.0\.1:([0-9]+)")
             )
             invitation = announced(process, folder / "out", r"invitation=(\S+)")
-            yield Service(port, process.pid, make_key(port, invitation))
+            key = make_key(port, invitation)
+            # The pages are loaded after the start, in a thread that delays every request meanwhile.
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/").close()
+            yield Service(port, process.pid, key)
         finally:
             process.kill()
             process.wait()

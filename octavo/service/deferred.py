@@ -1,5 +1,6 @@
 """Work that is put off until the server listens: it is done in a thread, once."""
 
+import gc
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
@@ -93,6 +94,8 @@ class DeferredApplication:
             if event["type"] == "lifespan.startup.complete":
                 self._application = application
                 self._loaded.set()
+                # What was loaded lives as long as the process: the collector need not walk it.
+                gc.freeze()
             elif event["type"] == "lifespan.startup.failed":
                 raise RuntimeError(event.get("message", ""))
             else:
