@@ -1,8 +1,8 @@
 """Octavo, a self-hosted notes backend on trio.
 
-The package's rooms: ``actors`` (the concurrency core and its testing kit), ``http`` (what is
-answered over the network), ``cli`` (the command line). ``settings`` says what can be configured
-and ``service`` puts the whole together.
+``docs/architecture.md`` describes the packages; import-linter enforces their borders. Nothing is
+imported here, so that a part can be used without the others, such as `octavo.actors` or
+`octavo.client`.
 """
 
 __version__ = "0.1.0"

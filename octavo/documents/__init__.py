@@ -1,11 +1,11 @@
 """Documents of notes: Yjs through pycrdt, merged, edited, and cached between saves.
 
-`live_document` is one document, `batch_documents` the documents of a batch of changesets,
+`live_document` is one document, `document_batch` the documents of a batch of changesets,
 `document_cache` those kept in memory. Nothing here blocks or reads a store.
 """
 
-from octavo.documents.batch_documents import BatchDocuments
+from octavo.documents.document_batch import DocumentBatch
 from octavo.documents.document_cache import DocumentCache
 from octavo.documents.live_document import LiveDocument
 
-__all__ = ["BatchDocuments", "DocumentCache", "LiveDocument"]
+__all__ = ["DocumentBatch", "DocumentCache", "LiveDocument"]

@@ -9,7 +9,7 @@ import pytest
 
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.documents import BatchDocuments, DocumentCache, LiveDocument
+from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
 from octavo.model.files.plan import Plan
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store import Script
@@ -23,16 +23,16 @@ def keep_what_was_refused(patch: pytest.MonkeyPatch) -> None:
     """The effects of a refused changeset on documents remain."""
 
     @contextmanager
-    def attempt(self: BatchDocuments) -> Iterator[None]:
+    def attempt(self: DocumentBatch) -> Iterator[None]:
         yield
 
-    patch.setattr(BatchDocuments, "attempt", attempt)
+    patch.setattr(DocumentBatch, "attempt", attempt)
 
 
 def take_back_too_much(patch: pytest.MonkeyPatch) -> None:
     """A refused changeset also undoes what others of its batch did to the same document."""
 
-    def undo(self: BatchDocuments, file_id: FileId, before: Any) -> None:  # noqa: ANN401
+    def undo(self: DocumentBatch, file_id: FileId, before: Any) -> None:  # noqa: ANN401
         if before is None:
             self._documents.pop(file_id, None)
             self._made.pop(file_id, None)
@@ -40,7 +40,7 @@ def take_back_too_much(patch: pytest.MonkeyPatch) -> None:
             live = LiveDocument(before.base, self._cache.client)
             self._documents[file_id] = replace(before, live=live)
 
-    patch.setattr(BatchDocuments, "_undo", undo)
+    patch.setattr(DocumentBatch, "_undo", undo)
 
 
 def keep_documents_that_others_changed(patch: pytest.MonkeyPatch) -> None:

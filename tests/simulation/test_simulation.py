@@ -24,7 +24,7 @@ SIGHTS = {
     *("shed", "carried over", "rewritten"),
     *(f"{status} {asked}" for status in ("not-executed", "unknown") for asked in ("Sent", "Look")),
     *(f"{kind} at {point}" for kind in ("crash", "delay") for point in CRASHES),
-    *("cancel at ask.sending", "cancel at ask.answered"),
+    *("cancel at ask.sending", "cancel at ask.replied"),
     *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in ("one", "two")),
 }
 """What has to occur under this many schedules, or the simulation tests less than it claims."""

@@ -113,7 +113,7 @@ class Envelope(Generic[M_co]):
         Raises:
             BadReply: the message was told and the value is not None.
         """
-        self.answer(reply)
+        self.reply_with(reply)
 
     def refuse(self, refusal: Refusal) -> None:
         """Make the ask raise ``refusal``, from `Actor.handle_batch`. A second reply is ignored.
@@ -127,7 +127,7 @@ class Envelope(Generic[M_co]):
             )
         self.fail(refusal)
 
-    def answer(self, value: object) -> None:
+    def reply_with(self, value: object) -> None:
         """Reply with a value of any type; called by the core.
 
         Raises:

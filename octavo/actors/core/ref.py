@@ -145,7 +145,7 @@ async def _exchange(ref: ActorRef[Any], envelope: Envelope[Any], admission: floa
         if waiter is not None:
             waiter.end_wait(envelope)
     if faults is not None:
-        await faults.reach("ask.answered", ref.path)
+        await faults.reach("ask.replied", ref.path)
     return envelope.result()
 
 

@@ -85,7 +85,7 @@ class Serving:
                         if faults is not None and faults.loses_reply(path):
                             envelope.fail(OutcomeUnknown(f"the reply of {path} was lost"))
                         else:
-                            envelope.answer(value)
+                            envelope.reply_with(value)
                     except BaseException as error:  # noqa: BLE001 - the actor boundary
                         self._fail(envelope, error)
                     now = self._count(envelope, now)
@@ -159,7 +159,7 @@ class Serving:
         unanswered = 0
         for envelope in taken:
             if not envelope.is_ask:
-                envelope.answer(None)
+                envelope.reply_with(None)
             elif envelope.pending:
                 unanswered += 1
         if unanswered:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from octavo.actors.core.runtime import ambient_faults
 from octavo.actors.core.waiting import current_waiter
 
-ASKER_POINTS = ("ask.sending", "ask.answered")
+ASKER_POINTS = ("ask.sending", "ask.replied")
 """The points that the asker passes; they count only if the asker is an actor."""
 
 

@@ -20,7 +20,7 @@ from octavo.actors.testing.crash_once import InjectedCrash, reach_crash_once
 
 CORE_POINTS = (
     "ask.sending",
-    "ask.answered",
+    "ask.replied",
     "actor.starting",
     "actor.taken",
     "actor.handled",
@@ -28,7 +28,7 @@ CORE_POINTS = (
 )
 """The points of the core, in the order in which a message passes them.
 
-``ask.sending`` and ``ask.answered`` are passed by the asker, before the message is sent and after
+``ask.sending`` and ``ask.replied`` are passed by the asker, before the message is sent and after
 the reply arrived; ``actor.taken`` and ``actor.handled`` by the actor, before and after the handler,
 before the reply. ``actor.reply`` accepts only the fault ``lose reply``.
 """

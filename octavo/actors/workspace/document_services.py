@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 import trio
 
-from octavo.documents import BatchDocuments, DocumentCache
+from octavo.documents import DocumentBatch, DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
 
@@ -56,6 +56,6 @@ class DocumentServices:
     limits: DocumentLimits = field(default_factory=DocumentLimits)
     offload: Offload = inline_offload
 
-    def batch_documents(self, workspace_id: WorkspaceId) -> BatchDocuments:
+    def document_batch(self, workspace_id: WorkspaceId) -> DocumentBatch:
         """Return the documents for a new batch of the workspace."""
-        return BatchDocuments(workspace_id, self.cache, self.limits, self.check_text)
+        return DocumentBatch(workspace_id, self.cache, self.limits, self.check_text)

@@ -13,7 +13,7 @@ from octavo.actors.core import Envelope
 from octavo.actors.jobs.indexing import catch_up_links
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import ChangesetRefused, MissingUpdate, Push
-from octavo.documents import BatchDocuments
+from octavo.documents import DocumentBatch
 from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import (
@@ -126,7 +126,7 @@ class PlannedBatch(NamedTuple):
     batch: Batch
     verdicts: PushVerdicts
     to_store: list[tuple[FileId, StoredDocument]]
-    documents: BatchDocuments
+    documents: DocumentBatch
 
 
 class Planner:
@@ -194,9 +194,9 @@ class Planner:
 
     async def _load(
         self, state: WorkspaceState, file_ids: Sequence[FileId]
-    ) -> tuple[BatchDocuments, Mapping[FileId, StoredDocument]]:
+    ) -> tuple[DocumentBatch, Mapping[FileId, StoredDocument]]:
         """Return the documents of notes, and the stored states to load into them."""
-        documents = self._documents.batch_documents(self._id)
+        documents = self._documents.document_batch(self._id)
         heads = state.tree.heads
         missing = documents.take(
             file_id
@@ -262,10 +262,10 @@ class Planner:
         return False
 
 
-def _load_stored(documents: BatchDocuments, stored: Mapping[FileId, StoredDocument]) -> None:
+def _load_stored(documents: DocumentBatch, stored: Mapping[FileId, StoredDocument]) -> None:
     for file_id, document in stored.items():
         documents.load(file_id, document)
 
 
-def _size_of(documents: BatchDocuments, stored: Mapping[FileId, StoredDocument]) -> int:
+def _size_of(documents: DocumentBatch, stored: Mapping[FileId, StoredDocument]) -> int:
     return documents.weight + sum(len(document.state) for document in stored.values())

@@ -161,7 +161,7 @@ class ChangesetOperations:
         security=Security.SESSION_OR_KEY,
         problems=(*CHANGE_PROBLEMS, *refused_with(TooManyFiles), UnsupportedProtocol),
         body=json_body(ChangesetInput, limit=LONGEST_CHANGE),
-        must_answer=True,
+        must_respond=True,
     )
     async def push_changeset(
         self, call: Call, path: WorkspacePath, headers: SyncProtocol, body: ChangesetInput

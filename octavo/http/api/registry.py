@@ -18,7 +18,7 @@ from octavo.http.api.sessions import SessionOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of
-from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import (
     BodyTimeout,

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Authenticator, Call, RateLimiter
-from octavo.http.contract.declared_answers import UndeclaredResponseError
+from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import ContractError, Operation, Security

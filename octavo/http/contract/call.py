@@ -32,7 +32,7 @@ class Authenticator(Protocol):
         """Return the caller, from the headers, the method and the client of ``call``.
 
         Raises one of the problems that the security of an operation implies
-        (`octavo.http.contract.declared_answers.derived_problems`). Cancellation changes nothing.
+        (`octavo.http.contract.declared_responses.derived_problems`). Cancellation changes nothing.
         """
 
 

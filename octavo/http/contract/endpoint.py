@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError, SchemaSerializer
 from octavo.actors.core import unwrap
 from octavo.http.contract.bodies import ClientLeft, declared_size
 from octavo.http.contract.call import Authenticator, Call, RateLimiter
-from octavo.http.contract.declared_answers import DeclaredResponses
+from octavo.http.contract.declared_responses import DeclaredResponses
 from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.contract.operation import Locked, Operation, Security
 from octavo.http.contract.parameters import Parameters
@@ -124,7 +124,7 @@ class Endpoint:
             content = response.content
             # Streams reserve memory piece by piece.
             if type(content) is bytes and len(content) >= COUNTED:
-                held = self._memory.count if self.operation.must_answer else self._memory.hold
+                held = self._memory.count if self.operation.must_respond else self._memory.hold
                 call.hold = held(call.client, len(content))
             return response
         except Problem as problem:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.bodies import BodyKind
-from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.operation import Operation, Security
 from octavo.http.contract.problems import Problem
 from octavo.http.contract.schemas import Json, Parameter, Schemas

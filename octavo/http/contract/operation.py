@@ -74,14 +74,14 @@ class Declaration:
         locked: whether locked accounts may call it.
         status: the status of the success.
         other_statuses: statuses that a `Reply` or `Stream` may have instead.
-        problems: those of the operation itself; `declared_answers` adds the implied ones.
+        problems: those of the operation itself; `declared_responses` adds the implied ones.
         body: how the body is read; None without one.
         time: seconds that the handler may take; None for the server's default.
         rate: class of the rate limit; None for none.
         finish_when_client_leaves: the handler runs to completion after a disconnect.
         headers: names (in lower case) and descriptions of optional headers of the success.
         media_types: the media types of a `Stream`.
-        must_answer: the response is sent even when memory is short. Any other response of at least
+        must_respond: the response is sent even when memory is short. Any other response of at least
             `memory_budget.COUNTED` bytes may be refused, so its handler must not change anything.
     """
 
@@ -102,7 +102,7 @@ class Declaration:
     finish_when_client_leaves: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
     media_types: tuple[str, ...] = ()
-    must_answer: bool = False
+    must_respond: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -155,7 +155,7 @@ def operation(
     finish_when_client_leaves: bool = False,
     headers: Mapping[str, str] | None = None,
     media_types: tuple[str, ...] = (),
-    must_answer: bool = False,
+    must_respond: bool = False,
 ) -> Callable[[Handler[S, P, R]], Handler[S, P, R]]:
     """Declare an operation at its handler; the arguments are those of `Declaration`.
 
@@ -180,7 +180,7 @@ def operation(
         finish_when_client_leaves=finish_when_client_leaves,
         headers=dict(headers or {}),
         media_types=media_types,
-        must_answer=must_answer,
+        must_respond=must_respond,
     )
 
     def declare(handler: Handler[S, P, R]) -> Handler[S, P, R]:

@@ -139,7 +139,7 @@ async def ask_storm() -> None:
         [
             Fault("crash", "actor.handled", probability=0.05),
             Fault("delay", "ask.sending", probability=0.05, delay=0.5),
-            Fault("delay", "ask.answered", probability=0.05, delay=0.5),
+            Fault("delay", "ask.replied", probability=0.05, delay=0.5),
             Fault("lose reply", "actor.reply", probability=0.05),
         ],
     )

@@ -13,13 +13,13 @@ async def test_a_reply_is_given_once_and_never_fails() -> None:
     envelope = Envelope("question", is_ask=True)
     assert envelope.take()
     assert not envelope.take()
-    envelope.answer(1)
-    envelope.answer(2)
+    envelope.reply_with(1)
+    envelope.reply_with(2)
     envelope.fail(ValueError())
     assert envelope.result() == 1
     withdrawn = Envelope("question", is_ask=True)
     assert withdrawn.abandon()
-    withdrawn.answer(1)
+    withdrawn.reply_with(1)
     assert withdrawn.state is EnvelopeState.ABANDONED
 
 

@@ -160,7 +160,7 @@ def test_an_asker_that_is_an_actor_crashes_at_its_points_too() -> None:
 
     explore(scenario, schedules=100, crash_anywhere=True)
     assert "root/relay: injected at ask.sending of root/log" in points
-    assert "root/relay: injected at ask.answered of root/log" in points
+    assert "root/relay: injected at ask.replied of root/log" in points
 
 
 def test_points_of_a_plan_count_as_well() -> None:

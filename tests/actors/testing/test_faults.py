@@ -93,7 +93,7 @@ async def test_a_crash_at_the_start_is_tried_again() -> None:
     assert len(plan.injected) == 2
 
 
-@pytest.mark.parametrize("point", ["ask.sending", "actor.taken", "disk.write", "ask.answered"])
+@pytest.mark.parametrize("point", ["ask.sending", "actor.taken", "disk.write", "ask.replied"])
 async def test_a_delay_takes_its_time(point: str) -> None:
     root, ref, _, _ = disk(Fault("delay", point, delay=3))
     async with root.running():
@@ -111,7 +111,7 @@ async def test_a_lost_reply_leaves_the_effect_and_an_unknown_outcome() -> None:
         assert await ref.ask(Write()) == 2
 
 
-@pytest.mark.parametrize(("point", "written"), [("ask.sending", 0), ("ask.answered", 1)])
+@pytest.mark.parametrize(("point", "written"), [("ask.sending", 0), ("ask.replied", 1)])
 async def test_a_cancellation_ends_the_innermost_block(point: str, written: int) -> None:
     root, ref, lines, plan = disk(Fault("cancel", point, times=1))
     async with root.running():

@@ -9,7 +9,7 @@ from octavo.http.api.keys import KeyOperations
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
 from octavo.http.contract.assembly import contract_of
-from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Locked, Security
 

@@ -4,7 +4,7 @@ import pytest
 
 from octavo.http.api.links import LinkOperations
 from octavo.http.contract.assembly import contract_of
-from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.declared_responses import possible_problems
 from octavo.store import StoreFull
 from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, refusal
 

@@ -5,7 +5,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.http.api.registry import CONTRACT, contract_document, explained_problems
 from octavo.http.contract.assembly import contract_of
-from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.problems import PROBLEMS, MethodNotAllowed, OperatorOff, Problem
 from octavo.http.server import SERVER_PROBLEMS, ServerProblem
 

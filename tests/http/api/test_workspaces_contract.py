@@ -10,7 +10,7 @@ from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.assembly import contract_of
-from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
 
 GROUPS = (

@@ -11,7 +11,7 @@ from octavo.http.contract.assembly import contract_of, operations_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, HeaderModel
-from octavo.http.contract.declared_answers import derived_problems, possible_problems
+from octavo.http.contract.declared_responses import derived_problems, possible_problems
 from octavo.http.contract.operation import ContractError, Locked, Operation, Security, operation
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.contract.reply import NotModified, Reply, Stream

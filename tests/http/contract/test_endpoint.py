@@ -9,7 +9,7 @@ import pytest
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Call
-from octavo.http.contract.declared_answers import UndeclaredResponseError
+from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.reply import Reply, Stream

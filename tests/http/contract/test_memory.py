@@ -69,7 +69,7 @@ class Texts:
         tag="t",
         summary="Change",
         security=Security.NONE,
-        must_answer=True,
+        must_respond=True,
     )
     async def change(self, call: Call) -> Text:
         self.held.append(self.budget.held)

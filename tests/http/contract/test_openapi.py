@@ -9,7 +9,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.http.api.service import ServiceOperations
 from octavo.http.contract.assembly import contract_of
-from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Operation
 from tests.fakes.example_contract import ShelfOperations

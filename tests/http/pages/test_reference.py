@@ -4,7 +4,7 @@ import pytest
 
 from octavo.http.api.service import ServiceOperations
 from octavo.http.contract.assembly import contract_of
-from octavo.http.contract.declared_answers import possible_problems
+from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Operation
 from octavo.http.pages.reference import (

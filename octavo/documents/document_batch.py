@@ -19,7 +19,7 @@ CheckText = Callable[[str], None]
 """Raises a `DomainError` for a text that no note may have."""
 
 
-class BatchDocuments:
+class DocumentBatch:
     """The documents of one workspace's notes for the changesets of one batch.
 
     Args:
