@@ -173,7 +173,10 @@ def _address(url: str) -> httpx.URL:
     try:
         address = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise ValueError(f"{url!r} is not a URL: {error}") from None
+        raise ValueError(f"the URL of the server is not one: {error}") from None
     if address.scheme not in ("http", "https") or not address.host:
-        raise ValueError(f"{url!r} is not an http or https URL, such as https://notes.example.org")
+        # It is not repeated, because it may contain a password.
+        raise ValueError(
+            "the URL of the server has to be like https://notes.example.org: http or https, a host"
+        )
     return address

@@ -66,6 +66,7 @@ async def back_up(settings: Settings, target: Path, *, replace: bool, report: Re
         )
     database = settings.data_dir.absolute() / DATABASE
     size = 0
+    target = without_links(target)
     try:
         await require_installation(settings.data_dir)
         _check_target(target, database, replace=replace)
@@ -112,6 +113,11 @@ def _check_target(target: Path, database: Path, *, replace: bool) -> None:
                 f"{target}{end} exists, the log of another database:"
                 " remove it, or name another file"
             )
+
+
+def without_links(path: Path) -> Path:
+    """Return the file that ``path`` leads to: the logs of a database are next to that."""
+    return Path(os.path.realpath(path))
 
 
 def growth(path: Path, step: str, total: int, report: Report) -> Callable[[], None]:

@@ -28,10 +28,12 @@ class Deferred(Generic[T]):
         self._values: list[T] = []
 
     async def get(self) -> T:
-        """Return the value. When cancelled, this waits for the thread."""
+        """Return the value. When cancelled, the thread goes on, and its value is dropped."""
         async with self._lock:
             if not self._values:
-                self._values.append(await trio.to_thread.run_sync(self._compute))
+                self._values.append(
+                    await trio.to_thread.run_sync(self._compute, abandon_on_cancel=True)
+                )
         return self._values[0]
 
 
@@ -71,6 +73,8 @@ class DeferredApplication:
         try:
             application = await self._load()
             await self._run(application, scope, pending, receive, send)
+            if self._application is None:
+                raise RuntimeError("they ended before they had started")
         except Exception:
             if self._application is not None:
                 raise

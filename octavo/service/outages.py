@@ -40,9 +40,10 @@ class Outage:
 
 
 class Outages:
-    """Reading and writing apart: a database without room can still be read."""
+    """Uses apart: a database without room can be read, and an open one when its file is away."""
 
     def __init__(self) -> None:
+        self.opening = Outage("the database", "opened")
         self.reading = Outage("the database", "read")
         self.writing = Outage("the database", "written to")
 

@@ -13,7 +13,7 @@ from threading import Event
 import trio
 
 from octavo.control.folder import DataFolderError, DataFolderInUse, holding
-from octavo.service.backup import BackupFailed, Progress, Report, growth, reason
+from octavo.service.backup import BackupFailed, Progress, Report, growth, reason, without_links
 from octavo.service.entropy import now
 from octavo.service.interruption import in_thread
 from octavo.service.partial_file import partial_file, publish, sync
@@ -55,9 +55,11 @@ class _Copy:
 
     def _copy(self, end: str) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        # The logs hold the same secrets as the database.
-        target = os.open(f"{self._target}{end}", flags, 0o600)
-        with open(f"{self._source}{end}", "rb") as source, open(target, "wb") as to:
+        with (
+            open(f"{self._source}{end}", "rb") as source,
+            # The logs hold the same secrets as the database.
+            open(os.open(f"{self._target}{end}", flags, 0o600), "wb") as to,
+        ):
             while not self._interrupted.is_set() and (chunk := source.read(_CHUNK)):
                 to.write(chunk)
 
@@ -91,7 +93,7 @@ async def restore(settings: Settings, source: Path, *, report: Report) -> Restor
             raise BackupFailed(str(error)) from None
         try:
             path = stack.enter_context(partial_file(database))
-            copy = _Copy(source, path)
+            copy = _Copy(without_links(source), path)
             watch = growth(path, "copying", size, report)
             await in_thread(copy.run, copy.interrupt, watch)
             report(Progress("checking", 0, None))
@@ -108,6 +110,9 @@ def _size_of(source: Path, database: Path) -> int:
     try:
         if os.path.realpath(source) == os.path.realpath(database):
             raise BackupFailed(f"{source} is the database itself: name a backup")
+        # Anything else, such as a pipe, may never be read to its end.
+        if source.exists() and not source.is_file():
+            raise BackupFailed(f"{source} is not a file: name a backup")
         with open(source, "rb") as opened:
             return os.fstat(opened.fileno()).st_size
     except OSError as error:
@@ -129,7 +134,8 @@ async def _verified(source: Path, path: Path) -> Contents:
 def _replace(database: Path, path: Path) -> Path | None:
     """Keep the database aside and rename ``path`` to its name; return where it is kept.
 
-    A crash at any point leaves a complete database under the name: the former or the new one.
+    A crash at any point leaves the former or the new database under the name. The former one is
+    complete, unless it was damaged: then its logs may be with the file that is kept.
     """
     replaced = None
     # What can fail for want of room comes before anything of the former database is removed.
@@ -147,12 +153,17 @@ def _replace(database: Path, path: Path) -> Path | None:
         if folded:
             _remove(replaced, kept_logs)
         _link(database, replaced)
-    # Logs must be gone before another database has their name: SQLite would apply them to it.
-    _remove(database, COMPANIONS)
-    sync(database.parent)
     try:
+        # Logs must be gone before another database has their name: SQLite would apply them to it.
+        _remove(database, COMPANIONS)
+        sync(database.parent)
         publish(path, database)
-    except OSError:
+    except OSError as error:
+        if not path.exists():
+            raise BackupFailed(
+                f"the backup is in place, but its disk may not keep it ({reason(error)}):"
+                " check the disk, then restore again"
+            ) from error
         if replaced is not None:
             _link_logs(replaced, database)
         raise

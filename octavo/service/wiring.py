@@ -88,7 +88,7 @@ def wire_application(
         make = partial(
             _pages, await contract.get(), public_url, Registering(registrations.opens, register)
         )
-        return await trio.to_thread.run_sync(make)
+        return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
     submitter = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
     stream = NoticeSocket(

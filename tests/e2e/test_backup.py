@@ -306,15 +306,43 @@ def test_restore_into_an_empty_folder_creates_the_installation(folder: Path) -> 
         assert octavo.stop() == (0, [])
 
 
-def test_restore_accepts_a_plain_copy_with_its_log(folder: Path) -> None:
+@pytest.mark.parametrize("linked", [False, True])
+def test_restore_accepts_a_plain_copy_with_its_log(linked: bool, folder: Path) -> None:
     with running(folder) as octavo:
         register(octavo.url, octavo.invitation())
         octavo.kill()
     copies = folder.parent / "copies"
     folder.rename(copies)
-    code, _, errors = run("restore", folder, str(copies / "octavo.sqlite3"))
+    copy = copies / "octavo.sqlite3"
+    if linked:
+        link = folder.parent / "latest"
+        link.symlink_to(copy)
+        copy = link
+    code, _, errors = run("restore", folder, str(copy))
     assert code == 0, errors
     assert accounts(folder / "octavo.sqlite3") == 1
+
+
+def test_restore_of_a_pipe_is_refused(folder: Path) -> None:
+    installed(folder)
+    pipe = folder.parent / "pipe"
+    os.mkfifo(pipe)
+    code, _, errors = run("restore", folder, str(pipe))
+    assert (code, errors) == (1, f"octavo: {pipe} is not a file: name a backup\n")
+
+
+def test_backup_through_a_link_replaces_the_file_that_it_leads_to(folder: Path) -> None:
+    installed(folder)
+    link, file = folder.parent / "latest", folder.parent / "monday"
+    link.symlink_to(file)
+    assert run("backup", folder, str(link))[0] == 0
+    assert file.read_bytes()[:6] == b"SQLite"
+    assert link.is_symlink()
+    log = folder.parent / "monday-wal"
+    log.touch()
+    code, _, errors = run("backup", folder, "--replace", str(link))
+    assert code == 1
+    assert errors.startswith(f"octavo: {log} exists")
 
 
 def test_restore_takes_a_plain_copy_with_its_rollback_journal(folder: Path) -> None:

@@ -136,6 +136,7 @@ def test_page_fits_the_window_and_is_readable(
     assert page.execute_script(WIDTH) == width
     assert page.execute_script(OVERFLOWING) == []
     assert page.execute_script(FAINT) == []
+    assert page.find_elements(By.TAG_NAME, "script") == []
     assert page.execute_script(BRIGHTNESS) == {"light": "bright", "dark": "dim"}[scheme]
 
 

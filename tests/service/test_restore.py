@@ -1,11 +1,14 @@
 """Replacing the database: a failure leaves the former one complete."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from octavo.service import restore
+from octavo.service.backup import BackupFailed
 from octavo.store import StoreUnavailable
+from octavo.store.sqlite import backup
 from octavo.store.sqlite.backup import LOGS
 
 THEIR_LOGS = {end: f"its {end}" for end in LOGS}
@@ -43,6 +46,42 @@ def test_database_that_cannot_be_published_leaves_the_former_with_its_log(
         restore._replace(database, database.with_name("copy"))
     assert database.read_text() == "former"
     assert logs(database) == THEIR_LOGS
+
+
+def test_backup_that_its_folder_may_not_keep_gets_no_log_of_the_former(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def publish(path: Path, target: Path) -> int:
+        path.replace(target)
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(restore, "fold_logs", lambda path: False)
+    monkeypatch.setattr(restore, "publish", publish)
+    with pytest.raises(BackupFailed, match="in place, but its disk may not keep it"):
+        restore._replace(database, database.with_name("copy"))
+    assert database.read_text() == "new"
+    assert logs(database) == {}
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE])
+def test_log_that_the_disk_cannot_take_leaves_the_former_with_it(
+    code: int, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        def execute(self, statement: str) -> sqlite3.Cursor:
+            error = sqlite3.OperationalError("the disk fails")
+            error.sqlite_errorcode = code
+            raise error
+
+        def close(self) -> None:
+            """Close nothing."""
+
+    monkeypatch.setattr(backup, "_connect", lambda path: Failing())
+    before = names(database.parent)
+    with pytest.raises(StoreUnavailable, match=r"can't be applied to it .* mend its disk"):
+        restore._replace(database, database.with_name("copy"))
+    assert names(database.parent) == before
+    assert (database.read_text(), logs(database)) == ("former", THEIR_LOGS)
 
 
 def test_database_in_use_leaves_no_second_name_of_its_log(

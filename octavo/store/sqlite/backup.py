@@ -157,17 +157,23 @@ class Verification:
 def fold_logs(path: Path) -> bool:
     """Apply the logs of the database at ``path`` to its file, and remove them.
 
-    Return False when the database is damaged or its disk is full; it may still need its logs then,
-    which SQLite may have removed. Raises `StoreUnavailable` when another process has the database
-    open.
+    Return False when the file is damaged, or not a database; SQLite may have removed its logs then.
+    Raises `StoreUnavailable`, with the logs in their place, when they can't be applied: another
+    process has the database open, or its disk is full or fails.
     """
     try:
         with closing(_connect(path)) as connection:
             [mode] = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
     except sqlite3.Error as error:
-        if primary_code(error) == sqlite3.SQLITE_BUSY:
+        code = primary_code(error)
+        if code in _UNREADABLE:
+            return False
+        if code == sqlite3.SQLITE_BUSY:
             raise StoreUnavailable(f"another program uses the database {path}") from error
-        return False
+        raise StoreUnavailable(
+            f"the log of the database {path} can't be applied to it ({error}):"
+            " mend its disk, or move the database and its logs away, then restore"
+        ) from error
     return bool(mode == "delete")
 
 
