@@ -1,14 +1,18 @@
 """The interface of a kind of body, and the check that its models reject unknown members."""
 
 from collections.abc import Iterator
-from typing import Protocol, TypeVar, get_args, get_origin
+from dataclasses import is_dataclass
+from typing import ForwardRef, Literal, Protocol, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel, JsonValue, RootModel
 
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.server.asgi import Receive
 
 T_co = TypeVar("T_co", covariant=True)
+
+_ANY_JSON: object = JsonValue
+"""Where any JSON is accepted, it is accepted deliberately."""
 
 
 class BodyKind(Protocol[T_co]):
@@ -56,19 +60,30 @@ def check_closed(model: type[BaseModel]) -> None:
         if issubclass(kind, BaseModel):
             if not issubclass(kind, RootModel) and kind.model_config.get("extra") != "forbid":
                 raise ValueError(f"{kind.__name__} accepts undeclared members: set extra='forbid'")
-        elif "__annotations__" in vars(kind):
-            # A dataclass, a TypedDict or the like.
+        elif is_dataclass(kind) or "__annotations__" in vars(kind):
+            # Or a TypedDict, or the like.
             raise ValueError(f"{kind.__name__} may accept undeclared members: use a model")
 
 
-def _kinds_in(annotation: object, seen: set[type]) -> Iterator[type]:
-    """Yield each class in ``annotation`` and in the fields of its models, but those ``seen``."""
-    if not isinstance(annotation, type) or get_origin(annotation) is not None:
-        for argument in get_args(annotation):
-            yield from _kinds_in(argument, seen)
-    elif annotation not in seen:
+def _kinds_in(annotation: object, seen: set[object]) -> Iterator[type]:
+    """Yield each class in ``annotation`` and in the fields of its models, but those ``seen``.
+
+    Raises ValueError for an annotation that can't be followed.
+    """
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        if annotation in seen:
+            return
         seen.add(annotation)
         yield annotation
         if issubclass(annotation, BaseModel):
+            # Names of classes that are defined later.
+            annotation.model_rebuild()
             for field in annotation.model_fields.values():
                 yield from _kinds_in(field.annotation, seen)
+    elif isinstance(annotation, TypeVar | ForwardRef) or hasattr(annotation, "__value__"):
+        if annotation is not _ANY_JSON:
+            raise ValueError(f"{annotation} can't be followed: name its class")
+    elif get_origin(annotation) is not Literal:
+        for part in (get_origin(annotation), *get_args(annotation)):
+            if part is not None:
+                yield from _kinds_in(part, seen)

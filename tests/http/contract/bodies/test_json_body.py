@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 import pytest
@@ -17,13 +17,16 @@ from pydantic import (
     create_model,
     model_validator,
 )
-from typing_extensions import TypedDict
+from typing_extensions import TypeAliasType, TypedDict
 
 from octavo.http.contract.bodies.body_reader import ClientLeft
 from octavo.http.contract.bodies.faults import MAX_FAULTS, MAX_LISTED
 from octavo.http.contract.bodies.json_body import json_body
 from octavo.http.contract.problems import BodyTooLarge, InvalidRequest, UnsupportedMediaType
 from tests.fakes.arriving_bodies import JSON, PLACES, broken_off, chunks, cut, nothing_read
+
+T = TypeVar("T")
+OpenT = TypeVar("OpenT", bound="Open")
 
 
 class Contract(BaseModel):
@@ -311,10 +314,44 @@ class Plain:
     text: str
 
 
-@pytest.mark.parametrize("kind", [Dictionary, Plain])
-def test_a_model_around_what_is_no_model_cannot_be_declared(kind: type) -> None:
-    around = create_model("Around", __base__=Flat, inner=(list[kind | None], ...))  # type: ignore[valid-type]
-    with pytest.raises(ValueError, match=f"{kind.__name__} may accept undeclared members"):
+class Derived(Plain):
+    """Has no members of its own."""
+
+
+@dataclass
+class Boxed(Generic[T]):
+    item: T
+
+
+class Box(Contract, Generic[OpenT]):
+    item: OpenT
+
+
+class Early(Contract):
+    items: list["Late"]
+
+
+class Late(BaseModel):
+    text: str
+
+
+@pytest.mark.parametrize(
+    ("kind", "complaint"),
+    [
+        (Dictionary, "Dictionary may accept undeclared members"),
+        (Plain, "Plain may accept undeclared members"),
+        (Derived, "Derived may accept undeclared members"),
+        (Boxed[int], "Boxed may accept undeclared members"),
+        (Box[Open], "Open accepts undeclared members"),
+        (Box, "~OpenT can't be followed"),
+        (TypeAliasType("Alias", list[Open]), "Alias can't be followed"),
+        (Early, "Late accepts undeclared members"),
+        (Annotated[Literal["a"] | Open, Field(description="either")], "Open accepts undeclared"),
+    ],
+)
+def test_a_model_around_what_may_be_open_cannot_be_declared(kind: Any, complaint: str) -> None:  # noqa: ANN401
+    around = create_model("Around", __base__=Flat, inner=(list[kind | None], ...))
+    with pytest.raises(ValueError, match=complaint):
         json_body(around, limit=1)
 
 
