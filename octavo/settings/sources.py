@@ -15,7 +15,7 @@ from octavo.settings.names import CONFIG_VARIABLE, PREFIX, is_of_a_platform, mea
 from octavo.settings.settings import Settings
 
 _NAMES = tuple(Settings.model_fields)
-_SEE = "see `octavo settings` for what is one"
+_SEE = "`octavo serve --help` lists the settings"
 
 
 class SettingsSource(PydanticBaseSettingsSource):

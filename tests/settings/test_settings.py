@@ -318,8 +318,8 @@ def test_read_foreign_variables_are_ignored(name: str) -> None:
         ("gracee = 1", "gracee is not a setting: did you mean grace?"),
         ("port = 1", "port is not a setting: did you mean bind?"),
         ("public-url = 1", "public-url is not a setting: did you mean public_url?"),
-        ("colour = 1", "colour is not a setting: see `octavo settings` for what is one"),
-        ("[server]\nport = 1", "server is not a setting: see `octavo settings` for what is one"),
+        ("colour = 1", "colour is not a setting: `octavo serve --help` lists the settings"),
+        ("[server]\nport = 1", "server is not a setting: `octavo serve --help` lists the settings"),
         ("grace = {}", "grace is not a value: give text in quotes, or a number"),
         ("grace = 2026-11-21", "grace is not a value: give text in quotes, or a number"),
         (
