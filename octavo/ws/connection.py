@@ -53,7 +53,7 @@ class ServerWebSocket:
         return self._socket.subprotocol
 
     async def send(self, message: str | bytes) -> None:
-        """Send one message; return when the socket accepted it, which is no receipt.
+        """Send one message; return when the socket has accepted it; the peer may not have.
 
         Raises `ConnectionGone`; the peer may have received the message then. If cancelled midway,
         the connection is unusable, since half a frame may have been sent.

@@ -55,9 +55,9 @@ async def serve_websocket(
     Raises what the handler raised, unwrapped from groups that contain nothing else. When cancelled,
     the socket is closed immediately, without a close frame.
     """
-    mended = WebSocketStreamAdapter(stream, max_message_size)
-    pings = None if ping_interval is None else KeepAlive(mended, ping_interval, pong_time)
-    session = _Session(mended, handler, stopping, close_time, pings)
+    adapter = WebSocketStreamAdapter(stream, max_message_size)
+    pings = None if ping_interval is None else KeepAlive(adapter, ping_interval, pong_time)
+    session = _Session(adapter, handler, stopping, close_time, pings)
     result = await outcome.acapture(session.run, subprotocol, list(headers))
     try:
         await session.linger()

@@ -1,9 +1,10 @@
 """The actor of one workspace: it orders the workspace's changesets and caches the file heads.
 
-The actor takes all pending changesets, plans them in order, and commits them in one transaction.
-Only then does it reply to the senders and announce the new position. Its state is a cache: the
-position in the store is a fence, and when another writer has moved it, the actor refreshes its
-state and plans again. Correctness does not depend on a workspace having a single actor.
+The actor takes all pending changesets, plans them in order, and commits them, as a rule in one
+transaction. Only then does it reply to the senders and announce the new position. Its state is a
+cache: the position in the store is a fence, and when another writer has moved it, the actor
+refreshes its state and plans again. Correctness does not depend on a workspace having a single
+actor.
 `workspaces` is the directory of these actors; each is awake while it is in use.
 """
 

@@ -36,7 +36,7 @@ class SessionOrKey:
     async def authenticate(self, call: Call) -> Caller:
         """Return the caller.
 
-        Raises as `identify`, and `StoreUnavailable`. Cancellation changes nothing.
+        Raises what `identify` raises, and `StoreUnavailable`. Cancellation changes nothing.
         """
         scope = call.scope
         return await self.identify(scope["headers"], changes=scope["method"] not in _SAFE_METHODS)

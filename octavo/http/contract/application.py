@@ -81,8 +81,8 @@ class Application:
         authenticators: for each `Security` that an operation declares.
         rate_limiter: for the rate classes; required when an operation has one.
         memory: the budget of large requests and responses; None creates one.
-        failure_problem: returns the problem for a failure of a dependency of the handlers, such as
-            a database; None for any other error, which gets a 500.
+        failure_problem: returns the problem for an exception of a handler that is not a `Problem`,
+            such as a refusal or a failure of the database; None for a bug, which gets a 500.
         fallback: serves every other path that is not below ``/api/``, and receives the lifespan.
         fallback_below_api: paths below ``/api/`` that the fallback serves as well.
         websockets: serves the WebSockets of a path from their handshake on, including id and log.

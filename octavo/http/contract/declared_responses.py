@@ -74,7 +74,7 @@ class DeclaredResponses:
     Args:
         operation: whose responses are checked.
         strict: raise `UndeclaredResponseError` for undeclared responses; otherwise each kind is
-            logged once as an error, and sent. Unencodable ones are a TypeError then.
+            logged once as an error, and sent, or raises TypeError if it can't be encoded.
     """
 
     __slots__ = ("_logged", "_name", "_operation", "_problems", "_strict")

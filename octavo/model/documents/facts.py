@@ -45,9 +45,12 @@ class DocumentFacts(NamedTuple):
 
     def joined(self, pairs: Pairs, ranges: Set[Range], breaks: Breaks) -> "DocumentFacts":
         """Return the facts after an update with these."""
-        held, deleted, broken = self
-        if pairs and held is not None:
-            held = {**held, **{each: held.get(each, frozenset()) | pairs[each] for each in pairs}}
+        known, deleted, broken = self
+        if pairs and known is not None:
+            known = {
+                **known,
+                **{each: known.get(each, frozenset()) | pairs[each] for each in pairs},
+            }
         if deleted is not None and not deleted.issuperset(ranges):
             deleted |= ranges
             # Ranges that grow with each update are recorded many times: drop and recompute them.
@@ -56,7 +59,7 @@ class DocumentFacts(NamedTuple):
             # A client's new items follow its previous ones.
             new = {each: (*broken.get(each, ()), *breaks[each]) for each in breaks if breaks[each]}
             broken = {**broken, **new} if new else broken
-        return DocumentFacts(held, deleted, broken)
+        return DocumentFacts(known, deleted, broken)
 
     def written(self, text: bytes) -> "DocumentFacts":
         """Return the facts after the server inserted UTF-8 text at unknown clocks."""

@@ -86,16 +86,16 @@ def plan(
     if moved:
         raise HeadMoved({file_id: tree.heads[file_id].revision_id for file_id in moved})
     following = Position(position + 1)
-    making = _ChangesetPlanner(changeset, following, now, new_revision_id)
+    planner = _ChangesetPlanner(changeset, following, now, new_revision_id)
     changes: list[Change] = []
     for operation in operations:
         with refused_for(operation.file_id):
-            changes.append(making.change(tree.heads, operation))
+            changes.append(planner.change(tree.heads, operation))
     tree.check({each.head.file_id: each.head for each in changes if each.outcome != "unchanged"})
     with documents.attempt():
         for index, operation in enumerate(operations):
             with refused_for(operation.file_id):
-                changes[index] = making.document(documents, operation, changes[index])
+                changes[index] = planner.document(documents, operation, changes[index])
     changed = any(each.outcome != "unchanged" for each in changes)
     return Plan(changeset, following if changed else position, tuple(changes))
 
@@ -117,9 +117,9 @@ def _check_state(tree: Tree, operation: ChangeOperation) -> None:
         case RestoreFile() | PurgeFile():
             if head is None:
                 raise _missing(operation.file_id)
-            given_back = isinstance(operation, RestoreFile) and operation.content is not None
-            if head.state == "live" and not given_back:
-                raise FileLive(f"The file {head.file_id} is not deleted: {_way(operation)}.")
+            has_text = isinstance(operation, RestoreFile) and operation.content is not None
+            if head.state == "live" and not has_text:
+                raise FileLive(f"The file {head.file_id} is not deleted: {_remedy(operation)}.")
         case UpdateFile() | SaveNote() | DeleteFile():
             if head is None or head.state == "deleted":
                 raise _missing(operation.file_id)
@@ -127,7 +127,7 @@ def _check_state(tree: Tree, operation: ChangeOperation) -> None:
             assert_never(operation)
 
 
-def _way(operation: RestoreFile | PurgeFile) -> str:
+def _remedy(operation: RestoreFile | PurgeFile) -> str:
     if isinstance(operation, PurgeFile):
         return "delete it first"
     return "to restore an earlier text, give its revisionId"

@@ -296,7 +296,7 @@ def read_changes(changes: bytes) -> list[tuple[Outcome, str | None]]:
 def receipts(
     workspace_id: WorkspaceId, mutation_ids: Sequence[MutationId]
 ) -> Script[dict[MutationId, Receipt]]:
-    """Return the stored receipts of ``mutation_ids``, by these."""
+    """Return the stored receipts of ``mutation_ids``, by mutation id."""
 
     async def read_receipts(transaction: Transaction) -> dict[MutationId, Receipt]:
         rows = await select_in(transaction, _RECEIPTS, workspace_id, mutation_ids)

@@ -102,7 +102,7 @@ async def index_words(
 async def keep_indexed_paths(
     transaction: Transaction, workspace: int, file_ids: Sequence[Value]
 ) -> None:
-    """Store with which paths files are indexed, before their heads get others.
+    """Store the paths under which files are indexed, before their heads get new paths.
 
     ``workspace`` is the number of the workspace.
     """

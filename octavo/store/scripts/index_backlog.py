@@ -23,7 +23,7 @@ from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
 SLICE_BYTES = 64 * 1024
-"""Of texts whose words are indexed in one step, except for a single longer one: writers wait."""
+"""Of texts whose words are indexed in one step, during which writers wait; a longer text alone."""
 LINKS_BYTES = 512 * 1024
 """Of texts whose links are indexed in one step, likewise."""
 _MAX_FILES = 100
@@ -146,8 +146,7 @@ def first_unlinked(workspace_id: WorkspaceId) -> Script[BacklogCursor | None]:
     async def find_unlinked(transaction: Transaction) -> BacklogCursor | None:
         found = await _cursor(transaction, workspace_id)
         cursor = None if found is None else found[1]
-        # By names: for a join of a table that is filling, PostgreSQL keeps the plan that it made
-        # for the few rows at the time.
+        # Not a join: PostgreSQL would keep the plan that it made when the table had few rows.
         while cursor is not None:
             rows = await transaction.fetch_all(_NEXT, workspace_id, *cursor, _MAX_FILES)
             live = [row[2] for row in rows if row[4] == "live"]

@@ -5,8 +5,8 @@ keys of the paths of live files, ``link_sources`` those that the links of live n
 under. The links themselves are not stored: queries read them from the texts of the notes that they
 find. The row of a file in ``link_index`` says what the other tables have of it.
 
-A wiki link without a slash is looked up as a path in the folder of its note first, and as a name
-then. A file with that path has the name, too: so the name is the only key that is stored for it.
+A wiki link without a slash is looked up first as a path in the folder of its note, and then as a
+name. A file with that path also has that name, so the name is the only key that is stored for it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _DELETE_SOURCE = "DELETE FROM link_sources WHERE workspace = $1 AND key = $2 AND
 
 
 class NoteLink(NamedTuple):
-    """A link of a note, once however often the note has it, and the keys to look up, in order."""
+    """A link of a note and the keys to look up, in order; repeated links are listed once."""
 
     kind: LinkKind
     embed: bool
@@ -118,8 +118,7 @@ def targets_of(path: str) -> set[int]:
 def links_in(text: str, path: str) -> list[NoteLink]:
     """Return the links of the note at ``path``, in their order.
 
-    Those that are too long to lead anywhere, and would not help anybody who mends links, are left
-    out.
+    Links that are too long to lead anywhere are left out.
     """
     kinds = {(each.kind, each.embed, each.target, each.heading): None for each in links_of(text)}
     found: dict[NoteLink, None] = {}

@@ -270,11 +270,11 @@ class Http1Exchange:
     def _encode_head(self, whole: int | None) -> ResponseHead:
         if self.gone:
             raise ClientGone
-        head, line = self.head, self._connection
+        head, connection = self.head, self._connection
         encoded = encode_head(
             self._status,
             self._headers,
-            line.date,
+            connection.date,
             fixed=self._fixed,
             head_only=head.method == "HEAD",
             is_http_1_1=head.version == "1.1",
@@ -284,7 +284,7 @@ class Http1Exchange:
                 # The bytes after a WebSocket request need not be HTTP.
                 or head.websocket
                 or not (self.body.complete or self._drains())
-                or line.closes
+                or connection.closes
             ),
         )
         self.close = encoded.close
