@@ -57,7 +57,7 @@ def head(*headers: tuple[bytes, bytes], subprotocol: str | None = SUBPROTOCOL) -
         *(name + b": " + value for name, value in headers),
     ]
     if subprotocol is not None:
-        lines.append(b"sec-websocket-protocol: " + subprotocol.encode())
+        lines.append(b"sec-websocket-protocol: " + subprotocol.encode("latin-1"))
     return b"\r\n".join([*lines, b"", b""])
 
 

@@ -58,6 +58,8 @@ def _workspace(number: int) -> WorkspaceId:
         (("cookie", FROM_HERE), None, 400, "invalid_request"),
         (("cookie", FROM_HERE), "octavo.notices.v2", 400, "invalid_request"),
         (("cookie", FROM_HERE), "", 400, "invalid_request"),
+        # A no-break space is part of the name, and no white space around it.
+        (("cookie", FROM_HERE), f"\xa0{SUBPROTOCOL}", 400, "invalid_request"),
         (("cookie", FROM_HERE, (b"x-request-id", b"a b")), SUBPROTOCOL, 400, "invalid_request"),
     ],
 )
@@ -102,7 +104,7 @@ async def test_stream_is_one_of_several_requested_subprotocols(
 ) -> None:
     _, headers = await installation.account()
     async with installation.server.client() as client:
-        await client.send(head(*headers, subprotocol=f"other, {SUBPROTOCOL}"))
+        await client.send(head(*headers, subprotocol=f"other,\t{SUBPROTOCOL} "))
         assert (await Peer(client.stream).head()).startswith(b"HTTP/1.1 101 ")
 
 

@@ -52,7 +52,8 @@ def asgi_scope(
         scope["scheme"] = "wss" if scheme == "https" else "ws"
         del scope["method"]
         scope["subprotocols"] = [
-            token.strip()
+            # Optional whitespace (RFC 9110 section 5.6.3); `str.strip` takes more than that.
+            token.strip(" \t")
             for name, value in head.headers
             if name == b"sec-websocket-protocol"
             for token in value.decode("latin-1").split(",")
