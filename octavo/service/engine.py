@@ -63,9 +63,10 @@ class StoreEngine:
     async def applied_version(self) -> int:
         """Return the version of the schema; raises `StoreUnavailable`."""
         if self.sqlite is not None:
+            # By a new connection: an open one goes on working when the file is away.
             return await self.outages.opening.watched(self.sqlite.applied_version())
         if self.postgres is not None:
-            return await self.outages.opening.watched(self.postgres.applied_version())
+            return await self.outages.reading.watched(self.postgres.applied_version())
         raise TypeError("an engine is one of the two")
 
 

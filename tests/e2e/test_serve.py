@@ -303,7 +303,7 @@ def test_api_pages_are_served_to_people(server: Server) -> None:
         "text/html; charset=utf-8",
     )
     for path in json.loads(exchange(server, "GET", "/api/openapi.json")[1])["paths"]:
-        assert f"<code>{path}</code>".encode() in body
+        assert f"<code>{path}</code>".encode() in body.replace(b"<wbr>", b"")
 
 
 def begin_request(server: Server) -> socket.socket:
