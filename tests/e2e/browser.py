@@ -6,13 +6,14 @@ from contextlib import contextmanager
 
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
-# As root, as which checks run in containers, its sandbox does not start. The others keep it from
-# looking up hosts of its maker all the while.
+# As root, as which checks run in containers, its sandbox does not start, and there shared memory is
+# small. The others keep it from looking up hosts of its maker all the while.
 _OPTIONS = (
     "--headless",
     "--no-sandbox",
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-dev-shm-usage",
     "--disable-gpu",
     "--disable-sync",
     "--hide-scrollbars",
