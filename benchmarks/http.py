@@ -33,10 +33,11 @@ from dataclasses import dataclass  # noqa: E402
 from typing import Any  # noqa: E402
 
 from benchmarks.clients.listeners import Listeners  # noqa: E402
+from benchmarks.clients.prose import prose  # noqa: E402
 from benchmarks.clients.raw import Found, NextRequest, load  # noqa: E402
 
 ORIGIN = "http://localhost"
-TEXT = "A line of a note, as people write them, about so long.\n" * 36
+TEXT = prose(2_000)
 
 
 def report(name: str, value: float, unit: str) -> None:

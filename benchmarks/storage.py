@@ -1,4 +1,4 @@
-"""The size of the database: bytes by table, and pages written to the log by each save.
+"""The size of the database: bytes by table, pages written to the log by each save, compression.
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The notes are Markdown with
 headings, prose, links to each other and code. They are committed and indexed by the scripts of the
@@ -20,9 +20,7 @@ sys.path[0] = str(ROOT)
 import argparse  # noqa: E402
 import gc  # noqa: E402
 import json  # noqa: E402
-import pydoc_data.topics  # noqa: E402
 import random  # noqa: E402
-import re  # noqa: E402
 import sqlite3  # noqa: E402
 import tempfile  # noqa: E402
 import threading  # noqa: E402
@@ -35,6 +33,7 @@ from http.client import HTTPConnection  # noqa: E402
 
 import trio  # noqa: E402
 
+from benchmarks.clients.prose import sentences, words  # noqa: E402
 from benchmarks.http import TEXT, service  # noqa: E402
 from octavo.model.files.batch import Batch  # noqa: E402
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint  # noqa: E402
@@ -49,6 +48,7 @@ from octavo.model.identity import (  # noqa: E402  # noqa: E402
     WorkspaceId,
     uuid7,
 )
+from octavo.store.compression import compressed, decompressed  # noqa: E402
 from octavo.store.scripts import workspaces  # noqa: E402
 from octavo.store.scripts.changesets import commit_changesets  # noqa: E402
 from octavo.store.scripts.feed import feed, heads_after, live_at  # noqa: E402
@@ -61,7 +61,7 @@ from tests.fakes.plain_documents import PlainDocuments  # noqa: E402
 
 WRITERS = 16
 SAVES = 30
-"""Per writer between two checkpoints: the service makes one at 2,000 pages."""
+"""Per writer between two checkpoints: the service makes one at 4,000 pages."""
 FRAME_HEADER = 24
 LOG_HEADER = 32
 ROOMY = 1 << 40
@@ -80,11 +80,8 @@ class Writing:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        prose = "\n\n".join(pydoc_data.topics.topics.values()).replace("\n   ", "\n")
-        found = re.split(r"(?<=[.:])\s+", re.sub(r"[*`_|+=-]{2,}", " ", prose))
-        self._sentences = [" ".join(each.split()) for each in found if 30 < len(each) < 300]
-        words = re.findall(r"[a-z]{4,12}", prose.lower())
-        self._words = sorted(set(words))
+        self._sentences = sentences()
+        self._words = words()
 
     def words(self, count: int) -> list[str]:
         return self._random.choices(self._words, k=count)
@@ -208,6 +205,30 @@ def sizes(path: Path, text: int) -> None:
     report("size/text", text / 1e6, "MB")
     report("size/database", path.stat().st_size / 1e6, "MB")
     report("size/database per byte of text", path.stat().st_size / text, "bytes")
+
+
+def compression() -> None:
+    """Time the compression of notes of about 1 KB, and of texts of 100 KB made of such notes."""
+    writing = Writing(2)
+    paths = [writing.path(number) for number in range(1000)]
+    notes = [writing.note(paths) for _ in range(2000)]
+    joined = "".join(notes)
+    long = [joined[at : at + 100_000] for at in range(0, len(joined) - 100_000, 100_000)]
+    for name, texts in (("note", notes), ("100 KB", long)):
+        fastest = {"compress": float("inf"), "decompress": float("inf")}
+        for _ in range(5):
+            began = time.perf_counter()
+            stored = [compressed(text) for text in texts]
+            between = time.perf_counter()
+            for data in stored:
+                decompressed(data)
+            ended = time.perf_counter()
+            fastest["compress"] = min(fastest["compress"], between - began)
+            fastest["decompress"] = min(fastest["decompress"], ended - between)
+        for what, took in fastest.items():
+            report(f"text/{name}/{what}", took / len(texts) * 1e6, "µs")
+        share = sum(map(len, stored)) / sum(len(text.encode()) for text in texts)
+        report(f"text/{name}/compressed", share * 100, "%")
 
 
 async def reads(store: SqliteStore, workspace_id: WorkspaceId, made: list[FileId]) -> None:
@@ -365,6 +386,7 @@ def main() -> None:
     parser.add_argument("--notes", type=int, help="how many notes the database has")
     parser.add_argument("--folder", help="an empty folder for the database, which is left there")
     arguments = parser.parse_args()
+    compression()
     saves(1 if arguments.quick else 3)
     with folder_of(arguments.folder) as folder:
         trio.run(store_figures, folder, arguments.notes or (3_000 if arguments.quick else 30_000))

@@ -9,27 +9,34 @@ its fsync. Absolute figures depend on the disk, so that of a bare fsync is print
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import random
-import tempfile
-import time
-import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
+import sys
 from pathlib import Path
 
-import trio
+ROOT = Path(__file__).parent.parent
+# The folder of this script has a module named http, which would hide the standard one.
+sys.path[0] = str(ROOT)
 
-from octavo.actors.core import Supervisor
-from octavo.actors.group_commit import GroupCommit, storage_spec
-from octavo.model.files.changeset import Changeset, UpdateFile, fingerprint
-from octavo.model.files.content import MARKDOWN, note_text
-from octavo.model.files.plan import Change, Plan
-from octavo.model.files.revision import Revision
-from octavo.model.identity import (
+import argparse  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import random  # noqa: E402
+import tempfile  # noqa: E402
+import time  # noqa: E402
+import uuid  # noqa: E402
+from collections.abc import AsyncIterator, Callable  # noqa: E402
+from contextlib import AbstractAsyncContextManager, asynccontextmanager  # noqa: E402
+from functools import partial  # noqa: E402
+
+import trio  # noqa: E402
+
+from benchmarks.clients.prose import prose  # noqa: E402
+from octavo.actors.core import Supervisor  # noqa: E402
+from octavo.actors.group_commit import GroupCommit, storage_spec  # noqa: E402
+from octavo.model.files.changeset import Changeset, UpdateFile, fingerprint  # noqa: E402
+from octavo.model.files.content import MARKDOWN, note_text  # noqa: E402
+from octavo.model.files.plan import Change, Plan  # noqa: E402
+from octavo.model.files.revision import Revision  # noqa: E402
+from octavo.model.identity import (  # noqa: E402
     AccountId,
     ContentId,
     FileId,
@@ -38,16 +45,16 @@ from octavo.model.identity import (
     RevisionId,
     WorkspaceId,
 )
-from octavo.store import Script, Store
-from octavo.store.postgres import open_postgres
-from octavo.store.scripts.changesets import commit_changesets
-from octavo.store.scripts.feed import position_of
-from octavo.store.sqlite import open_inline, open_sqlite
+from octavo.store import Script, Store  # noqa: E402
+from octavo.store.postgres import open_postgres  # noqa: E402
+from octavo.store.scripts.changesets import commit_changesets  # noqa: E402
+from octavo.store.scripts.feed import position_of  # noqa: E402
+from octavo.store.sqlite import open_inline, open_sqlite  # noqa: E402
 
 MICRO = 1e6
 FILES = 100
 """Notes of each workspace."""
-CONTENT = note_text("A line of a note, of which there are many.\n" * 48)
+CONTENT = note_text(prose(2_000))
 AUTHOR = AccountId(str(uuid.uuid4()))
 OpenStore = Callable[[], AbstractAsyncContextManager[Store]]
 

@@ -9,6 +9,7 @@ from octavo.model.files.changeset import Outcome
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store import Script, Transaction
+from octavo.store.compression import decompressed
 from octavo.store.scripts.changesets import read_changes
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
@@ -26,7 +27,7 @@ _BROUGHT = """
     WHERE {table}.content_id IS NULL AND {table}.content IS NOT NULL
 """
 _TEXTS = f"""
-    SELECT contents.number, brought.revision_id AS content_id, contents.text
+    SELECT contents.number, brought.revision_id AS content_id, contents.compressed
     FROM contents LEFT JOIN (
         {from_both(_BROUGHT)}
     ) AS brought ON brought.content = contents.number
@@ -83,7 +84,7 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
             Position(found[0]),
             {head.file_id: head for head in heads},
             tuple(sorted(revisions, key=lambda each: (each.position, each.file_id))),
-            {str(content_id or number): str(text) for number, content_id, text in texts},
+            {str(content_id or number): decompressed(data) for number, content_id, data in texts},
             {
                 str(mutation): KeptReceipt(
                     fingerprint.hex(),

@@ -126,11 +126,12 @@ CREATE TABLE revisions (
 CREATE INDEX revisions_by_file ON revisions (workspace, file, position);
 CREATE INDEX revisions_by_id ON revisions (workspace, revision_id);
 
--- Texts, in the order of time. Revisions refer to them by their numbers.
+-- Texts in the order of time, as UTF-8, compressed with Zstandard. Revisions refer to them by
+-- their numbers.
 CREATE SEQUENCE content_numbers;
 CREATE TABLE contents (
     number BIGINT PRIMARY KEY,
-    text TEXT NOT NULL
+    compressed BYTEA NOT NULL
 );
 
 -- Texts of purged files that are still to be removed, in steps. No revision refers to them.

@@ -24,7 +24,7 @@ PUT_NAME = """
     WHERE workspace_id = $1::uuid AND number = $2 AND piece = 0
 """
 REMOVE = "DELETE FROM search WHERE workspace_id = $1::uuid AND number = $2"
-TEXT = "SELECT text FROM contents WHERE number = $1"
+TEXT = "SELECT compressed FROM contents WHERE number = $1"
 CONTENTS = "SELECT nextval('content_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
 PIECE = 2000
 """Tokens in a piece, at most."""

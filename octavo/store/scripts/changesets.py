@@ -12,6 +12,7 @@ from octavo.model.files.receipt import FileOutcome, Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.identity import Digest, FileId, MutationId, Position, RevisionId, WorkspaceId
 from octavo.store import identifiers
+from octavo.store.compression import compressed
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
 from octavo.store.scripts.indexing import index_changes
 from octavo.store.scripts.position_notices import notify_position
@@ -59,7 +60,7 @@ _REPLACE_AND_MOVE = _REPLACE_HEAD.format(
 _PLACES = """
     SELECT file_id, state, path FROM files WHERE workspace = $1 AND file_id IN ($ids)
 """
-_INSERT_CONTENT = "INSERT INTO contents (number, text) VALUES ($1, $2)"
+_INSERT_CONTENT = "INSERT INTO contents (number, compressed) VALUES ($1, $2)"
 _PUT_DOCUMENT = """
     INSERT INTO documents (workspace, file, epoch_id, state, vector)
     SELECT workspace, number, $3::uuid, $4, $5 FROM files
@@ -194,7 +195,7 @@ async def store_changes(
     texts: list[tuple[Value, ...]] = []
     for change, number in zip(brought, assigned, strict=True):
         contents[change.head.revision_id] = number
-        texts.append((number, "" if change.content is None else change.content.text))
+        texts.append((number, compressed("" if change.content is None else change.content.text)))
     created: list[tuple[Value, ...]] = []
     stored = StoredChanges({}, {}, contents)
     # The changes of existing files are written in rounds, with at most one change of a file in

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.identity import ContentId, Epoch, FileId, Position, WorkspaceId
+from octavo.store.compression import text_of
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
@@ -23,7 +24,7 @@ class StoredDocuments(NamedTuple):
 _DOCUMENTS = f"""
     SELECT files.file_id, documents.epoch_id, documents.state, documents.vector,
         COALESCE(files.content_id, files.revision_id) AS content_id,
-        CASE WHEN documents.epoch_id IS NULL THEN contents.text END
+        CASE WHEN documents.epoch_id IS NULL THEN contents.compressed END
     FROM files
     LEFT JOIN documents
         ON documents.workspace = files.workspace AND documents.file = files.number
@@ -51,7 +52,7 @@ def documents_of(
 
 
 def _document(row: Row) -> StoredDocument:
-    epoch, state, vector, content_id, text = row
+    epoch, state, vector, content_id, data = row
     if epoch is None:
-        return initial(ContentId(content_id), text or "")
+        return initial(ContentId(content_id), text_of(data) or "")
     return StoredDocument(Epoch(epoch), bytes(state), bytes(vector))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.store.compression import text_of
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.revision_rows import (
@@ -35,7 +36,7 @@ _PAGE = f"""
 """
 _PAGE_OF_HEADS = _PAGE.format(columns=columns_of("files"), text="")
 _PAGE_OF_TEXTS = _PAGE.format(
-    columns=f"{columns_of('files')}, contents.text", text=_TEXT.format(table="files")
+    columns=f"{columns_of('files')}, contents.compressed", text=_TEXT.format(table="files")
 )
 _FILES_AFTER = f"""
     SELECT file_id, CASE WHEN position <= $2 THEN size END FROM files
@@ -55,12 +56,12 @@ _CHANGED_SINCE = f"""
 """
 _SIZES_SINCE = f"SELECT files.file_id, revisions.size {_CHANGED_SINCE.format(text='')}"
 _LIVE_SINCE = f"""
-    SELECT {columns_of("revisions")}, contents.text
+    SELECT {columns_of("revisions")}, contents.compressed
     {_CHANGED_SINCE.format(text=_TEXT.format(table="revisions"))}
     AND files.state <> 'purged' AND revisions.state = 'live'
 """
 _LIVE_UNCHANGED = f"""
-    SELECT {columns_of("files")}, contents.text FROM files {_TEXT.format(table="files")}
+    SELECT {columns_of("files")}, contents.compressed FROM files {_TEXT.format(table="files")}
     WHERE files.workspace = {WORKSPACE} AND files.file_id >= $3::uuid AND files.file_id <= $4::uuid
     AND files.position <= $2 AND files.state = 'live'
 """
@@ -146,7 +147,7 @@ def feed(
             whole = row is not None and row[0] <= max_bytes
         sql = _PAGE_OF_TEXTS if whole else _PAGE_OF_HEADS
         rows = await transaction.fetch_all(sql, workspace_id, after, following)
-        texts_found = [row[COUNT] if whole else None for row in rows]
+        texts_found = [text_of(row[COUNT]) if whole else None for row in rows]
         entries = [*map(StoredFile, revisions_of_rows(rows), texts_found)]
         return FeedSlice(entries, whole, Position(following), position)
 
@@ -197,4 +198,4 @@ def live_at(
 
 
 def _stored(rows: Sequence[Row]) -> list[StoredFile]:
-    return [*map(StoredFile, revisions_of_rows(rows), [row[COUNT] for row in rows])]
+    return [*map(StoredFile, revisions_of_rows(rows), [text_of(row[COUNT]) for row in rows])]

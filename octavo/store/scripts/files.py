@@ -10,6 +10,7 @@ from octavo.model.documents.initial_document import initial
 from octavo.model.files.revision import Revision
 from octavo.model.identity import Epoch, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import TooManyFiles
+from octavo.store.compression import text_of
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
     COUNT,
@@ -40,7 +41,7 @@ class WholeFile:
 
 
 _EITHER = """
-    SELECT {columns}, contents.text FROM {source}
+    SELECT {columns}, contents.compressed FROM {source}
     LEFT JOIN contents ON contents.number = {table}.content
 """
 _OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id"
@@ -237,7 +238,7 @@ def revision(
 
 
 def _stored(row: Row) -> StoredFile:
-    return StoredFile(revision_of(row), row[COUNT])
+    return StoredFile(revision_of(row), text_of(row[COUNT]))
 
 
 def _end_of(prefix: str) -> str | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from octavo.model.identity import FileId, WorkspaceId
+from octavo.store.compression import decompressed
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Transaction
 
 _TEXTS = f"""
-    SELECT files.file_id, contents.text FROM files JOIN contents ON contents.number = files.content
+    SELECT files.file_id, contents.compressed
+    FROM files JOIN contents ON contents.number = files.content
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 
@@ -20,4 +22,4 @@ async def texts_of(
 ) -> dict[FileId, str]:
     """Return the texts of heads by their files; images and purged files are left out."""
     rows = await select_in(transaction, _TEXTS, workspace_id, file_ids)
-    return {FileId(row[0]): row[1] for row in rows}
+    return {FileId(row[0]): decompressed(row[1]) for row in rows}

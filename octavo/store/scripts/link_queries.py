@@ -11,6 +11,7 @@ from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
+from octavo.store.compression import decompressed, text_of
 from octavo.store.scripts.head_texts import texts_of
 from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of, unpacked
 from octavo.store.scripts.revision_rows import WORKSPACE
@@ -26,7 +27,8 @@ MAX_TEXT_BYTES = 2 * 1024 * 1024
 _STEP = 100
 
 _TEXT = f"""
-    SELECT files.path, CASE WHEN link_index.file IS NOT NULL THEN contents.text END FROM files
+    SELECT files.path, CASE WHEN link_index.file IS NOT NULL THEN contents.compressed END
+    FROM files
     LEFT JOIN link_index
     ON link_index.workspace = files.workspace AND link_index.file = files.number
     LEFT JOIN contents ON contents.number = files.content
@@ -72,12 +74,12 @@ _SIZES = f"""
     SELECT file_id, size FROM files WHERE workspace = {WORKSPACE} AND file_id IN ($ids)
 """
 _NOTES = f"""
-    SELECT files.file_id, files.path, files.revision_id, contents.text
+    SELECT files.file_id, files.path, files.revision_id, contents.compressed
     FROM files JOIN contents ON contents.number = files.content
     WHERE files.workspace = {WORKSPACE} AND files.state = 'live' AND files.file_id IN ($ids)
 """
 _INDEXED_NOTES = f"""
-    SELECT files.file_id, files.path, contents.text {_INDEXED}
+    SELECT files.file_id, files.path, contents.compressed {_INDEXED}
     JOIN contents ON contents.number = files.content
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
@@ -162,9 +164,9 @@ def outgoing_links(workspace_id: WorkspaceId, file_id: FileId) -> Script[list[Ou
         row = await transaction.fetch_one(_TEXT, workspace_id, file_id)
         if row is None:
             return None
-        path, text = row
+        path, data = row
         # An image has no text, and a file that is not indexed yet has no links.
-        found = links_in(text or "", path)
+        found = links_in(text_of(data) or "", path)
         meant = await _meant(
             transaction, workspace_id, [key for each in found for key in each.keys]
         )
@@ -229,7 +231,8 @@ async def _read_links(
 
 
 def _links_of(row: Row) -> _LinksOfNote:
-    file_id, path, text = row
+    file_id, path, data = row
+    text = decompressed(data)
     return _LinksOfNote(file_id, path, indexed_title(text), links_in(text, path))
 
 
@@ -356,6 +359,7 @@ def linking_to(
         end = page_end(counted, len(counted), max_bytes)
         taken = [name for name, _ in counted if end is None or name <= end]
         notes = await select_in(transaction, _NOTES, workspace_id, taken)
-        return sorted((LinkingNote(*row) for row in notes), key=lambda note: note.file_id), end
+        linking = [LinkingNote(row[0], row[1], row[2], decompressed(row[3])) for row in notes]
+        return sorted(linking, key=lambda note: note.file_id), end
 
     return read_linking

@@ -15,12 +15,9 @@ BUSY_SECONDS = 5.0
 # In KiB. A small installation fits into it.
 CACHE_KIB = 32 * 1024
 MAPPED_BYTES = 256 * 1024 * 1024
-# In bytes, of a new database. Texts leave less of a larger page unused; in exchange, each save
-# writes more to the log (docs/performance.md).
-PAGE_BYTES = 8192
 # A checkpoint is made at so many pages of the log. It costs two fsyncs, and copies a page once,
 # however often it has changed.
-CHECKPOINT_PAGES = 2000
+CHECKPOINT_PAGES = 4000
 # After a long read made the log grow, it is truncated to so many bytes.
 LOG_BYTES = 64 * 1024 * 1024
 
@@ -75,8 +72,6 @@ def connect(
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         if path is not None:
-            # Without effect on a database that has pages already.
-            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")

@@ -15,7 +15,7 @@ from octavo.store.transaction import Matching, Value
 NUMBER = "UPDATE search_numbers SET last = last + $1 RETURNING last"
 PUT = "INSERT INTO search (rowid, body, name) VALUES ($1, $2, $3)"
 REMOVE = "INSERT INTO search (search, rowid, body, name) VALUES ('delete', $1, $2, $3)"
-TEXT = "SELECT text FROM contents WHERE number = $1"
+TEXT = "SELECT compressed FROM contents WHERE number = $1"
 
 # Removed entries are marked, and overwritten when the segments that hold them are merged. A
 # negative number of pages begins with all segments.

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Sequence
 
+from octavo.store.compression import decompressed
 from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.identifiers import with_text, with_texts
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
@@ -137,7 +138,7 @@ class SqliteTransaction:
 
     async def _row(self, workspace_id: str, note: IndexedNote, path: str) -> tuple[Value, ...]:
         row = await self.fetch_one(TEXT, note.content)
-        text = "" if row is None else row[0]
+        text = "" if row is None else decompressed(row[0])
         return index_row(workspace_id, note.number, path, indexed_title(text), text)
 
     async def merge_words(self, *, begin: bool) -> bool:

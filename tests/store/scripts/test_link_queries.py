@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.store import Store, Transaction
+from octavo.store.compression import decompressed
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import link_queries
 from octavo.store.scripts.link_index import hashed
@@ -385,11 +386,11 @@ async def _compare(notebook: Notebook) -> None:
 async def _text(notebook: Notebook, content_id: str) -> str:
     async def script(transaction: Transaction) -> str:
         row = await transaction.fetch_one(
-            "SELECT text FROM files JOIN contents ON contents.number = files.content"
+            "SELECT compressed FROM files JOIN contents ON contents.number = files.content"
             " WHERE COALESCE(content_id, revision_id) = $1::uuid",
             content_id,
         )
-        return "" if row is None else str(row[0])
+        return "" if row is None else decompressed(row[0])
 
     return await notebook.store.read(script)
 

@@ -28,7 +28,7 @@ from octavo.store import (
 )
 from octavo.store.migrations import shipped
 from octavo.store.sqlite import open_sqlite
-from octavo.store.sqlite.connection import PAGE_BYTES, connect, require_sqlite
+from octavo.store.sqlite.connection import connect, require_sqlite
 from octavo.store.sqlite.writer import Writer
 from tests.store.conformance import Reopen, StoreConformance, adding, fetching, identities
 
@@ -118,7 +118,7 @@ async def test_folder_is_free_again_after_its_server_ended(tmp_path: Path) -> No
             assert await store.applied_version() == len(shipped())
 
 
-@pytest.mark.parametrize("spoiled", [0, PAGE_BYTES * 3], ids=["head", "page"])
+@pytest.mark.parametrize("spoiled", [0, 4096 * 3], ids=["head", "page"])
 async def test_damaged_database_is_refused_with_a_remedy(tmp_path: Path, spoiled: int) -> None:
     async with open_sqlite(tmp_path) as store:
         await store.write(adding("a"))
