@@ -221,7 +221,7 @@ def compression() -> None:
             stored = [compressed(text) for text in texts]
             between = time.perf_counter()
             for data in stored:
-                decompressed(data)
+                decompressed(data, name)
             ended = time.perf_counter()
             fastest["compress"] = min(fastest["compress"], between - began)
             fastest["decompress"] = min(fastest["decompress"], ended - between)

@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Awaitable
 
-from octavo.store import Script, Store, StoreUnavailable
+from octavo.store import Script, Store, StoreUnavailable, TextDamaged
 from octavo.store.transaction import T
 
 _log = logging.getLogger(__name__)
+_MAX_TEXTS = 1000
 
 
 class Outage:
@@ -23,11 +24,15 @@ class Outage:
         self._use = use
         self._error = error
         self._lasts = False
+        self._damaged: set[str] = set()
 
     async def watched(self, use: Awaitable[T]) -> T:
         """Return the result of ``use``, and log when it begins or ceases to fail."""
         try:
             result = await use
+        except TextDamaged as error:
+            self._report(error)
+            raise
         except self._error as error:
             if not self._lasts:
                 self._lasts = True
@@ -37,6 +42,11 @@ class Outage:
             self._lasts = False
             _log.info("%s can be %s again", self._subject, self._use)
         return result
+
+    def _report(self, error: TextDamaged) -> None:
+        if error.file_id not in self._damaged and len(self._damaged) < _MAX_TEXTS:
+            self._damaged.add(error.file_id)
+            _log.error("%s; restore a backup, or delete the file", error)
 
 
 class Outages:

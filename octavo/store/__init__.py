@@ -11,6 +11,7 @@ from octavo.store.errors import (
     StoreOutdated,
     StoreUnavailable,
     StoreUnusable,
+    TextDamaged,
 )
 from octavo.store.store import Store
 from octavo.store.transaction import Row, Script, Transaction, Value
@@ -26,6 +27,7 @@ __all__ = [
     "StoreOutdated",
     "StoreUnavailable",
     "StoreUnusable",
+    "TextDamaged",
     "Transaction",
     "Value",
 ]

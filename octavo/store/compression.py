@@ -1,24 +1,30 @@
 """Texts as the databases store them: UTF-8, compressed with Zstandard (RFC 8878).
 
-A frame says how long its text is, so that one call decompresses it. It has no checksum.
+A frame has the length of its text, so that one call decompresses it, and a checksum: a text that
+the disk has damaged is reported, and not returned as another one.
 """
 
 import threading
 
-from zstandard import ZstdCompressor, ZstdDecompressor, ZstdError
+from zstandard import ZstdCompressor, ZstdDecompressor, ZstdError, frame_content_size
 
-from octavo.store.errors import StoreUnavailable
+from octavo.store.errors import TextDamaged
+
+# A damaged length must not be allocated. Texts have 2 MiB at most (docs/markdown.md); images have
+# none.
+MAX_BYTES = 64 * 1024 * 1024
 
 
 class _Contexts(threading.local):
     """The state of the library, which is costly to create, and belongs to one thread at a time."""
 
     def __init__(self) -> None:
-        self.compress = ZstdCompressor().compress
+        self.compress = ZstdCompressor(write_checksum=True).compress
         self.decompress = ZstdDecompressor().decompress
 
 
 _contexts = _Contexts()
+_EMPTY = _contexts.compress(b"")
 
 
 def compressed(text: str) -> bytes:
@@ -26,16 +32,36 @@ def compressed(text: str) -> bytes:
     return _contexts.compress(text.encode())
 
 
-def decompressed(data: bytes) -> str:
-    """Return the text that ``data`` stores; raise `StoreUnavailable` when it is damaged."""
+def decompressed(data: bytes, file_id: str) -> str:
+    """Return the text of a file that ``data`` stores; raise `TextDamaged`."""
     try:
-        return _contexts.decompress(data).decode()
-    except (ZstdError, UnicodeDecodeError) as error:
-        raise StoreUnavailable(
-            f"the database failed: a stored text is damaged ({error})"
-        ) from error
+        return _decompressed(data)
+    except (ZstdError, ValueError) as error:
+        raise TextDamaged(file_id, str(error)) from error
 
 
-def text_of(data: bytes | None) -> str | None:
-    """Return the text of a column that may be NULL; raise as `decompressed`."""
-    return None if data is None else decompressed(data)
+def text_of(data: bytes | None, file_id: str) -> str | None:
+    """Return the text of a column that is NULL for a file without one; raise `TextDamaged`."""
+    return None if data is None else decompressed(data, file_id)
+
+
+def undamaged(data: bytes) -> str | None:
+    """Return the text that ``data`` stores; None when it is damaged.
+
+    It is for what is derived from texts: one that is damaged must not keep the others out of an
+    index, or in a deleted workspace.
+    """
+    try:
+        return _decompressed(data)
+    except (ZstdError, ValueError):
+        return None
+
+
+def _decompressed(data: bytes) -> str:
+    size = frame_content_size(data)
+    if not 0 < size <= MAX_BYTES:
+        # The library does not look at the rest of an empty frame.
+        if data == _EMPTY:
+            return ""
+        raise ValueError(f"its length can't be {size} bytes")
+    return _contexts.decompress(data, allow_extra_data=False).decode()

@@ -4,7 +4,8 @@
 
     StoreError
      ├ StoreUnavailable    it can't be reached, failed, or is too busy; it may recover
-     │  └ StoreFull        it is out of space
+     │  ├ StoreFull        it is out of space
+     │  └ TextDamaged      a stored text can't be read
      ├ StoreUnusable       it can't be opened until an administrator has acted
      │  └ StoreOutdated    its schema is older than this version of Octavo
      ├ ConstraintViolated  a row would have broken a rule of the schema
@@ -31,6 +32,18 @@ class StoreUnavailable(StoreError):
 
 class StoreFull(StoreUnavailable):
     """The database is out of space."""
+
+
+class TextDamaged(StoreUnavailable):
+    """A stored text can't be read, and no other call can read it; the rest of the store can be.
+
+    Attributes:
+        file_id: of a file with the text.
+    """
+
+    def __init__(self, file_id: str, detail: str) -> None:
+        super().__init__(f"the text of the file {file_id} is damaged: {detail}")
+        self.file_id = file_id
 
 
 class StoreUnusable(StoreError):

@@ -1,6 +1,7 @@
 """Direct access to the servers' databases: to create them and to inspect them."""
 
 import asyncio
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ def new_database(server: str, options: str = "") -> Iterator[str]:
 
     ``options`` are those of CREATE DATABASE.
     """
-    name = f"octavo_e2e_{next(_numbers)}"
+    name = f"octavo_e2e_{os.getpid()}_{next(_numbers)}"
     execute(server, f"DROP DATABASE IF EXISTS {name}")
     execute(server, f"CREATE DATABASE {name} {options}")
     try:

@@ -57,6 +57,12 @@ def command_line(command: str) -> list[str]:
     return [sys.executable, "-X", "dev", "-W", "error", "-m", "octavo", command]
 
 
+def environment() -> dict[str, str]:
+    """The environment of this process without settings, for a process in any folder."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")}
+    return {**kept, "PYTHONPATH": str(ROOT)}
+
+
 def start(
     *options: str, folder: Path, command: str = "serve", stdout: int = subprocess.DEVNULL
 ) -> "subprocess.Popen[str]":
@@ -64,10 +70,9 @@ def start(
 
     Its only settings are ``options`` and those of a file in the folder.
     """
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")}
     return subprocess.Popen(
         [*command_line(command), *options],
-        env={**environment, "PYTHONPATH": str(ROOT)},
+        env=environment(),
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=stdout,

@@ -25,7 +25,7 @@ from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.people import async_client, register
 from tests.e2e.plain_client import PlainClient
 from tests.e2e.saves import Save, Workload
-from tests.e2e.server import PATIENCE, command_line, start
+from tests.e2e.server import PATIENCE, command_line, environment, start
 
 CLIENTS = 8
 SAVES = 50
@@ -217,6 +217,7 @@ def test_backup_to_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
         capture_output=True,
         text=True,
         timeout=PATIENCE,
+        env=environment(),
         check=False,
     )
     line = f"octavo: the disk of {disk}/backup is full: the backup takes about 3.2 MB\n"
@@ -234,6 +235,7 @@ def test_backup_to_a_disk_that_fails_leaves_nothing_behind(folder: Path) -> None
         capture_output=True,
         text=True,
         timeout=PATIENCE,
+        env=environment(),
         preexec_fn=limit_files(1_000_000),
         check=False,
     )

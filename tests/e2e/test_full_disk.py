@@ -1,7 +1,6 @@
 """A disk that fails under a running server: readiness reports it, and the server still stops."""
 
 import errno
-import os
 import resource
 import subprocess
 import time
@@ -13,7 +12,7 @@ import pytest
 from tests.e2e.disks import in_tiny_disk, needs_mount
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.people import client
-from tests.e2e.server import PATIENCE, command_line
+from tests.e2e.server import PATIENCE, command_line, environment
 
 
 def readiness(octavo: Octavo) -> tuple[int, dict[str, str]]:
@@ -139,7 +138,7 @@ def test_server_on_a_read_only_disk_reports_it_and_stops_cleanly(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")},
+            env=environment(),
         ) as process:
             octavo = Octavo(process, folder, ())
             try:

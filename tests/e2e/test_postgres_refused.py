@@ -39,8 +39,8 @@ def test_database_with_another_encoding_is_refused(server: PostgresServer, tmp_p
     with new_database(server.url(), latin1) as url:
         line = refused(url, tmp_path)
     assert re.fullmatch(
-        r'octavo: the database "octavo_e2e_\d+" has the encoding LATIN1, and Octavo needs UTF8: '
-        r"create another, .*",
+        r'octavo: the database "octavo_e2e_\d+_\d+" has the encoding LATIN1, and Octavo needs'
+        r" UTF8: create another, .*",
         line,
     )
 

@@ -168,6 +168,16 @@ class Notebook:
             steps += 1
         return steps
 
+    async def damage(self, file: str) -> None:
+        """Spoil the stored text of a file, as a failing disk does."""
+        await self.execute(
+            "UPDATE contents SET compressed = $3 WHERE number = (SELECT content FROM files"
+            f" WHERE workspace = ({_WORKSPACE}) AND file_id = $2::uuid)",
+            self.workspace_id,
+            file,
+            b"damaged",
+        )
+
     async def is_waiting(self) -> bool:
         """Whether there are words to be indexed."""
         return bool(await self.store.read(workspaces_to_index([self.workspace_id])))

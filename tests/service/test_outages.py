@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from octavo.service.outages import Outages, ReportingStore
-from octavo.store import Script, StoreUnavailable, Transaction
+from octavo.store import Script, StoreUnavailable, TextDamaged, Transaction
 from octavo.store.transaction import T
 
 UNUSED = cast("Transaction", None)
@@ -72,6 +72,26 @@ async def test_outage_and_recovery_are_logged_once_with_the_reason(
     assert logged(caplog) == [
         (logging.WARNING, "the database can't be read now: nobody answers"),
         (logging.INFO, "the database can be read again"),
+    ]
+
+
+async def test_damaged_text_is_logged_once_and_is_no_outage(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def damaged(_: Transaction) -> int:
+        raise TextDamaged("f", "no frame")
+
+    caplog.set_level(logging.INFO)
+    store = ReportingStore(FailingStore(), Outages())
+    for _ in range(3):
+        with pytest.raises(TextDamaged):
+            await store.read(damaged)
+        await store.read(script)
+    assert logged(caplog) == [
+        (
+            logging.ERROR,
+            "the text of the file f is damaged: no frame; restore a backup, or delete the file",
+        )
     ]
 
 

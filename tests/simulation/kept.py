@@ -84,7 +84,10 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
             Position(found[0]),
             {head.file_id: head for head in heads},
             tuple(sorted(revisions, key=lambda each: (each.position, each.file_id))),
-            {str(content_id or number): decompressed(data) for number, content_id, data in texts},
+            {
+                str(content_id or number): decompressed(data, str(number))
+                for number, content_id, data in texts
+            },
             {
                 str(mutation): KeptReceipt(
                     fingerprint.hex(),

@@ -1,5 +1,6 @@
 """Stores for the tests of this folder."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 
@@ -21,7 +22,7 @@ def postgres_server() -> Iterator[str]:
 @pytest.fixture
 async def postgres_url(postgres_server: str) -> AsyncIterator[str]:
     """The URL of an empty database, which is dropped afterwards."""
-    name = f"octavo_test_{next(_numbers)}"
+    name = f"octavo_test_{os.getpid()}_{next(_numbers)}"
 
     async def execute(sql: str) -> None:
         connection = await asyncpg.connect(postgres_server)

@@ -133,6 +133,8 @@ CREATE TABLE contents (
     number BIGINT PRIMARY KEY,
     compressed BYTEA NOT NULL
 );
+-- It is not compressed again.
+ALTER TABLE contents ALTER COLUMN compressed SET STORAGE EXTERNAL;
 
 -- Texts of purged files that are still to be removed, in steps. No revision refers to them.
 CREATE TABLE purged_contents (

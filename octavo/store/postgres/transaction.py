@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from octavo.model.search.tokens import tag_of
-from octavo.store.compression import decompressed
+from octavo.store.compression import undamaged
 from octavo.store.errors import StoreError
 from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES, failure
@@ -98,7 +98,7 @@ class PostgresTransaction:
         tag = tag_of(workspace_id)
         for note, path in notes:
             row = await self.fetch_one(TEXT, note.content)
-            title = "" if row is None else indexed_title(decompressed(row[0]))
+            title = "" if row is None else indexed_title(undamaged(row[0]) or "")
             await self.execute(PUT_NAME, workspace_id, note.number, name_vector(tag, path, title))
 
     async def remove_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:

@@ -192,10 +192,10 @@ async def store_changes(
     brought = [change for change in changed if change.content is not None]
     assigned = await transaction.new_contents(len(brought)) if brought else ()
     contents: dict[RevisionId, int] = {}
-    texts: list[tuple[Value, ...]] = []
+    texts: list[tuple[int, str]] = []
     for change, number in zip(brought, assigned, strict=True):
         contents[change.head.revision_id] = number
-        texts.append((number, compressed("" if change.content is None else change.content.text)))
+        texts.append((number, "" if change.content is None else change.content.text))
     created: list[tuple[Value, ...]] = []
     stored = StoredChanges({}, {}, contents)
     # The changes of existing files are written in rounds, with at most one change of a file in
@@ -218,7 +218,12 @@ async def store_changes(
         superseded = [(workspace, file_id) for file_id in heads]
         await execute_each(transaction, _SUPERSEDE_HEAD, superseded)
         await _replace_heads(transaction, workspace, [*heads.values()], stored)
-    await execute_each(transaction, _INSERT_CONTENT, texts)
+    # One by one, so that a server's client sends some between compressing others.
+    rows = ((number, compressed(text)) for number, text in texts)
+    if texts[1:]:
+        await transaction.execute_many(_INSERT_CONTENT, rows)
+    elif texts:
+        await transaction.execute(_INSERT_CONTENT, *next(rows))
     return stored
 
 

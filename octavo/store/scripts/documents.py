@@ -45,14 +45,14 @@ def documents_of(
         if found is None:
             return None
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, file_ids)
-        documents = {FileId(row[0]): _document(row[1:]) for row in rows}
+        documents = {FileId(row[0]): _document(row) for row in rows}
         return StoredDocuments(Position(found[0]), documents)
 
     return read_documents
 
 
 def _document(row: Row) -> StoredDocument:
-    epoch, state, vector, content_id, data = row
+    file_id, epoch, state, vector, content_id, data = row
     if epoch is None:
-        return initial(ContentId(content_id), text_of(data) or "")
+        return initial(ContentId(content_id), text_of(data, file_id) or "")
     return StoredDocument(Epoch(epoch), bytes(state), bytes(vector))

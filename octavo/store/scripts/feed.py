@@ -147,7 +147,7 @@ def feed(
             whole = row is not None and row[0] <= max_bytes
         sql = _PAGE_OF_TEXTS if whole else _PAGE_OF_HEADS
         rows = await transaction.fetch_all(sql, workspace_id, after, following)
-        texts_found = [text_of(row[COUNT]) if whole else None for row in rows]
+        texts_found = [text_of(row[COUNT], row[0]) if whole else None for row in rows]
         entries = [*map(StoredFile, revisions_of_rows(rows), texts_found)]
         return FeedSlice(entries, whole, Position(following), position)
 
@@ -198,4 +198,6 @@ def live_at(
 
 
 def _stored(rows: Sequence[Row]) -> list[StoredFile]:
-    return [*map(StoredFile, revisions_of_rows(rows), [text_of(row[COUNT]) for row in rows])]
+    return [
+        *map(StoredFile, revisions_of_rows(rows), [text_of(row[COUNT], row[0]) for row in rows])
+    ]

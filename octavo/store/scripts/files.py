@@ -238,7 +238,7 @@ def revision(
 
 
 def _stored(row: Row) -> StoredFile:
-    return StoredFile(revision_of(row), text_of(row[COUNT]))
+    return StoredFile(revision_of(row), text_of(row[COUNT], row[0]))
 
 
 def _end_of(prefix: str) -> str | None:

@@ -65,8 +65,8 @@ async def index_words(
 ) -> None:
     """Bring the full text index of files up to date with their stored heads, which are in ``live``.
 
-    Files that are not in ``live`` are removed. The texts of those that changed are held in memory
-    together.
+    Files that are not in ``live`` are removed. Of a damaged text, no words are indexed. The texts
+    of those that changed are held in memory together.
     """
     indexed = await _indexed(transaction, workspace_id, file_ids)
     notes = {file_id: head for file_id, head in live.items() if head.kind == "note"}
@@ -90,7 +90,7 @@ async def index_words(
     if written:
         names = [head.file_id for head in written]
         texts = await texts_of(transaction, workspace_id, names)
-        added = [NewNote(head.path, texts[head.file_id]) for head in written]
+        added = [NewNote(head.path, texts.get(head.file_id, "")) for head in written]
         numbers = await transaction.put_words(workspace_id, added)
         rows = [
             (workspace_id, head.file_id, number)

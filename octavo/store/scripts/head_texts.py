@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from octavo.model.identity import FileId, WorkspaceId
-from octavo.store.compression import decompressed
+from octavo.store.compression import undamaged
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Transaction
@@ -20,6 +20,10 @@ _TEXTS = f"""
 async def texts_of(
     transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
 ) -> dict[FileId, str]:
-    """Return the texts of heads by their files; images and purged files are left out."""
+    """Return the texts of heads by their files.
+
+    Images and purged files are left out, and damaged texts.
+    """
     rows = await select_in(transaction, _TEXTS, workspace_id, file_ids)
-    return {FileId(row[0]): decompressed(row[1]) for row in rows}
+    found = ((FileId(row[0]), undamaged(row[1])) for row in rows)
+    return {file_id: text for file_id, text in found if text is not None}

@@ -218,7 +218,9 @@ async def _update(
     for head, indexed, text_changed in outdated:
         keys = indexed.keys or b""
         if text_changed:
-            text = texts[head.content_id] if head.content_id in texts else read[head.file_id]
+            text = (
+                texts[head.content_id] if head.content_id in texts else read.get(head.file_id, "")
+            )
             found = sources_of(links_in(text, head.path))
             if found != indexed.sources:
                 keys = packed(sorted(found))

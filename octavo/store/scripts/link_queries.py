@@ -11,7 +11,7 @@ from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
-from octavo.store.compression import decompressed, text_of
+from octavo.store.compression import text_of, undamaged
 from octavo.store.scripts.head_texts import texts_of
 from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of, unpacked
 from octavo.store.scripts.revision_rows import WORKSPACE
@@ -166,7 +166,7 @@ def outgoing_links(workspace_id: WorkspaceId, file_id: FileId) -> Script[list[Ou
             return None
         path, data = row
         # An image has no text, and a file that is not indexed yet has no links.
-        found = links_in(text_of(data) or "", path)
+        found = links_in(text_of(data, file_id) or "", path)
         meant = await _meant(
             transaction, workspace_id, [key for each in found for key in each.keys]
         )
@@ -232,7 +232,7 @@ async def _read_links(
 
 def _links_of(row: Row) -> _LinksOfNote:
     file_id, path, data = row
-    text = decompressed(data)
+    text = undamaged(data) or ""
     return _LinksOfNote(file_id, path, indexed_title(text), links_in(text, path))
 
 
@@ -359,7 +359,10 @@ def linking_to(
         end = page_end(counted, len(counted), max_bytes)
         taken = [name for name, _ in counted if end is None or name <= end]
         notes = await select_in(transaction, _NOTES, workspace_id, taken)
-        linking = [LinkingNote(row[0], row[1], row[2], decompressed(row[3])) for row in notes]
+        texts = ((row, undamaged(row[3])) for row in notes)
+        linking = [
+            LinkingNote(row[0], row[1], row[2], text) for row, text in texts if text is not None
+        ]
         return sorted(linking, key=lambda note: note.file_id), end
 
     return read_linking

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from octavo.store.compression import decompressed
+from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.identifiers import with_text, with_texts
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
@@ -138,7 +138,8 @@ class SqliteTransaction:
 
     async def _row(self, workspace_id: str, note: IndexedNote, path: str) -> tuple[Value, ...]:
         row = await self.fetch_one(TEXT, note.content)
-        text = "" if row is None else decompressed(row[0])
+        # The words of a damaged text remain under a number that no note has then.
+        text = "" if row is None else undamaged(row[0]) or ""
         return index_row(workspace_id, note.number, path, indexed_title(text), text)
 
     async def merge_words(self, *, begin: bool) -> bool:

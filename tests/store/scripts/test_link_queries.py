@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import links_of, paths_by_key, resolve
-from octavo.store import Store, Transaction
+from octavo.store import Store, TextDamaged, Transaction
 from octavo.store.compression import decompressed
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import link_queries
@@ -271,6 +271,17 @@ class Links:
             notebook.heads["f"].revision_id,
         )
 
+    async def test_damaged_text_keeps_no_other_from_being_linked(self, notebook: Notebook) -> None:
+        await notebook.write("a", "[[c]]")
+        await notebook.write("b", "[[c]] [[none]]")
+        await notebook.write("c", "# C")
+        await notebook.damage("a")
+        assert await incoming(notebook, "c") == [("b", "c")]
+        assert await unresolved(notebook) == [("b", "none")]
+        assert await concerned(notebook, "c") == ["b"]
+        with pytest.raises(TextDamaged, match="a"):
+            await outgoing(notebook, "a")
+
     async def test_hostile_links_are_bounded(self, notebook: Notebook) -> None:
         long, marks = "x" * 3000, "a" + "\u0300\u0316" * 500
         text = f"[[{long}]] [[{long[:2000]}]] [[a#{long}]] [1](%00) [2](%ff) [[\ufeff]] [[{marks}]]"
@@ -390,7 +401,7 @@ async def _text(notebook: Notebook, content_id: str) -> str:
             " WHERE COALESCE(content_id, revision_id) = $1::uuid",
             content_id,
         )
-        return "" if row is None else decompressed(row[0])
+        return "" if row is None else decompressed(row[0], content_id)
 
     return await notebook.store.read(script)
 

@@ -7,20 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.identity import AccountId, FileId, WorkspaceId
 from octavo.model.search import MAX_TOKENS, parse_query
-from octavo.store import Transaction
+from octavo.store import TextDamaged, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.postgres import search as postgres_search
 from octavo.store.postgres.search import MAX_POSITIONS, PIECE, pieces_of
+from octavo.store.scripts import files, workspaces
+from octavo.store.scripts.fulltext_index import erase_removed_words
 from octavo.store.scripts.searching import MAX_FOUND, candidates, workspaces_of
+from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.search import match
 from octavo.store.sqlite.statement import Statement
 from octavo.store.transaction import Matching
 from tests.fakes.notebook import Notebook
-from tests.store.scripts.test_changesets import Opened, on_sqlite
+from tests.store.scripts.test_changesets import Opened, on_sqlite, rows_of
 
 VAULT = WorkspaceId("vault")
 OTHER = WorkspaceId("other")
@@ -241,6 +244,42 @@ class Searches:
         ]
         await notebook.keep(*made)
         assert (await notebook.search("tide"))[0] == "old"
+
+    async def test_damaged_text_keeps_no_other_from_being_found(self, notebook: Notebook) -> None:
+        for file in "abc":
+            await notebook.write(file, "tide")
+        await notebook.damage("a")
+        await notebook.catch_up()
+        await notebook.damage("b")
+        await notebook.write("d", "tide")
+        # The words of one that was indexed before are still there.
+        assert sorted(await notebook.search("tide")) == ["b", "c", "d"]
+        await notebook.move("b", "moved.md")
+        await notebook.catch_up()
+        for file in "ab":
+            with pytest.raises(TextDamaged, match=file):
+                await notebook.store.read(files.file(VAULT, FileId(file)))
+            await notebook.delete(file)
+            await notebook.purge(file)
+            found = await notebook.store.read(files.file(VAULT, FileId(file)))
+            assert found is not None
+            assert found.text is None
+        assert sorted(await notebook.search("tide")) == ["c", "d"]
+        while await notebook.store.write(sweep()):
+            pass
+        assert not await notebook.store.write(erase_removed_words())
+
+    async def test_deleted_workspace_with_a_damaged_text_is_removed(
+        self, notebook: Notebook
+    ) -> None:
+        await notebook.write("a", "tide")
+        await notebook.catch_up()
+        await notebook.damage("a")
+        await notebook.store.write(workspaces.delete(VAULT))
+        while await notebook.store.write(sweep()):
+            pass
+        for table in ("files", "contents", "fulltext_notes", "deleted_workspaces"):
+            assert await rows_of(notebook.store, table, "1") == set()
 
 
 class TestSearchingOnSqlite(Searches):
