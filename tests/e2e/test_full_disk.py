@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.databases import change
 from tests.e2e.disks import in_tiny_disk, needs_mount
 from tests.e2e.octavo_process import Octavo, data_folder, running
-from tests.e2e.people import client
+from tests.e2e.people import client, register
 from tests.e2e.server import PATIENCE, command_line, environment
 
 
@@ -152,3 +153,33 @@ def test_server_on_a_read_only_disk_reports_it_and_stops_cleanly(
             finally:
                 process.kill()
     assert (code, [line for line in output if "Traceback" in line]) == (0, [])
+
+
+def test_damaged_text_is_refused_until_it_is_purged_and_the_others_are_served() -> None:
+    with data_folder() as folder, running(folder) as octavo:
+        person = register(octavo.url, octavo.invitation())
+        with client(octavo.url, person) as device:
+            made = device.post("/api/workspaces", json={"name": "Notes"}).json()
+            vault = f"/api/workspaces/{made['id']}"
+            damaged, whole = (
+                device.post(f"{vault}/files", json={"path": path, "text": "tide"}).json()
+                for path in ("a.md", "b.md")
+            )
+            change(folder, None, "UPDATE contents SET compressed = zeroblob(9) WHERE number = 1")
+            path = f"{vault}/files/{damaged['fileId']}"
+            refused = device.get(path)
+            assert (refused.status_code, refused.json()["code"]) == (503, "storage_unavailable")
+            assert device.get(f"{vault}/files/{whole['fileId']}").json()["text"] == "tide"
+            found = device.get(f"{vault}/search", params={"q": "tide"}).json()
+            assert [each["fileId"] for each in found["items"]] == [whole["fileId"]]
+            [listed, _] = device.get(f"{vault}/files").json()["items"]
+            tag = {"if-match": f'"{listed["head"]["id"]}"'}
+            deleted = device.delete(path, headers=tag)
+            assert deleted.status_code == 200
+            purged = device.post(f"{path}/purge", json={})
+            assert purged.status_code == 200
+            assert device.get(f"{vault}/snapshot").status_code == 200
+        code, lines = octavo.stop()
+    assert code == 0
+    [line] = lines
+    assert f"the text of the file {damaged['fileId']} is damaged" in line
