@@ -2,7 +2,7 @@
 
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.model.accounts.account import Account
+from octavo.model.accounts.account import Appearance, Preferences, ThemeFamily
 from octavo.model.accounts.api_key import ApiKey, KeyId
 from octavo.model.accounts.refusal import AccountGone, NoSuchKey, NoSuchSession
 from octavo.model.accounts.session import Session, SessionId, SessionLife
@@ -10,20 +10,56 @@ from octavo.model.accounts.token import api_key, digest_of
 from octavo.model.identity import AccountId
 from octavo.store import Store
 from octavo.store.scripts import accounts, api_keys, sessions
+from octavo.store.scripts.accounts import AccountDetails
 
 
 class OwnAccount:
-    """Reads the account of the caller from ``store``."""
+    """Reads and changes the account of the caller.
 
-    def __init__(self, store: Store) -> None:
+    Args:
+        store: the store of accounts.
+        now: the clock.
+    """
+
+    def __init__(self, store: Store, *, now: Clock) -> None:
         self._store = store
+        self._now = now
 
-    async def read(self, account_id: AccountId) -> Account:
+    async def read(self, account_id: AccountId) -> AccountDetails:
         """Return the account. Raises `AccountGone` and `StoreUnavailable`."""
-        account = await self._store.read(accounts.by_id(account_id))
-        if account is None or not account.open:
+        found = await self._store.read(accounts.details_of(account_id))
+        if found is None or not found.account.open:
             raise AccountGone
-        return account
+        return found
+
+    async def rename(self, account_id: AccountId, display_name: str) -> AccountDetails:
+        """Change the display name, which must be valid; return the account.
+
+        Raises `AccountGone` and `StoreUnavailable`. If cancelled, it may have changed.
+        """
+        now = milliseconds(self._now())
+        return await self._store.write(accounts.rename(account_id, display_name, now))
+
+    async def update_preferences(
+        self,
+        account_id: AccountId,
+        *,
+        theme_family: ThemeFamily | None = None,
+        appearance: Appearance | None = None,
+        spell_check: bool | None = None,
+    ) -> Preferences:
+        """Change the preferences that are not None; return all of them.
+
+        Raises `AccountGone` and `StoreUnavailable`. If cancelled, they may have changed.
+        """
+        return await self._store.write(
+            accounts.update_preferences(
+                account_id,
+                theme_family=theme_family,
+                appearance=appearance,
+                spell_check=spell_check,
+            )
+        )
 
 
 class OwnSessions:

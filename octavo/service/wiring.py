@@ -155,7 +155,7 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
     return registrations, [
         AuthOperations(signing_in, life=life, origin=origin),
         registrations,
-        AccountOperations(OwnAccount(store)),
+        AccountOperations(OwnAccount(store, now=now)),
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
     ]

@@ -52,7 +52,8 @@ async def test_account_works_from_its_invitation_to_its_last_session(
 ) -> None:
     made = await identity.account()
     account_id = made.account.account_id
-    assert await identity.own_account.read(account_id) == made.account
+    found = await identity.own_account.read(account_id)
+    assert found.account == made.account
     identity.sources.time = START + 90
     later = await identity.signing_in.sign_in(ANN, PASSWORD, "Safari", None)
     key, secret = await identity.own_keys.create(account_id, "a", None)

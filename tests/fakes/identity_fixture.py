@@ -77,7 +77,7 @@ class IdentityFixture:
             now=sources.now,
             new_id=sources.new_id,
         )
-        self.own_account = OwnAccount(store)
+        self.own_account = OwnAccount(store, now=sources.now)
         self.own_sessions = OwnSessions(store, self.credentials, now=sources.now, life=LIFE)
         self.own_keys = OwnKeys(
             store,

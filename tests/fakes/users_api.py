@@ -55,6 +55,12 @@ class UsersApi:
     async def post(self, target: str, document: object, *headers: tuple[bytes, bytes]) -> Response:
         return await ask_json(self.application, "POST", target, document, headers)
 
+    async def patch(self, target: str, document: object, *headers: tuple[bytes, bytes]) -> Response:
+        return await ask_json(self.application, "PATCH", target, document, headers)
+
+    async def put(self, target: str, document: object, *headers: tuple[bytes, bytes]) -> Response:
+        return await ask_json(self.application, "PUT", target, document, headers)
+
     async def post_nothing(self, target: str, *headers: tuple[bytes, bytes]) -> Response:
         return await ask(self.application, "POST", target, headers=headers)
 

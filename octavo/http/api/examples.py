@@ -40,6 +40,7 @@ _ACCOUNT_DOCUMENT: Json = {
     "displayName": "Ada",
     "role": "member",
     "state": "enabled",
+    "preferences": {"themeFamily": "paper", "appearance": "system", "spellCheck": True},
     "createdAt": "2026-03-02T08:15:00.120Z",
 }
 _USER: Json = {
@@ -244,6 +245,11 @@ EXAMPLES: dict[str, Example] = {
     ),
     "signOut": Example(request={}, response={"success": True}),
     "getAccount": Example(response=_ACCOUNT_DOCUMENT),
+    "updateOwnAccount": Example(request={"displayName": "Ada"}, response=_ACCOUNT_DOCUMENT),
+    "updatePreferences": Example(
+        request={"appearance": "dark"},
+        response={"themeFamily": "paper", "appearance": "dark", "spellCheck": True},
+    ),
     "listSessions": Example(
         response={
             "items": [

@@ -20,12 +20,13 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound, WrongOrigin
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import STORE_PROBLEMS
-from octavo.model.accounts.account import LONGEST_NAME
+from octavo.model.accounts.account import LONGEST_NAME, Preferences
 from octavo.model.accounts.address import Address, parse_address
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.refusal import AddressTaken
 from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of, parse_label
+from octavo.store.scripts.accounts import AccountDetails
 
 _LONGEST_BODY = 16_384
 
@@ -77,7 +78,8 @@ class RegistrationOperations:
         """Create the account and begin its first session."""
         made = await self._make(body, call.headers, call.client)
         cookie = session_cookie(made.token, int(self._life.absolute))
-        return Reply(account_schema(made.account), (cookie,))
+        created = AccountDetails(made.account, Preferences())
+        return Reply(account_schema(created), (cookie,))
 
     async def opens(self, invitation: str) -> bool:
         """Return whether ``invitation`` is valid for a new account. Raises `StoreUnavailable`."""

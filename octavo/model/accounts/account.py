@@ -1,4 +1,4 @@
-"""Accounts: their roles and states."""
+"""Accounts: their roles, states and preferences."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -12,6 +12,11 @@ Role = Literal["member", "administrator"]
 State = Literal["enabled", "locked", "disabled"]
 """A locked account can use a few operations only; a disabled one can't sign in, and its
 credentials are refused."""
+
+ThemeFamily = Literal["paper", "slate", "sepia"]
+"""The palette of the pages and the editor."""
+Appearance = Literal["light", "dark", "system"]
+"""``system`` follows the device."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -35,3 +40,15 @@ class Account:
     def open(self) -> bool:
         """Whether the account can be signed in to."""
         return self.state != "disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """Settings that follow an account to every device.
+
+    ``spell_check`` has the editor mark misspelled words.
+    """
+
+    theme_family: ThemeFamily = "paper"
+    appearance: Appearance = "system"
+    spell_check: bool = True

@@ -8,7 +8,10 @@ CREATE TABLE accounts (
     role TEXT NOT NULL,
     state TEXT NOT NULL,
     created_at BIGINT NOT NULL,
-    updated_at BIGINT NOT NULL
+    updated_at BIGINT NOT NULL,
+    theme_family TEXT NOT NULL DEFAULT 'paper',
+    appearance TEXT NOT NULL DEFAULT 'system',
+    spell_check BIGINT NOT NULL DEFAULT 1
 );
 
 -- Of secrets, only SHA-256 digests are stored.

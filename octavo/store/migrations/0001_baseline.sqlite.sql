@@ -11,7 +11,10 @@ CREATE TABLE accounts (
     role TEXT NOT NULL,
     state TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL
+    updated_at INTEGER NOT NULL,
+    theme_family TEXT NOT NULL DEFAULT 'paper',
+    appearance TEXT NOT NULL DEFAULT 'system',
+    spell_check INTEGER NOT NULL DEFAULT 1
 ) STRICT, WITHOUT ROWID;
 
 -- Of secrets, only SHA-256 digests are stored.

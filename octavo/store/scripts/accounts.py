@@ -1,11 +1,12 @@
-"""Find accounts, and insert them."""
+"""Find accounts, insert and change them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from octavo.model.accounts.account import Account
+from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.refusal import AccountGone
 from octavo.model.identity import AccountId
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -15,6 +16,7 @@ COLUMNS = (
 )
 """In the order of the fields of `Account`."""
 COUNT = 7
+_PREFERENCES = "accounts.theme_family, accounts.appearance, accounts.spell_check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,14 @@ class StoredPassword:
 
     account: Account
     encoded: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AccountDetails:
+    """An account with everything that its owner may read about it."""
+
+    account: Account
+    preferences: Preferences
 
 
 def by_id(account_id: AccountId) -> Script[Account | None]:
@@ -35,6 +45,67 @@ def by_id(account_id: AccountId) -> Script[Account | None]:
         return None if row is None else account_of(row)
 
     return find_account
+
+
+def details_of(account_id: AccountId) -> Script[AccountDetails | None]:
+    """Return the account with its details, or None."""
+
+    async def find_details(transaction: Transaction) -> AccountDetails | None:
+        return await _details(transaction, account_id)
+
+    return find_details
+
+
+async def _details(transaction: Transaction, account_id: AccountId) -> AccountDetails | None:
+    row = await transaction.fetch_one(
+        f"SELECT {COLUMNS}, {_PREFERENCES} FROM accounts WHERE id = $1::uuid", account_id
+    )
+    return None if row is None else AccountDetails(account_of(row), _preferences(row[COUNT:]))
+
+
+def rename(account_id: AccountId, display_name: str, now: int) -> Script[AccountDetails]:
+    """Change the display name, and return the account. Raises `AccountGone`."""
+
+    async def rename_account(transaction: Transaction) -> AccountDetails:
+        renamed = await transaction.execute(
+            "UPDATE accounts SET display_name = $2, updated_at = $3"
+            " WHERE id = $1::uuid AND state <> 'disabled'",
+            account_id,
+            display_name,
+            now,
+        )
+        found = await _details(transaction, account_id)
+        if renamed != 1 or found is None:
+            raise AccountGone
+        return found
+
+    return rename_account
+
+
+def update_preferences(
+    account_id: AccountId,
+    *,
+    theme_family: ThemeFamily | None,
+    appearance: Appearance | None,
+    spell_check: bool | None,
+) -> Script[Preferences]:
+    """Change the preferences that are given, and return all of them. Raises `AccountGone`."""
+
+    async def change_preferences(transaction: Transaction) -> Preferences:
+        row = await transaction.fetch_one(
+            "UPDATE accounts SET theme_family = COALESCE($2, theme_family),"
+            " appearance = COALESCE($3, appearance), spell_check = COALESCE($4, spell_check)"
+            f" WHERE id = $1::uuid AND state <> 'disabled' RETURNING {_PREFERENCES}",
+            account_id,
+            theme_family,
+            appearance,
+            None if spell_check is None else int(spell_check),
+        )
+        if row is None:
+            raise AccountGone
+        return _preferences(row)
+
+    return change_preferences
 
 
 def password_at(address: Address) -> Script[StoredPassword | None]:
@@ -86,3 +157,8 @@ async def insert(transaction: Transaction, account: Account, encoded: str) -> bo
 def account_of(row: Row) -> Account:
     """Return the account that a row begins with."""
     return Account(*row[:COUNT])
+
+
+def _preferences(row: Row) -> Preferences:
+    theme_family, appearance, spell_check = row
+    return Preferences(theme_family, appearance, bool(spell_check))

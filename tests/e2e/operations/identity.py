@@ -157,6 +157,23 @@ def account(world: World) -> httpx.Response:
     return response
 
 
+@produces("updateOwnAccount", "200")
+def renamed(world: World) -> httpx.Response:
+    response = world.ask("PATCH", "/api/account", json={"displayName": "Somebody else"})
+    assert response.json() == world.ask("GET", "/api/account").json()
+    return response
+
+
+@produces("updatePreferences", "200")
+def preferred(world: World) -> httpx.Response:
+    before = world.ask("GET", "/api/account").json()["preferences"]
+    given = {"appearance": "dark", "spellCheck": False}
+    response = world.ask("PUT", "/api/account/preferences", json=given)
+    assert response.json() == {**before, **given}
+    assert world.ask("GET", "/api/account").json()["preferences"] == response.json()
+    return response
+
+
 @produces("listSessions", "200")
 def sessions(world: World) -> httpx.Response:
     return world.ask("GET", "/api/account/sessions", headers=world.owner.by_cookie)

@@ -39,6 +39,12 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
             {201, 400, 403, 404, 408, 409, 413, 415, 429, 500},
         ),
         ("getAccount", "GET /api/account", {200, 400, 401, 403, 500}),
+        ("updateOwnAccount", "PATCH /api/account", {200, 400, 401, 403, 408, 413, 415, 423, 500}),
+        (
+            "updatePreferences",
+            "PUT /api/account/preferences",
+            {200, 400, 401, 403, 408, 413, 415, 423, 500},
+        ),
         ("listSessions", "GET /api/account/sessions", {200, 400, 401, 403, 500}),
         (
             "revokeSession",
@@ -73,10 +79,15 @@ def test_operations_of_the_authentication_protocol_declare_no_security() -> None
     assert without == {"signInWithPassword", "getAuthSession", "signOut", "registerAccount"}
 
 
-def test_operations_unavailable_to_a_locked_account_are_those_two() -> None:
+def test_operations_unavailable_to_a_locked_account_are_these() -> None:
     secured = [each for each in OPERATIONS.values() if each.security is not Security.NONE]
     lost = {each.id for each in secured if each.locked is Locked.REFUSED}
-    assert lost == {"createApiKey", "revokeOtherSessions"}
+    assert lost == {
+        "createApiKey",
+        "revokeOtherSessions",
+        "updateOwnAccount",
+        "updatePreferences",
+    }
 
 
 def test_document_of_the_operations_is_valid() -> None:

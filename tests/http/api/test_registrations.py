@@ -23,6 +23,11 @@ async def test_registration_with_an_invitation_returns_the_whole_account(
             "displayName": "Ann",
             "role": "administrator",
             "state": "enabled",
+            "preferences": {
+                "themeFamily": "paper",
+                "appearance": "system",
+                "spellCheck": True,
+            },
             "createdAt": "2027-01-15T08:00:00.000Z",
         },
     )
