@@ -1,16 +1,26 @@
-"""The operations of an account on itself: its details, its sessions and its API keys."""
+"""The operations of an account on itself: details, password, sessions and API keys."""
 
+from dataclasses import replace
+
+from octavo.accounts.attempts import Attempts
 from octavo.accounts.credentials import Credentials
+from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.model.accounts.account import Appearance, Preferences, ThemeFamily
+from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
 from octavo.model.accounts.api_key import ApiKey, KeyId
-from octavo.model.accounts.refusal import AccountGone, NoSuchKey, NoSuchSession
+from octavo.model.accounts.refusal import (
+    AccountGone,
+    InvalidCredentials,
+    NoSuchKey,
+    NoSuchSession,
+)
 from octavo.model.accounts.session import Session, SessionId, SessionLife
 from octavo.model.accounts.token import api_key, digest_of
 from octavo.model.identity import AccountId
 from octavo.store import Store
 from octavo.store.scripts import accounts, api_keys, sessions
 from octavo.store.scripts.accounts import AccountDetails
+from octavo.store.transaction import Transaction
 
 
 class OwnAccount:
@@ -60,6 +70,77 @@ class OwnAccount:
                 spell_check=spell_check,
             )
         )
+
+
+class OwnPassword:
+    """Changes the password of an account.
+
+    Args:
+        store: the store of accounts.
+        credentials: drops cached sessions that end.
+        passwords: verifies and hashes passwords.
+        attempts: counts the attempts for each address, on the route ``sign-in``.
+        now: the clock.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        credentials: Credentials,
+        passwords: Passwords,
+        attempts: Attempts,
+        *,
+        now: Clock,
+    ) -> None:
+        self._store = store
+        self._credentials = credentials
+        self._passwords = passwords
+        self._attempts = attempts
+        self._now = now
+
+    async def change(
+        self,
+        account_id: AccountId,
+        current: str,
+        new: str,
+        *,
+        session: SessionId,
+        end_others: bool,
+    ) -> Account:
+        """Replace the password ``current`` by ``new``, which must be valid; return the account.
+
+        With ``end_others``, every session but ``session`` ends. Raises `InvalidCredentials` when
+        ``current`` is not the password, `AccountGone`, `TooManyAttempts` and `StoreUnavailable`. If
+        cancelled, the password may have changed.
+        """
+        stored = await self._store.read(accounts.password_of(account_id))
+        if stored is None or not stored.account.open:
+            raise AccountGone
+        self._attempts.admit_account("sign-in", stored.account.address)
+        if not await self._passwords.verify(current, stored.encoded):
+            raise InvalidCredentials
+        encoded = await self._passwords.hash(new)
+        now = milliseconds(self._now())
+        replace_it = accounts.replace_password(
+            account_id, verified=stored.encoded, encoded=encoded, now=now
+        )
+
+        async def replace_and_end(transaction: Transaction) -> bool:
+            if not await replace_it(transaction):
+                return False
+            if end_others:
+                await sessions.end_all(account_id, but=session)(transaction)
+            return True
+
+        try:
+            replaced = await self._store.write(replace_and_end)
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(account_id)
+        if not replaced:
+            # Another request replaced it meanwhile.
+            raise InvalidCredentials
+        return replace(stored.account, updated_at=now)
 
 
 class OwnSessions:

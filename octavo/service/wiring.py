@@ -6,7 +6,7 @@ from typing import cast
 
 import trio
 
-from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnSessions
+from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
@@ -150,10 +150,11 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
     signing_in = SignIn(store, credentials, passwords, parts.attempts, maker, now=now, life=life)
     registration = Registration(store, passwords, parts.attempts, maker, now=now, new_id=new_id)
     own_keys = OwnKeys(store, credentials, now=now, new_id=new_id, new_entropy=new_entropy)
+    own_password = OwnPassword(store, credentials, passwords, parts.attempts, now=now)
     own_sessions = OwnSessions(store, credentials, now=now, life=life)
     registrations = RegistrationOperations(registration, life=life, origin=origin)
     return registrations, [
-        AuthOperations(signing_in, life=life, origin=origin),
+        AuthOperations(signing_in, own_password, life=life, origin=origin),
         registrations,
         AccountOperations(OwnAccount(store, now=now)),
         SessionOperations(own_sessions, life=life),

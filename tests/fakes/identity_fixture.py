@@ -10,7 +10,7 @@ from octavo.accounts.activity import Activity
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.invitations import invite
-from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnSessions
+from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
 from octavo.accounts.passwords import Argon2, Passwords
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
@@ -78,6 +78,9 @@ class IdentityFixture:
             new_id=sources.new_id,
         )
         self.own_account = OwnAccount(store, now=sources.now)
+        self.own_password = OwnPassword(
+            store, self.credentials, self.passwords, self.attempts, now=sources.now
+        )
         self.own_sessions = OwnSessions(store, self.credentials, now=sources.now, life=LIFE)
         self.own_keys = OwnKeys(
             store,

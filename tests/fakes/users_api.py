@@ -29,7 +29,9 @@ class UsersApi:
         now = identity.sources.now
         self.application = Application(
             [
-                AuthOperations(identity.signing_in, life=LIFE, origin=ORIGIN),
+                AuthOperations(
+                    identity.signing_in, identity.own_password, life=LIFE, origin=ORIGIN
+                ),
                 RegistrationOperations(identity.registration, life=LIFE, origin=ORIGIN),
                 AccountOperations(identity.own_account),
                 SessionOperations(identity.own_sessions, life=LIFE),

@@ -1,10 +1,11 @@
-"""The tag ``auth``: sign in with a password, and sign out, in the protocol of better-auth."""
+"""The tag ``auth``: signing in with a password, and changing it, in the protocol of better-auth."""
 
 from typing import Literal
 
 from pydantic import Field
 from pydantic_core import MISSING
 
+from octavo.accounts.own_account import OwnPassword
 from octavo.accounts.sign_in import SignIn
 from octavo.http.api.auth_protocol import (
     AuthSessionDetails,
@@ -16,14 +17,22 @@ from octavo.http.api.auth_protocol import (
     user_of,
 )
 from octavo.http.api.authentication import refuse_other_origin, require_origin
+from octavo.http.api.fields import NewPassword
 from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import CredentialRefused, InvalidRequest, WrongOrigin
+from octavo.http.contract.problems import (
+    AccountLocked,
+    CredentialRefused,
+    InvalidRequest,
+    NotSignedIn,
+    WrongOrigin,
+)
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
 from octavo.model.accounts.address import Address, parse_address
+from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of
 
@@ -58,6 +67,24 @@ class AuthSessionState(ContractModel):
     user: AuthUser
 
 
+class AuthPasswordChange(ContractModel):
+    """A new password, and the present one."""
+
+    new_password: NewPassword
+    """10 to 256 characters; not a commonly guessed password."""
+    current_password: str = Field(repr=False)
+    revoke_other_sessions: bool = False
+    """Whether every other browser is signed out."""
+
+
+class AuthPasswordChanged(ContractModel):
+    """The password is changed; the session of the request continues."""
+
+    token: None = None
+    """Always null: only the cookie holds the token."""
+    user: AuthUser
+
+
 class AuthSignOut(ContractModel):
     """An empty object."""
 
@@ -82,12 +109,16 @@ class AuthOperations:
 
     Args:
         signing_in: the use case that begins and ends them.
+        own_password: the use case that changes passwords.
         life: their lifetime.
         origin: of the installation, such as ``https://notes.example.org``.
     """
 
-    def __init__(self, signing_in: SignIn, *, life: SessionLife, origin: str) -> None:
+    def __init__(
+        self, signing_in: SignIn, own_password: OwnPassword, *, life: SessionLife, origin: str
+    ) -> None:
         self._signing_in = signing_in
+        self._own_password = own_password
         self._life = life
         self._origin = origin
 
@@ -176,3 +207,39 @@ class AuthOperations:
             if token is not None:
                 await self._signing_in.sign_out(token)
         return Reply(AuthSignOutResult(), (cleared_cookie(),))
+
+    @operation(
+        id="changePassword",
+        method="POST",
+        path="/api/auth/change-password",
+        tag="auth",
+        summary="Change your password",
+        description="Requires the cookie of a session and the present password. API keys stay "
+        "valid.",
+        security=Security.NONE,
+        problems=(NotSignedIn, CredentialRefused, WrongOrigin, AccountLocked, *STORE_PROBLEMS),
+        body=protocol_body(AuthPasswordChange, limit=_LONGEST_BODY),
+        rate="sign-in",
+        finish_when_client_leaves=True,
+    )
+    async def change_password(self, call: Call, body: AuthPasswordChange) -> AuthPasswordChanged:
+        """Change the password."""
+        with protocol_errors():
+            require_origin(call.headers, self._origin)
+            token = session_token(call.headers)
+            found = None if token is None else await self._signing_in.session_of(token)
+            if found is None:
+                raise NotSignedIn
+            if found.account.state == "locked":
+                raise AccountLocked
+            fault = password_fault(body.new_password, found.account.address)
+            if fault is not None:
+                raise InvalidRequest(errors=[("/newPassword", fault)])
+            account = await self._own_password.change(
+                found.account.account_id,
+                body.current_password,
+                body.new_password,
+                session=found.session.session_id,
+                end_others=body.revoke_other_sessions,
+            )
+        return AuthPasswordChanged(user=user_of(account))

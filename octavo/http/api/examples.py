@@ -243,6 +243,14 @@ EXAMPLES: dict[str, Example] = {
             "user": _USER,
         }
     ),
+    "changePassword": Example(
+        request={
+            "currentPassword": "a sealed jar of rye",
+            "newPassword": "an open jar of rye",
+            "revokeOtherSessions": True,
+        },
+        response={"token": None, "user": _USER},
+    ),
     "signOut": Example(request={}, response={"success": True}),
     "getAccount": Example(response=_ACCOUNT_DOCUMENT),
     "updateOwnAccount": Example(request={"displayName": "Ada"}, response=_ACCOUNT_DOCUMENT),

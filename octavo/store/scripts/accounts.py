@@ -108,6 +108,40 @@ def update_preferences(
     return change_preferences
 
 
+def password_of(account_id: AccountId) -> Script[StoredPassword | None]:
+    """Return the account and its password; None without the account."""
+
+    async def find_password(transaction: Transaction) -> StoredPassword | None:
+        row = await transaction.fetch_one(
+            f"SELECT {COLUMNS}, password FROM accounts WHERE id = $1::uuid", account_id
+        )
+        return None if row is None else StoredPassword(account_of(row), row[COUNT])
+
+    return find_password
+
+
+def replace_password(
+    account_id: AccountId, *, verified: str, encoded: str, now: int
+) -> Script[bool]:
+    """Replace the password ``verified`` of an account by ``encoded``.
+
+    Returns False, and does nothing, when the password was replaced or the account closed meanwhile.
+    """
+
+    async def replace_one(transaction: Transaction) -> bool:
+        replaced = await transaction.execute(
+            "UPDATE accounts SET password = $3, updated_at = $4"
+            " WHERE id = $1::uuid AND password = $2 AND state <> 'disabled'",
+            account_id,
+            verified,
+            encoded,
+            now,
+        )
+        return replaced == 1
+
+    return replace_one
+
+
 def password_at(address: Address) -> Script[StoredPassword | None]:
     """Return the account with the address, and its password; None without one."""
 

@@ -150,6 +150,60 @@ def signed_out_from_elsewhere(world: World) -> httpx.Response:
     return world.anybody("POST", "/api/auth/sign-out", json={}, headers=headers)
 
 
+def password_change(
+    world: World, headers: dict[str, str], current: str = PASSWORD, new: str = PASSWORD
+) -> httpx.Response:
+    given = {"currentPassword": current, "newPassword": new, "revokeOtherSessions": False}
+    return world.anybody("POST", "/api/auth/change-password", json=given, headers=headers)
+
+
+def newcomer(world: World) -> tuple[str, dict[str, str]]:
+    """The address of a new account, and the headers of its session."""
+    made = registration(world, invitation=world.invitation())
+    headers = {"cookie": made.headers["set-cookie"].partition(";")[0], **OURS}
+    return made.json()["address"], headers
+
+
+@produces("changePassword", "200")
+def password_changed(world: World) -> httpx.Response:
+    address, headers = newcomer(world)
+    response = password_change(world, headers, new="another good password")
+    assert sign_in(world, address).status_code == 401
+    assert sign_in(world, address, "another good password").status_code == 200
+    return response
+
+
+@produces("changePassword", "credential_refused")
+def password_changed_by_a_guess(world: World) -> httpx.Response:
+    _, headers = newcomer(world)
+    return password_change(world, headers, current="a mere guess")
+
+
+@produces("changePassword", "not_signed_in")
+def password_changed_by_nobody(world: World) -> httpx.Response:
+    return password_change(world, OURS)
+
+
+@produces("changePassword", "account_locked")
+def password_changed_by_who_is_locked(world: World) -> httpx.Response:
+    return password_change(world, world.locked.by_cookie)
+
+
+@produces("changePassword", "wrong_origin")
+def password_changed_from_elsewhere(world: World) -> httpx.Response:
+    return password_change(world, {"cookie": world.owner.cookie})
+
+
+@produces("changePassword", "rate_limited")
+def password_changed_too_often(world: World) -> httpx.Response:
+    _, headers = newcomer(world)
+    for _ in range(20):
+        response = password_change(world, headers, current="a mere guess")
+        if response.status_code == 429:
+            break
+    return response
+
+
 @produces("getAccount", "200")
 def account(world: World) -> httpx.Response:
     response = world.ask("GET", "/api/account")

@@ -34,6 +34,11 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
         ("getAuthSession", "GET /api/auth/get-session", {200, 400, 403, 500}),
         ("signOut", "POST /api/auth/sign-out", {200, 400, 403, 408, 413, 415, 500}),
         (
+            "changePassword",
+            "POST /api/auth/change-password",
+            {200, 400, 401, 403, 408, 413, 415, 423, 429, 500},
+        ),
+        (
             "registerAccount",
             "POST /api/registrations",
             {201, 400, 403, 404, 408, 409, 413, 415, 429, 500},
@@ -76,7 +81,13 @@ def test_operation_is_declared_as_specified(name: str, place: str, statuses: set
 
 def test_operations_of_the_authentication_protocol_declare_no_security() -> None:
     without = {each.id for each in OPERATIONS.values() if each.security is Security.NONE}
-    assert without == {"signInWithPassword", "getAuthSession", "signOut", "registerAccount"}
+    assert without == {
+        "signInWithPassword",
+        "getAuthSession",
+        "signOut",
+        "changePassword",
+        "registerAccount",
+    }
 
 
 def test_operations_unavailable_to_a_locked_account_are_these() -> None:
