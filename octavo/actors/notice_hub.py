@@ -92,6 +92,11 @@ class NoticeHub(Generic[F]):
         for listener in list(self._of_account.get(account_id, ())):
             listener.recheck_access()
 
+    def recheck_all(self) -> None:
+        """Notify every listener that the rights of its account may have changed."""
+        for account_id in list(self._of_account):
+            self.recheck_access(account_id)
+
     async def run(self) -> None:
         """Deliver scheduled notifications, until cancelled."""
         while True:

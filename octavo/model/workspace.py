@@ -1,9 +1,11 @@
-"""Workspaces, and the rights of their members."""
+"""Workspaces, their members, and what these may do."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from octavo.model.identity import WorkspaceId
+from octavo.model.accounts.address import Address
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.refusal import DomainError
 
 Role = Literal["owner", "administrator", "editor", "reader"]
 Right = Literal["read", "write", "manage", "own"]
@@ -15,6 +17,7 @@ _RIGHTS: dict[Role, frozenset[Right]] = {
     "administrator": frozenset({"read", "write", "manage"}),
     "owner": frozenset({"read", "write", "manage", "own"}),
 }
+ROLES: tuple[Role, ...] = get_args(Role)
 LONGEST_NAME = 200
 
 
@@ -31,3 +34,73 @@ class Workspace:
 def grants(role: Role, right: Right) -> bool:
     """Return whether a member with ``role`` has ``right``."""
     return right in _RIGHTS[role]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceMember:
+    """A member of a workspace; ``joined_at`` is in milliseconds of Unix time."""
+
+    account_id: AccountId
+    display_name: str
+    address: Address
+    role: Role
+    joined_at: int
+
+
+def may_change_role(actor: Role, present: Role | None, wanted: Role | None) -> bool:
+    """Return whether a member with the role ``actor`` may change another role.
+
+    It is changed from ``present`` to ``wanted``; None stands for an account that is no member.
+    Owners are made, changed and removed by owners only. Whoever leaves needs no right.
+    """
+    if actor == "owner":
+        return True
+    return grants(actor, "manage") and "owner" not in (present, wanted)
+
+
+class WorkspaceMissing(DomainError):
+    """The account does not belong to the workspace, or there is no such workspace."""
+
+    code = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such workspace.")
+
+
+class MemberMissing(DomainError):
+    """The workspace has no such member, or the installation no such account."""
+
+    code = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such account here.")
+
+
+class AlreadyMember(DomainError):
+    """The account is a member of the workspace."""
+
+    code = "already_member"
+
+    def __init__(self) -> None:
+        super().__init__("The account is a member already: change its role instead.")
+
+
+class RoleInsufficient(DomainError):
+    """The role of the caller does not permit the change."""
+
+    code = "forbidden"
+
+    def __init__(self, role: Role) -> None:
+        super().__init__(
+            f"Your role here is {role}: only owners make, change and remove owners, and only"
+            " owners and administrators change other members."
+        )
+
+
+class LastOwner(DomainError):
+    """The workspace would be left without an owner."""
+
+    code = "last_owner"
+
+    def __init__(self) -> None:
+        super().__init__("A workspace needs an owner: make another member an owner first.")

@@ -35,7 +35,7 @@ from octavo.store import Script, Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
-from octavo.store.scripts.position_notices import CHANNEL, read_notice
+from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
 from octavo.ws import Frame
 from octavo.ws.notice_stream import changed_frame
 
@@ -151,12 +151,19 @@ async def relay_notifications(
         async for message in messages:
             if not isinstance(message, postgres_engine.Gap):
                 try:
-                    _notify(hub, *read_notice(message))
+                    notice = read_notice(message)
                 except ValueError:
                     # Any client of the database can send to this channel.
                     _log.warning("a malformed notification on %s was ignored", CHANNEL)
+                    continue
+                if isinstance(notice, AccessNotice):
+                    hub.recheck_access(notice.account_id)
+                else:
+                    _notify(hub, *notice)
                 continue
-            # Notifications may have been missed: look up each workspace that has listeners.
+            # Notifications may have been missed: check each listener, and look up each workspace
+            # that has some.
+            hub.recheck_all()
             for workspace_id in hub.listened_to():
                 try:
                     position = await postgres.read(position_of(workspace_id))

@@ -6,6 +6,7 @@ from typing import cast
 
 import trio
 
+from octavo.accounts.members import Members
 from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.registration import Registration
@@ -21,6 +22,7 @@ from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.links import LinkOperations
+from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.reading import ReadingOperations
@@ -42,7 +44,7 @@ from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import API_REFERENCE, Registering
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.client_network import client_network
-from octavo.model.identity import WorkspaceId
+from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service.components import Components
 from octavo.service.deferred import Deferred, DeferredApplication
 from octavo.service.entropy import new_entropy, new_id, now
@@ -81,6 +83,12 @@ def wire_application(
         parts.hub.announce_gone(workspace_id)
         parts.sweeper.wake()
 
+    def member_changed(workspace_id: WorkspaceId, account_id: AccountId) -> None:
+        parts.access.forget(workspace_id)
+        parts.hub.recheck_access(account_id)
+
+    members = Members(store, now=now, changed=member_changed)
+
     async def document() -> bytes:
         return encoded(await contract.get())
 
@@ -106,6 +114,7 @@ def wire_application(
             ContractOperations(document),
             *identity,
             WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
+            MemberOperations(members, parts.access),
             FileOperations(submitter, RevisionTexts(store, submitter.access)),
             SaveOperations(submitter),
             ChangesetOperations(submitter, store),

@@ -32,14 +32,17 @@ FROM_INSIDE = {
 }
 # Every member of a workspace may read it, and every caller has an account.
 FOR_MEMBERS_ALONE = {
+    "addMember",
     "createFile",
     "deleteFile",
     "deleteWorkspace",
     "purgeFile",
     "pushChangeset",
     "restoreFile",
+    "removeMember",
     "saveNote",
     "updateFile",
+    "updateMember",
     "updateWorkspace",
 }
 # Only an image has no text to compare or to restore, and only notes can be created; and what was
@@ -91,8 +94,8 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             change(
                 folder,
                 database,
-                "INSERT INTO members (workspace_id, account_id, role) "
-                f"VALUES ('{workspace}', '{person.account_id}', 'reader')",
+                "INSERT INTO members (workspace_id, account_id, role, joined_at) "
+                f"VALUES ('{workspace}', '{person.account_id}', 'reader', 0)",
             )
         change(
             folder,

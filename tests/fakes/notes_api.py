@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from octavo.accounts.caller import Caller
+from octavo.accounts.members import Members
 from octavo.actors.core import Directory, Supervisor
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.http.api.access import Access
@@ -15,6 +16,7 @@ from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.links import LinkOperations
+from octavo.http.api.members import MemberOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.revision_texts import RevisionTexts
@@ -39,6 +41,13 @@ ROLES = ("owner", "administrator", "editor", "reader")
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
 
 
+def account_id(name: str) -> AccountId:
+    """The id of the account that tests call ``name``; a UUID stands for itself."""
+    if len(name) == len(NOBODYS):
+        return AccountId(name)
+    return AccountId(f"01900000-0000-7000-8000-{name.encode().hex()[:12]:0>12}")
+
+
 class ByName:
     """Authenticates the name in ``authorization``; the accounts ``locked`` are locked."""
 
@@ -50,7 +59,7 @@ class ByName:
         if given is None:
             raise NotSignedIn
         name = given.decode()
-        return Caller(AccountId(name), "member", name in self.locked)
+        return Caller(account_id(name), "member", name in self.locked)
 
 
 @dataclass
@@ -168,16 +177,17 @@ class NotesApi:
         """An account; with a role, a member of the workspace."""
         await self.execute(
             "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
-            " updated_at) VALUES ($1::uuid, $2, $2, '', 'member', 'enabled', 0, 0)",
-            name,
+            " updated_at) VALUES ($1::uuid, $2, $2, '', 'member', 'enabled', 0, 0)"
+            " ON CONFLICT DO NOTHING",
+            account_id(name),
             name,
         )
         if role:
             await self.execute(
-                "INSERT INTO members (workspace_id, account_id, role)"
-                " VALUES ($1::uuid, $2::uuid, $3)",
+                "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+                " VALUES ($1::uuid, $2::uuid, $3, 0) ON CONFLICT DO NOTHING",
                 self.workspace_id,
-                name,
+                account_id(name),
                 role,
             )
 
@@ -261,6 +271,7 @@ async def opened() -> AsyncIterator[NotesApi]:
             WorkspaceOperations(
                 store, access, now=sources.now, new_id=sources.new_id, gone=gone.append
             ),
+            MemberOperations(Members(store, now=sources.now, changed=lambda *_: None), access),
             FileOperations(pushing, RevisionTexts(store, pushing.access)),
             SaveOperations(pushing),
             ChangesetOperations(pushing, store),

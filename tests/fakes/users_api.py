@@ -1,16 +1,21 @@
 """The application of the identity operations, and a browser that calls it."""
 
+from octavo.accounts.members import Members
 from octavo.accounts.sign_in import SignedIn
+from octavo.http.api.access import Access
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, SessionOrKey
 from octavo.http.api.keys import KeyOperations
+from octavo.http.api.members import MemberOperations
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
+from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
+from octavo.model.identity import AccountId, WorkspaceId
 from tests.fakes.asgi_client import Headers, Response, ask, ask_json
 from tests.fakes.identity_fixture import LIFE, PASSWORD, IdentityFixture
 
@@ -27,6 +32,9 @@ class UsersApi:
         self.identity = identity
         self.records: list[RequestRecord] = []
         now = identity.sources.now
+        self.access = Access(identity.store, fresh=5)
+        self.rechecked: list[AccountId] = []
+        self.members = Members(identity.store, now=now, changed=self._member_changed)
         self.application = Application(
             [
                 AuthOperations(
@@ -36,6 +44,14 @@ class UsersApi:
                 AccountOperations(identity.own_account),
                 SessionOperations(identity.own_sessions, life=LIFE),
                 KeyOperations(identity.own_keys, now=now),
+                WorkspaceOperations(
+                    identity.store,
+                    self.access,
+                    now=now,
+                    new_id=identity.sources.new_id,
+                    gone=self.access.forget,
+                ),
+                MemberOperations(self.members, self.access),
             ],
             failure_problem=problem_of,
             new_id=lambda: "made-here",
@@ -47,6 +63,10 @@ class UsersApi:
             public_url=ORIGIN,
             strict=True,
         )
+
+    def _member_changed(self, workspace_id: WorkspaceId, account_id: AccountId) -> None:
+        self.access.forget(workspace_id)
+        self.rechecked.append(account_id)
 
     async def get(self, target: str, *headers: tuple[bytes, bytes]) -> Response:
         return await ask(self.application, "GET", target, headers=headers)

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.actors.core import WorkerContext
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.service.components import relay_notifications
 from octavo.store.postgres import PostgresStore
 from octavo.ws import Frame
@@ -20,9 +20,13 @@ class Recorder(NoticeHub[Frame]):
     def __init__(self) -> None:
         super().__init__(lambda *_: Frame(b""))
         self.positions: list[tuple[WorkspaceId, Position]] = []
+        self.accounts: list[AccountId] = []
 
     def announce(self, workspace_id: WorkspaceId, position: Position) -> None:
         self.positions.append((workspace_id, position))
+
+    def recheck_access(self, account_id: AccountId) -> None:
+        self.accounts.append(account_id)
 
 
 class Spoken:
@@ -46,3 +50,10 @@ async def test_notifications_of_other_programs_are_ignored(strange: str) -> None
     spoken = cast(PostgresStore, Spoken("vault 1", strange, "vault 2"))
     await relay_notifications(spoken, hub, cast(WorkerContext, None))
     assert hub.positions == [("vault", 1), ("vault", 2)]
+
+
+async def test_changed_rights_of_an_account_are_passed_on() -> None:
+    hub = Recorder()
+    spoken = cast(PostgresStore, Spoken("ann access", "vault 1", "bob access"))
+    await relay_notifications(spoken, hub, cast(WorkerContext, None))
+    assert (hub.accounts, hub.positions) == (["ann", "bob"], [("vault", 1)])

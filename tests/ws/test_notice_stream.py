@@ -405,8 +405,8 @@ async def test_stream_accepts_at_most_a_thousand_subscriptions(installation: Ins
                 workspace_id,
             )
             await transaction.execute(
-                "INSERT INTO members (workspace_id, account_id, role)"
-                " VALUES ($1::uuid, $2::uuid, 'owner')",
+                "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+                " VALUES ($1::uuid, $2::uuid, 'owner', 0)",
                 workspace_id,
                 made.account.account_id,
             )

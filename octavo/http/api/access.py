@@ -86,6 +86,16 @@ class Access:
         await self.require(call, found, right)
         return found
 
+    async def member(
+        self, call: Call, workspace_id: UUID, right: Right
+    ) -> tuple[Caller, WorkspaceId]:
+        """Return the caller with the workspace in the path of a request.
+
+        Raises `NotFound` or `Forbidden`.
+        """
+        found = WorkspaceId(str(workspace_id))
+        return await self.require(call, found, right), found
+
     async def seen(self, call: Call, workspace_id: WorkspaceId) -> Workspace:
         """Return the workspace as the caller sees it. Raises `NotFound`."""
         account_id = call.principal_as(Caller).account_id

@@ -9,6 +9,7 @@ from octavo.http.contract.openapi import Example
 from octavo.http.contract.schemas import Json
 
 _ACCOUNT = "019cad9d-6818-7c3a-9f41-6b1d0e8a2f57"
+_FRIEND = "019caf07-2b11-7d42-8e6f-35c9a0d1b784"
 _WORKSPACE = "019cada2-2858-71e8-8a02-d47c93b5e610"
 _SESSION = "019ceb95-5f6f-7f06-b3d9-51ae7c204b98"
 _KEY = "019cd8da-978a-792b-a6c4-0fd83e715ba2"
@@ -58,6 +59,13 @@ _API_KEY: Json = {
     "createdAt": "2026-03-10T17:45:30.250Z",
     "expiresAt": "2027-03-10T00:00:00.000Z",
     "lastUsedAt": None,
+}
+_MEMBER: Json = {
+    "accountId": _ACCOUNT,
+    "displayName": "Ada",
+    "address": "ada@example.org",
+    "role": "owner",
+    "joinedAt": "2026-03-02T08:20:11.480Z",
 }
 _WORKSPACE_DOCUMENT: Json = {
     "id": _WORKSPACE,
@@ -289,6 +297,16 @@ EXAMPLES: dict[str, Example] = {
         response={**_WORKSPACE_DOCUMENT, "name": "Kitchen and garden"},
     ),
     "deleteWorkspace": _REMOVED,
+    "listMembers": Example(response={"items": [_MEMBER], "next": None}),
+    "addMember": Example(
+        request={"accountId": _FRIEND, "role": "editor"},
+        response={**_MEMBER, "accountId": _FRIEND, "displayName": "Bo", "role": "editor"},
+    ),
+    "updateMember": Example(
+        request={"role": "reader"},
+        response={**_MEMBER, "accountId": _FRIEND, "displayName": "Bo", "role": "reader"},
+    ),
+    "removeMember": _REMOVED,
     "createFile": Example(
         request={
             "fileId": _BREAD,

@@ -21,6 +21,7 @@ from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoW
 from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
 from octavo.http.contract.problems import (
     CredentialRefused,
+    Forbidden,
     Header,
     NotFound,
     NotSignedIn,
@@ -171,6 +172,18 @@ _TABLE = (
     ),
     _Row(
         409,
+        "already_member",
+        "The account is a member of the workspace.",
+        "Change the role of the member instead.",
+    ),
+    _Row(
+        409,
+        "last_owner",
+        "The workspace would be left without an owner.",
+        "Make another member an owner first, or delete the workspace.",
+    ),
+    _Row(
+        409,
         "too_many_keys",
         "The account has the maximum number of keys.",
         "Revoke a key that is no longer used; expired keys count as well.",
@@ -185,7 +198,7 @@ def _problem_type(row: _Row) -> type[Problem]:
 
 
 REFUSALS: Mapping[str, type[Problem]] = {
-    **{each.code: each for each in (NotFound, NotSignedIn, CredentialRefused)},
+    **{each.code: each for each in (NotFound, NotSignedIn, CredentialRefused, Forbidden)},
     **{row.code: _problem_type(row) for row in _TABLE},
 }
 """The problem of each code that a `DomainError` can have, without `RateLimited`."""

@@ -8,6 +8,7 @@ from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.links import LinkOperations
+from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.registrations import RegistrationOperations
@@ -44,6 +45,7 @@ CONTRACT: tuple[type, ...] = (
     SessionOperations,
     KeyOperations,
     WorkspaceOperations,
+    MemberOperations,
     FileOperations,
     SaveOperations,
     ChangesetOperations,

@@ -65,6 +65,7 @@ CREATE TABLE members (
     workspace_id UUID NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
     account_id UUID NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
     role TEXT NOT NULL,
+    joined_at BIGINT NOT NULL,
     PRIMARY KEY (workspace_id, account_id)
 );
 CREATE INDEX members_by_account ON members (account_id, workspace_id);

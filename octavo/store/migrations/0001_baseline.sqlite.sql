@@ -68,6 +68,7 @@ CREATE TABLE members (
     workspace_id BLOB NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
     account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
     role TEXT NOT NULL,
+    joined_at INTEGER NOT NULL,
     PRIMARY KEY (workspace_id, account_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX members_by_account ON members (account_id, workspace_id);

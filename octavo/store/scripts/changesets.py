@@ -15,7 +15,7 @@ from octavo.store import identifiers
 from octavo.store.compression import compressed
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
 from octavo.store.scripts.indexing import index_changes
-from octavo.store.scripts.position_notices import notify_position
+from octavo.store.scripts.process_notices import notify_position
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
     COPIED,

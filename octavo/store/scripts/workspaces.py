@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.workspace import Role, Workspace
-from octavo.store.scripts.position_notices import notify_deletion
+from octavo.store.scripts.process_notices import notify_deletion
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -29,10 +29,11 @@ def create(workspace_id: WorkspaceId, name: str, owner: AccountId, now: int) -> 
             now,
         )
         await transaction.execute(
-            "INSERT INTO members (workspace_id, account_id, role)"
-            " VALUES ($1::uuid, $2::uuid, 'owner')",
+            "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+            " VALUES ($1::uuid, $2::uuid, 'owner', $3)",
             workspace_id,
             owner,
+            now,
         )
 
     return create_workspace
@@ -106,14 +107,21 @@ def role_of(workspace_id: WorkspaceId, account_id: AccountId) -> Script[Role | N
     """Return the role of a member; None for an account that is not one."""
 
     async def read_role(transaction: Transaction) -> Role | None:
-        row = await transaction.fetch_one(
-            "SELECT role FROM members WHERE workspace_id = $1::uuid AND account_id = $2::uuid",
-            workspace_id,
-            account_id,
-        )
-        return None if row is None else cast(Role, row[0])
+        return await role_in(transaction, workspace_id, account_id)
 
     return read_role
+
+
+async def role_in(
+    transaction: Transaction, workspace_id: WorkspaceId, account_id: AccountId
+) -> Role | None:
+    """Return the role of a member; None for an account that is not one."""
+    row = await transaction.fetch_one(
+        "SELECT role FROM members WHERE workspace_id = $1::uuid AND account_id = $2::uuid",
+        workspace_id,
+        account_id,
+    )
+    return None if row is None else cast(Role, row[0])
 
 
 class WorkspaceAccess(NamedTuple):

@@ -126,6 +126,10 @@ def valid(operation_id: str) -> bytes:
     body: dict[str, object] = {}
     if operation_id in ("createWorkspace", "updateWorkspace"):
         body = {"name": "Name"}
+    elif operation_id == "addMember":
+        body = {"accountId": UNKNOWN, "role": "reader"}
+    elif operation_id == "updateMember":
+        body = {"role": "reader"}
     elif operation_id == "createFile":
         body = {"path": "a.md", "text": ""}
     elif operation_id == "updateFile":

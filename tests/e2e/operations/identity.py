@@ -309,3 +309,65 @@ def key_revoked(world: World) -> httpx.Response:
 @produces("revokeApiKey", "not_found")
 def unknown_key_revoked(world: World) -> httpx.Response:
     return world.ask("DELETE", f"/api/account/keys/{UNKNOWN}")
+
+
+def members(world: World) -> str:
+    return f"{world.base}/members"
+
+
+def joined(world: World, role: str = "reader") -> str:
+    """The path of a new member of the workspace."""
+    made = registration(world, invitation=world.invitation()).json()
+    response = world.ask("POST", members(world), json={"accountId": made["id"], "role": role})
+    assert response.status_code == 201, response.text
+    return f"{members(world)}/{made['id']}"
+
+
+@produces("listMembers", "200")
+def members_listed(world: World) -> httpx.Response:
+    response = world.ask("GET", members(world))
+    listed = {each["accountId"]: each for each in response.json()["items"]}
+    assert listed[world.owner.account_id]["address"] == world.owner.address
+    seen = world.ask("GET", members(world), headers=world.reader.by_key).json()["items"]
+    assert all("address" not in each for each in seen)
+    return response
+
+
+@produces("addMember", "201")
+def member_added(world: World) -> httpx.Response:
+    made = registration(world, invitation=world.invitation()).json()
+    given = {"accountId": made["id"], "role": "editor"}
+    return world.ask("POST", members(world), json=given)
+
+
+@produces("addMember", "already_member")
+def member_added_twice(world: World) -> httpx.Response:
+    given = {"accountId": world.reader.account_id, "role": "editor"}
+    return world.ask("POST", members(world), json=given)
+
+
+@produces("updateMember", "200")
+def member_changed(world: World) -> httpx.Response:
+    return world.ask("PATCH", joined(world), json={"role": "administrator"})
+
+
+@produces("updateMember", "last_owner")
+def last_owner_changed(world: World) -> httpx.Response:
+    path = f"{members(world)}/{world.owner.account_id}"
+    return world.ask("PATCH", path, json={"role": "reader"})
+
+
+@produces("removeMember", "200")
+def member_removed(world: World) -> httpx.Response:
+    return world.ask("DELETE", joined(world))
+
+
+@produces("removeMember", "forbidden")
+def member_removed_by_a_reader(world: World) -> httpx.Response:
+    path = f"{members(world)}/{world.owner.account_id}"
+    return world.ask("DELETE", path, headers=world.reader.by_key)
+
+
+@produces("removeMember", "last_owner")
+def last_owner_left(world: World) -> httpx.Response:
+    return world.ask("DELETE", f"{members(world)}/{world.owner.account_id}")

@@ -21,10 +21,17 @@ class Sample(NamedTuple):
     if_match: bool = False
 
 
+NEWCOMER = "01900000-0000-7000-8000-dddddddddddd"
+"""An account; for operations on a member, it is one."""
+
 OPERATIONS = {each.id: each for each in contract_of(CONTRACT) if "{workspaceId}" in each.path}
 SAMPLES = {
     "updateWorkspace": Sample("manage", {"name": "Anew"}),
     "deleteWorkspace": Sample("own"),
+    "listMembers": Sample("read"),
+    "addMember": Sample("manage", {"accountId": NEWCOMER, "role": "reader"}),
+    "updateMember": Sample("manage", {"role": "editor"}),
+    "removeMember": Sample("manage"),
     "createFile": Sample("write", {"path": "new.md", "text": ""}),
     "updateFile": Sample("write", {"text": "new"}, if_match=True),
     "saveNote": Sample("write", {"epoch": NOBODYS, "update": "AAA="}),
@@ -67,9 +74,12 @@ async def ask(
     sample = SAMPLES[operation.id]
     if operation.id in ("restoreFile", "purgeFile"):
         await note.delete()
+    if operation.id.endswith("Member"):
+        await note.api.member(NEWCOMER, "" if operation.id == "addMember" else "reader")
     place = operation.path.format(
         workspaceId=workspace_id or note.api.workspace_id,
         fileId=note.id,
+        accountId=NEWCOMER,
         revisionId=note.revision,
         mutationId=MUTATION,
     )
@@ -143,7 +153,8 @@ def test_workspace_operation_accepts_a_session_or_a_key(name: str) -> None:
 )
 async def test_malformed_identifier_is_refused(api: NotesApi, name: str, parameter: str) -> None:
     operation = OPERATIONS[name]
-    given = dict.fromkeys(("workspaceId", "fileId", "revisionId", "mutationId"), NOBODYS)
+    names = ("workspaceId", "fileId", "revisionId", "mutationId", "accountId")
+    given = dict.fromkeys(names, NOBODYS)
     place = operation.path.format(**given | {parameter: "42"})
     if name == "searchWorkspace":
         place = f"{place}?q=text"

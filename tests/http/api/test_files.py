@@ -7,7 +7,7 @@ import pytest
 
 from octavo.render.limits import LIMITS
 from tests.fakes.asgi_client import Response
-from tests.fakes.notes_api import NOBODYS, Note, NotesApi, refusal, tag_of
+from tests.fakes.notes_api import NOBODYS, Note, NotesApi, account_id, refusal, tag_of
 
 NIL = "00000000-0000-0000-0000-000000000000"
 
@@ -63,7 +63,7 @@ async def test_created_note_has_all_its_members(api: NotesApi) -> None:
             "digest": sha256(text.encode()).hexdigest(),
             "size": len(text.encode()),
             "mediaType": "text/markdown; charset=utf-8",
-            "author": "owner",
+            "author": account_id("owner"),
             "createdAt": START,
             "mutationId": MUTATION,
             "origin": "device",

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from tests.fakes.asgi_client import Response
-from tests.fakes.notes_api import NOBODYS, Note, NotesApi, refusal
+from tests.fakes.notes_api import NOBODYS, Note, NotesApi, account_id, refusal
 
 FIRST = "# Title\n\none\ntwo\nthree\n"
 SECOND = "# Title\n\none\n2\nthree\nfour\n"
@@ -105,8 +105,8 @@ async def test_each_revision_has_its_author_and_its_origin(api: NotesApi) -> Non
     await note.restore(revisionId=first)
     items = (await api.owner.get(f"{note.place}/revisions")).json()["items"]
     assert [(each["author"], each["origin"]) for each in items] == [
-        ("owner", "restore"),
-        ("owner", "device"),
-        ("owner", "device"),
+        (account_id("owner"), "restore"),
+        (account_id("owner"), "device"),
+        (account_id("owner"), "device"),
     ]
     assert all(newer["position"] > older["position"] for newer, older in pairwise(items))

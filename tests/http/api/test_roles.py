@@ -90,8 +90,8 @@ async def test_stranger_is_looked_up_each_time_and_admitted_immediately(store: F
 
     async def script(transaction: Transaction) -> int:
         return await transaction.execute(
-            "INSERT INTO members (workspace_id, account_id, role)"
-            " VALUES ($1::uuid, $2::uuid, 'reader')",
+            "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+            " VALUES ($1::uuid, $2::uuid, 'reader', 0)",
             VAULT,
             BOB,
         )

@@ -6,7 +6,7 @@ from octavo.http.api.search import SearchOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.store import StoreFull
-from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, refusal
+from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, account_id, refusal
 
 READ = {200, 400, 401, 403, 404, 423, 500, 503}
 
@@ -96,10 +96,10 @@ async def test_all_workspaces_of_the_account_are_searched_and_no_other(
     assert await paths(owner, "/api/search?q=tide") == ["ours.md"]
     assert await paths(stranger, "/api/search?q=tide") == ["theirs.md"]
     await api.execute(
-        "INSERT INTO members (workspace_id, account_id, role)"
-        " VALUES ($1::uuid, $2::uuid, 'reader')",
+        "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+        " VALUES ($1::uuid, $2::uuid, 'reader', 0)",
         theirs,
-        "owner",
+        account_id("owner"),
     )
     assert sorted(await paths(owner, "/api/search?q=tide")) == ["ours.md", "theirs.md"]
     assert await paths(owner, f"/api/search?q=tide&workspaceId={theirs}") == ["theirs.md"]

@@ -191,8 +191,8 @@ class Searches:
             "ann",
         )
         await notebook.execute(
-            "INSERT INTO members (workspace_id, account_id, role)"
-            " VALUES ($1::uuid, $2::uuid, 'reader')",
+            "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+            " VALUES ($1::uuid, $2::uuid, 'reader', 0)",
             "vault",
             "ann",
         )

@@ -1,0 +1,78 @@
+"""The members of workspaces: who they are, and what they may do."""
+
+from collections.abc import Callable
+
+from octavo.accounts.ports import Clock, milliseconds
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.workspace import Role, WorkspaceMember
+from octavo.store import Store
+from octavo.store.scripts import members
+
+Changed = Callable[[WorkspaceId, AccountId], None]
+"""Receives each membership that may have changed; must not block."""
+
+
+class Members:
+    """Lists, adds, changes and removes members.
+
+    Every change is checked against the roles at the moment of its commit. The listener is called
+    even when a write failed or was cancelled, because it may have been committed.
+
+    Args:
+        store: the store of memberships.
+        now: the clock.
+        changed: drops what is cached of a membership.
+    """
+
+    def __init__(self, store: Store, *, now: Clock, changed: Changed) -> None:
+        self._store = store
+        self._now = now
+        self._changed = changed
+
+    async def list(
+        self, workspace_id: WorkspaceId, after: tuple[int, str] | None, limit: int
+    ) -> list[WorkspaceMember]:
+        """Return members in the order in which they joined, at most ``limit``.
+
+        ``after`` has the time and the account of the last one before. Raises `StoreUnavailable`.
+        """
+        return await self._store.read(members.list_of(workspace_id, after, limit))
+
+    async def add(
+        self, workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, role: Role
+    ) -> WorkspaceMember:
+        """Add an account on behalf of ``actor``.
+
+        Raises `WorkspaceMissing`, `RoleInsufficient`, `MemberMissing` when there is no such open
+        account, `AlreadyMember` and `StoreUnavailable`. If cancelled, it may have been added.
+        """
+        now = milliseconds(self._now())
+        try:
+            return await self._store.write(members.add(workspace_id, actor, account_id, role, now))
+        finally:
+            self._changed(workspace_id, account_id)
+
+    async def change(
+        self, workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, role: Role
+    ) -> WorkspaceMember:
+        """Give a member another role on behalf of ``actor``.
+
+        Raises `WorkspaceMissing`, `MemberMissing`, `RoleInsufficient`, `LastOwner` and
+        `StoreUnavailable`. If cancelled, the role may have changed.
+        """
+        try:
+            return await self._store.write(members.change(workspace_id, actor, account_id, role))
+        finally:
+            self._changed(workspace_id, account_id)
+
+    async def remove(
+        self, workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId
+    ) -> None:
+        """End a membership on behalf of ``actor``, who may be the one that leaves.
+
+        Raises as `change`. If cancelled, it may have ended.
+        """
+        try:
+            await self._store.write(members.remove(workspace_id, actor, account_id))
+        finally:
+            self._changed(workspace_id, account_id)

@@ -1,0 +1,179 @@
+"""The members of workspaces: list, add, change and remove them."""
+
+from __future__ import annotations
+
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.workspace import (
+    AlreadyMember,
+    LastOwner,
+    MemberMissing,
+    Role,
+    RoleInsufficient,
+    WorkspaceMember,
+    WorkspaceMissing,
+    may_change_role,
+)
+from octavo.store.scripts import accounts
+from octavo.store.scripts.process_notices import notify_access
+from octavo.store.scripts.workspaces import role_in
+from octavo.store.transaction import Row, Script, Transaction
+
+_SELECT = """
+    SELECT members.account_id, accounts.display_name, accounts.address, members.role,
+        members.joined_at
+    FROM members JOIN accounts ON accounts.id = members.account_id
+    WHERE members.workspace_id = $1::uuid
+"""
+
+
+def list_of(
+    workspace_id: WorkspaceId, after: tuple[int, str] | None, limit: int
+) -> Script[list[WorkspaceMember]]:
+    """Return members in the order in which they joined, at most ``limit``.
+
+    ``after`` has the time and the account of the last one before.
+    """
+
+    async def read_members(transaction: Transaction) -> list[WorkspaceMember]:
+        joined_at, account_id = after or (-1, "")
+        rows = await transaction.fetch_all(
+            f"{_SELECT} AND (members.joined_at, members.account_id) > ($2, $3::uuid)"
+            " ORDER BY members.joined_at, members.account_id LIMIT $4",
+            workspace_id,
+            joined_at,
+            account_id,
+            limit,
+        )
+        return [_member(row) for row in rows]
+
+    return read_members
+
+
+def add(
+    workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, role: Role, now: int
+) -> Script[WorkspaceMember]:
+    """Add an account to a workspace on behalf of the member ``actor``; ``now`` is in milliseconds.
+
+    Raises `WorkspaceMissing`, `RoleInsufficient`, `MemberMissing` without the account, and
+    `AlreadyMember`.
+    """
+
+    async def add_member(transaction: Transaction) -> WorkspaceMember:
+        await _require(transaction, workspace_id, actor, None, role)
+        if not await accounts.is_open(transaction, account_id):
+            raise MemberMissing
+        if not await join(transaction, workspace_id, account_id, role, now):
+            raise AlreadyMember
+        return await _one(transaction, workspace_id, account_id)
+
+    return add_member
+
+
+async def join(
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    account_id: AccountId,
+    role: Role,
+    now: int,
+) -> bool:
+    """Insert a membership; return False, and do nothing, when there is one."""
+    inserted = await transaction.execute(
+        "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+        " VALUES ($1::uuid, $2::uuid, $3, $4) ON CONFLICT DO NOTHING",
+        workspace_id,
+        account_id,
+        role,
+        now,
+    )
+    await notify_access(transaction, account_id)
+    return inserted == 1
+
+
+def change(
+    workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, role: Role
+) -> Script[WorkspaceMember]:
+    """Give a member another role on behalf of the member ``actor``.
+
+    Raises `WorkspaceMissing`, `MemberMissing`, `RoleInsufficient` and `LastOwner`.
+    """
+
+    async def change_role(transaction: Transaction) -> WorkspaceMember:
+        member = await _one(transaction, workspace_id, account_id)
+        await _require(transaction, workspace_id, actor, member.role, role)
+        if role != "owner":
+            await _require_another_owner(transaction, workspace_id, member)
+        await transaction.execute(
+            "UPDATE members SET role = $3 WHERE workspace_id = $1::uuid AND account_id = $2::uuid",
+            workspace_id,
+            account_id,
+            role,
+        )
+        await notify_access(transaction, account_id)
+        return await _one(transaction, workspace_id, account_id)
+
+    return change_role
+
+
+def remove(workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId) -> Script[None]:
+    """End a membership on behalf of the member ``actor``, who may be the one that leaves.
+
+    Raises `WorkspaceMissing`, `MemberMissing`, `RoleInsufficient` and `LastOwner`.
+    """
+
+    async def remove_member(transaction: Transaction) -> None:
+        member = await _one(transaction, workspace_id, account_id)
+        if actor != account_id:
+            await _require(transaction, workspace_id, actor, member.role, None)
+        await _require_another_owner(transaction, workspace_id, member)
+        await transaction.execute(
+            "DELETE FROM members WHERE workspace_id = $1::uuid AND account_id = $2::uuid",
+            workspace_id,
+            account_id,
+        )
+        await notify_access(transaction, account_id)
+
+    return remove_member
+
+
+async def _require(
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    actor: AccountId,
+    present: Role | None,
+    wanted: Role | None,
+) -> None:
+    role = await role_in(transaction, workspace_id, actor)
+    if role is None:
+        raise WorkspaceMissing
+    if not may_change_role(role, present, wanted):
+        raise RoleInsufficient(role)
+
+
+async def _require_another_owner(
+    transaction: Transaction, workspace_id: WorkspaceId, member: WorkspaceMember
+) -> None:
+    if member.role != "owner":
+        return
+    other = await transaction.fetch_one(
+        "SELECT 1 FROM members WHERE workspace_id = $1::uuid AND role = 'owner'"
+        " AND account_id <> $2::uuid LIMIT 1",
+        workspace_id,
+        member.account_id,
+    )
+    if other is None:
+        raise LastOwner
+
+
+async def _one(
+    transaction: Transaction, workspace_id: WorkspaceId, account_id: AccountId
+) -> WorkspaceMember:
+    row = await transaction.fetch_one(
+        f"{_SELECT} AND members.account_id = $2::uuid", workspace_id, account_id
+    )
+    if row is None:
+        raise MemberMissing
+    return _member(row)
+
+
+def _member(row: Row) -> WorkspaceMember:
+    return WorkspaceMember(*row)
