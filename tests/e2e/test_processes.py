@@ -20,6 +20,8 @@ from tests.fakes.postgres_server import running_server
 
 SAVES = 60
 """Per writer."""
+REVOKED_WITHIN = 1.0
+"""Seconds until a stream closes whose credential or membership has ended."""
 
 
 class Pair:
@@ -132,7 +134,42 @@ async def test_two_servers_end_sessions_signed_out_at_the_other(pair: Pair) -> N
         assert (await one.request("POST", "/api/auth/sign-out", {})).status == 200
         for server in (other, one):
             assert (await server.request("GET", "/api/account")).status == 401
-        assert await device.closed() == 1008
+        with trio.fail_after(REVOKED_WITHIN):
+            assert await device.closed() == 1008
+
+
+async def test_stream_of_a_revoked_key_closes_at_the_other_server(pair: Pair) -> None:
+    async with async_client(pair.one.url, pair.person) as http:
+        made = (await http.post("/api/account/keys", json={"name": "lost"})).json()
+        by_key = {"authorization": f"Bearer {made['secret']}"}
+        async with (
+            listening(pair.one.port, by_key) as here,
+            listening(pair.other.port, by_key) as there,
+        ):
+            await http.delete(f"/api/account/keys/{made['id']}")
+            with trio.fail_after(REVOKED_WITHIN):
+                assert [await device.closed() for device in (here, there)] == [1008, 1008]
+
+
+async def test_stream_of_a_former_member_closes_at_the_other_server(pair: Pair) -> None:
+    guest = register(pair.other.url, invited(pair.one.folder, *pair.one.options))
+    members = f"/api/workspaces/{pair.workspace()}/members"
+    workspace = members.split("/")[3]
+    async with (
+        async_client(pair.one.url, pair.person) as http,
+        listening(pair.one.port, guest.by_key) as here,
+        listening(pair.other.port, guest.by_key) as there,
+    ):
+        given = {"accountId": guest.account_id, "role": "reader"}
+        assert (await http.post(members, json=given)).status_code == 201
+        for device in (here, there):
+            await device.subscribe(workspace)
+        assert (await http.delete(f"{members}/{guest.account_id}")).status_code == 200
+        with trio.fail_after(REVOKED_WITHIN):
+            for device in (here, there):
+                gone = {"type": "gone", "workspaceId": workspace, "reason": "not_found"}
+                assert await device.next() == gone
+                assert await device.closed() == 1008
 
 
 async def test_unavailable_database_gets_503_and_nothing_is_lost_on_its_return() -> None:

@@ -9,6 +9,7 @@ from octavo.model.accounts.api_key import MAX_KEYS, ApiKey, KeyId
 from octavo.model.accounts.refusal import AccountGone, TooManyKeys
 from octavo.model.identity import AccountId
 from octavo.store.scripts import accounts
+from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
 
 _COLUMNS = (
@@ -89,6 +90,8 @@ def revoke(account_id: AccountId, key_id: KeyId) -> Script[bool]:
         revoked = await transaction.execute(
             "DELETE FROM api_keys WHERE id = $1::uuid AND account_id = $2::uuid", key_id, account_id
         )
+        if revoked:
+            await notify_access(transaction, account_id)
         return revoked == 1
 
     return revoke_key

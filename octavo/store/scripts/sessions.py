@@ -12,6 +12,7 @@ from octavo.model.accounts.session import Session, SessionId
 from octavo.model.identity import AccountId
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts
+from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
 
 _COLUMNS = (
@@ -130,6 +131,8 @@ def end(account_id: AccountId, session_id: SessionId) -> Script[bool]:
             session_id,
             account_id,
         )
+        if ended:
+            await notify_access(transaction, account_id)
         return ended == 1
 
     return end_session
@@ -139,11 +142,14 @@ def end_all(account_id: AccountId, *, but: SessionId | None = None) -> Script[in
     """End every session of the account except ``but``; return how many were ended."""
 
     async def end_sessions(transaction: Transaction) -> int:
-        return await transaction.execute(
+        ended = await transaction.execute(
             "DELETE FROM sessions WHERE account_id = $1::uuid AND id <> $2::uuid",
             account_id,
             "" if but is None else but,
         )
+        if ended:
+            await notify_access(transaction, account_id)
+        return ended
 
     return end_sessions
 
