@@ -22,6 +22,9 @@ def faults_of(workspace: Kept) -> Iterator[str]:
     newest = {revision.file_id: revision for revision in workspace.revisions}
     if newest != workspace.heads:
         yield f"{name}: the newest revisions {newest} are not the heads {workspace.heads}"
+    size = sum(head.size for head in workspace.heads.values())
+    if workspace.size != size:
+        yield f"{name}: the heads have {size} bytes, and {workspace.size} are counted"
     yield from _faults_of_tree(workspace)
     yield from _faults_of_texts(workspace)
     yield from _faults_of_receipts(workspace)

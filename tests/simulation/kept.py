@@ -53,6 +53,7 @@ class Kept:
 
     workspace_id: WorkspaceId
     position: Position
+    size: int
     heads: Mapping[FileId, Revision]
     revisions: tuple[Revision, ...]
     texts: Mapping[str, str]
@@ -68,7 +69,7 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
             return [tuple(row) for row in await transaction.fetch_all(sql, workspace_id)]
 
         found = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE id = $1::uuid", workspace_id
+            "SELECT position, size FROM workspaces WHERE id = $1::uuid", workspace_id
         )
         assert found is not None
         heads = [revision_of(row) for row in await rows(COLUMNS, "files")]
@@ -82,6 +83,7 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
         return Kept(
             workspace_id,
             Position(found[0]),
+            found[1],
             {head.file_id: head for head in heads},
             tuple(sorted(revisions, key=lambda each: (each.position, each.file_id))),
             {

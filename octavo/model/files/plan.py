@@ -50,12 +50,14 @@ class Plan:
     """An acceptable changeset: its changes in the order of its operations.
 
     ``position`` is the position of the changeset if any change is more than ``unchanged``, and
-    otherwise that of the newest changeset before it.
+    otherwise that of the newest changeset before it. ``growth`` is the difference in bytes that it
+    makes to the sizes of the heads of the workspace.
     """
 
     changeset: Changeset
     position: Position
     changes: tuple[Change, ...]
+    growth: int
 
     @property
     def changed(self) -> tuple[Change, ...]:
@@ -97,7 +99,11 @@ def plan(
             with refused_for(operation.file_id):
                 changes[index] = planner.document(documents, operation, changes[index])
     changed = any(each.outcome != "unchanged" for each in changes)
-    return Plan(changeset, following if changed else position, tuple(changes))
+    growth = 0
+    for each in changes:
+        old = tree.heads.get(each.head.file_id)
+        growth += each.head.size - (0 if old is None else old.size)
+    return Plan(changeset, following if changed else position, tuple(changes), growth)
 
 
 def _check_purged(tree: Tree, operation: ChangeOperation) -> None:

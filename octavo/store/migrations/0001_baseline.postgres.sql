@@ -11,7 +11,14 @@ CREATE TABLE accounts (
     updated_at BIGINT NOT NULL,
     theme_family TEXT NOT NULL DEFAULT 'paper',
     appearance TEXT NOT NULL DEFAULT 'system',
-    spell_check BIGINT NOT NULL DEFAULT 1
+    spell_check BIGINT NOT NULL DEFAULT 1,
+    -- What administrators allow; NULL for no limit.
+    storage_limit BIGINT,
+    -- What the operator allows.
+    controls_revision BIGINT NOT NULL DEFAULT 1,
+    controls_locked BIGINT NOT NULL DEFAULT 0,
+    controls_lock_reason TEXT,
+    controls_storage_limit BIGINT
 );
 
 -- Of secrets, only SHA-256 digests are stored.
@@ -58,6 +65,8 @@ CREATE TABLE workspaces (
     position BIGINT NOT NULL,
     -- The highest number of a file.
     last_file BIGINT NOT NULL DEFAULT 0,
+    -- The sizes of the heads of its files, in bytes.
+    size BIGINT NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL
 );
 

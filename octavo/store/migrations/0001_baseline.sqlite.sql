@@ -14,7 +14,14 @@ CREATE TABLE accounts (
     updated_at INTEGER NOT NULL,
     theme_family TEXT NOT NULL DEFAULT 'paper',
     appearance TEXT NOT NULL DEFAULT 'system',
-    spell_check INTEGER NOT NULL DEFAULT 1
+    spell_check INTEGER NOT NULL DEFAULT 1,
+    -- What administrators allow; NULL for no limit.
+    storage_limit INTEGER,
+    -- What the operator allows.
+    controls_revision INTEGER NOT NULL DEFAULT 1,
+    controls_locked INTEGER NOT NULL DEFAULT 0,
+    controls_lock_reason TEXT,
+    controls_storage_limit INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- Of secrets, only SHA-256 digests are stored.
@@ -61,6 +68,8 @@ CREATE TABLE workspaces (
     position INTEGER NOT NULL,
     -- The highest number of a file.
     last_file INTEGER NOT NULL DEFAULT 0,
+    -- The sizes of the heads of its files, in bytes.
+    size INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL
 ) STRICT;
 

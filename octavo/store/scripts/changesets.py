@@ -31,7 +31,7 @@ from octavo.store.scripts.stored_changes import StoredChanges
 from octavo.store.transaction import Script, Transaction, Value
 
 _MOVE_POSITION = """
-    UPDATE workspaces SET position = $3, last_file = last_file + $4
+    UPDATE workspaces SET position = $3, last_file = last_file + $4, size = size + $5
     WHERE id = $1::uuid AND position = $2 RETURNING number, last_file
 """
 _INSERT_HEAD = f"""
@@ -140,7 +140,7 @@ def commit_changesets(
         changed = [change for plan in plans for change in plan.changed]
         created = sum(change.outcome == "created" for change in changed)
         workspace, last_file = await _move_position(
-            transaction, workspace_id, planned_at, plans[-1].position, created
+            transaction, workspace_id, planned_at, plans, created
         )
         await _insert_receipts(transaction, workspace, plans, now)
         if changed:
@@ -165,14 +165,17 @@ async def _move_position(
     transaction: Transaction,
     workspace_id: WorkspaceId,
     planned_at: Position,
-    position: Position,
+    plans: Sequence[Plan],
     created: int,
 ) -> tuple[int, int]:
     """Move the position, which fences off other writers.
 
     Returns the number of the workspace, and the highest one of its files.
     """
-    moved = await transaction.fetch_one(_MOVE_POSITION, workspace_id, planned_at, position, created)
+    growth = sum(each.growth for each in plans)
+    moved = await transaction.fetch_one(
+        _MOVE_POSITION, workspace_id, planned_at, plans[-1].position, created, growth
+    )
     if moved is None:
         found = await transaction.fetch_one(
             "SELECT position FROM workspaces WHERE id = $1::uuid", workspace_id
