@@ -11,7 +11,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor, split_page
-from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.contract.problems import NotFound
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.link_queries import (
@@ -21,8 +21,6 @@ from octavo.store.scripts.link_queries import (
     outgoing_links,
     unresolved_links,
 )
-
-_MAX_DIGITS = 9
 
 
 class OutgoingLinkDocument(ContractModel):
@@ -139,13 +137,8 @@ class LinkOperations:
 
 
 def _after(given: str | None) -> tuple[str, int]:
-    parts = read_cursor(given, 2, identifier=0)
-    if parts is None:
-        return "", -1
-    file_id, number = parts
-    if not (number.isascii() and number.isdigit() and len(number) <= _MAX_DIGITS):
-        raise InvalidRequest(errors=[("/query/after", "This is not a cursor of this list.")])
-    return file_id, int(number)
+    parts = read_cursor(given, 2, identifier=0, number=1)
+    return ("", -1) if parts is None else (parts[0], int(parts[1]))
 
 
 def _page(links: list[FoundLink], limit: int) -> tuple[list[FoundLinkDocument], str | None]:

@@ -182,9 +182,7 @@ class ReadingOperations:
     async def list_revisions(self, call: Call, path: FilePath, query: PageQuery) -> RevisionList:
         """Return a page of revisions."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
-        after = read_cursor(query.after, 1)
-        if after is not None and not (after[0].isdecimal() and len(after[0]) < 19):
-            raise InvalidRequest(errors=[("/query/after", "This is not a cursor of this list.")])
+        after = read_cursor(query.after, 1, number=0)
         before = Position(int(after[0]) if after else _NEWEST)
         script = files.revisions_of(
             workspace_id, FileId(str(path.file_id)), before, query.limit + 1

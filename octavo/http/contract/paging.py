@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 MAX_LIMIT = 500
 _MAX_DIGITS = 20
+_MAX_CURSOR_DIGITS = 15
 
 
 def _in_digits(given: object) -> object:
@@ -61,11 +62,12 @@ def cursor(*parts: str) -> str:
 
 
 def read_cursor(
-    after: str | None, count: int, *, identifier: int | None = None
+    after: str | None, count: int, *, identifier: int | None = None, number: int | None = None
 ) -> tuple[str, ...] | None:
     """Return the ``count`` sort keys of a cursor; None for the first page.
 
-    The key at index ``identifier``, if given, must be a UUID. Raises `InvalidRequest` for text that
+    The key at index ``identifier``, if given, must be a UUID, and that at index ``number`` decimal
+    digits of an integer below 2^53. Raises `InvalidRequest` for text that
     `cursor` did not return.
     """
     if after is None:
@@ -80,10 +82,16 @@ def read_cursor(
         "".join(parts).encode()
         if identifier is not None and str(UUID(parts[identifier])) != parts[identifier]:
             raise ValueError(after)
+        if number is not None and not _is_number(parts[number]):
+            raise ValueError(after)
     except (ValueError, RecursionError):
         message = "This is not a cursor of this list: use next of the previous page, or omit it."
         raise InvalidRequest(errors=[("/query/after", message)]) from None
     return tuple(parts)
+
+
+def _is_number(part: str) -> bool:
+    return part.isascii() and part.isdigit() and len(part) <= _MAX_CURSOR_DIGITS
 
 
 def split_page(

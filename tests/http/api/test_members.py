@@ -3,6 +3,7 @@
 import pytest
 import trio
 
+from octavo.http.contract.paging import cursor
 from tests.fakes.asgi_client import Response
 from tests.fakes.users_api import FROM_HERE, UsersApi
 
@@ -85,6 +86,22 @@ async def test_pages_of_any_size_hold_every_member_once(shared: Shared, limit: i
             break
         after = f"&after={page['next']}"
     assert sorted(found) == sorted(shared.ids[role] for role in ROLES)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "?",
+        cursor("1"),
+        cursor("x", NOBODYS),
+        cursor("-1", NOBODYS),
+        cursor("9" * 30, NOBODYS),
+        cursor("1", "x"),
+    ],
+)
+async def test_cursor_of_another_list_is_refused(shared: Shared, after: str) -> None:
+    response = await shared.users.get(f"{shared.members}?after={after}", shared.cookies["owner"])
+    assert (response.status, response.code) == (400, "invalid_request")
 
 
 async def test_workspace_of_others_has_no_members(shared: Shared) -> None:
