@@ -212,4 +212,8 @@ def _rates(settings: Settings) -> dict[str, RouteRates]:
         client=Rate(settings.sign_in_attempts_per_client, within),
         account=Rate(settings.sign_in_attempts_per_address, within),
     )
-    return {**RATES, "sign-in": sign_in}
+    registration = RouteRates(
+        client=Rate(settings.registration_attempts_per_client, within),
+        account=RATES["registration"].account,
+    )
+    return {**RATES, "sign-in": sign_in, "registration": registration}

@@ -6,13 +6,15 @@ from typing import cast
 
 import trio
 
-from octavo.accounts.members import Members
+from octavo.accounts.administration import AccountRemoval, Administration
+from octavo.accounts.members import Changed, Members
 from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
 from octavo.http import pages
 from octavo.http.api.account import AccountOperations
+from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
@@ -69,14 +71,6 @@ def wire_application(
     store = parts.store
     authenticator = SessionOrKey(parts.credentials, origin=public_url)
     contract = Deferred(contract_document)
-    registrations, identity = _identity(parts, public_url)
-
-    async def register(
-        form: Mapping[str, str], headers: Sequence[Header], client: str | None
-    ) -> Header:
-        with refusals_as_problems():
-            parts.attempts.admit_client("registration", client_network(client))
-        return await registrations.register_by_form(form, headers, client)
 
     def gone(workspace_id: WorkspaceId) -> None:
         parts.access.forget(workspace_id)
@@ -88,6 +82,15 @@ def wire_application(
         parts.hub.recheck_access(account_id)
 
     members = Members(store, now=now, changed=member_changed)
+
+    registrations, identity = _identity(parts, public_url, gone, member_changed)
+
+    async def register(
+        form: Mapping[str, str], headers: Sequence[Header], client: str | None
+    ) -> Header:
+        with refusals_as_problems():
+            parts.attempts.admit_client("registration", client_network(client))
+        return await registrations.register_by_form(form, headers, client)
 
     async def document() -> bytes:
         return encoded(await contract.get())
@@ -152,7 +155,9 @@ def _pages(
     return cast(ASGIApplication, application)
 
 
-def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, list[object]]:
+def _identity(
+    parts: Components, origin: str, gone: Callable[[WorkspaceId], None], member_changed: Changed
+) -> tuple[RegistrationOperations, list[object]]:
     store, life, credentials = parts.store, parts.life, parts.credentials
     passwords = Passwords(new_entropy=new_entropy)
     maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
@@ -161,11 +166,15 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
     own_keys = OwnKeys(store, credentials, now=now, new_id=new_id, new_entropy=new_entropy)
     own_password = OwnPassword(store, credentials, passwords, parts.attempts, now=now)
     own_sessions = OwnSessions(store, credentials, now=now, life=life)
+    removal = AccountRemoval(
+        store, credentials, passwords, parts.attempts, gone=gone, changed=member_changed
+    )
     registrations = RegistrationOperations(registration, life=life, origin=origin)
     return registrations, [
         AuthOperations(signing_in, own_password, life=life, origin=origin),
         registrations,
-        AccountOperations(OwnAccount(store, now=now)),
+        AccountOperations(OwnAccount(store, now=now), removal),
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
+        AdministrationOperations(Administration(store, credentials, now=now), removal),
     ]

@@ -148,8 +148,12 @@ class Settings(BaseSettings):
     sign_in_attempts_per_client: _Positive = Field(
         default=60, description="sign-in attempts from one client within sign_in_attempts_time"
     )
+    registration_attempts_per_client: _Positive = Field(
+        default=30, description="registrations from one client within sign_in_attempts_time"
+    )
     sign_in_attempts_time: _Wait = Field(
-        default=300.0, description="seconds over which sign-in attempts are counted"
+        default=300.0,
+        description="seconds over which attempts to sign in and to register are counted",
     )
     head_time: _Wait = Field(
         default=10.0,

@@ -36,11 +36,14 @@ FOR_MEMBERS_ALONE = {
     "createFile",
     "deleteFile",
     "deleteWorkspace",
+    "listAccounts",
     "purgeFile",
     "pushChangeset",
     "restoreFile",
+    "removeAccount",
     "removeMember",
     "saveNote",
+    "updateAccount",
     "updateFile",
     "updateMember",
     "updateWorkspace",
@@ -76,7 +79,12 @@ def cases() -> list[Case]:
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     with ExitStack() as stack:
         folder = stack.enter_context(data_folder())
-        options: tuple[str, ...] = ("--body-idle-time", "0.5")
+        options: tuple[str, ...] = (
+            "--body-idle-time",
+            "0.5",
+            "--registration-attempts-per-client",
+            "300",
+        )
         database = None
         if request.param == "postgres":
             server = request.getfixturevalue("postgres_server")

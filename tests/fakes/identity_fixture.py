@@ -7,6 +7,7 @@ from hashlib import sha256
 from itertools import count
 
 from octavo.accounts.activity import Activity
+from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.invitations import invite
@@ -17,7 +18,7 @@ from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
 from octavo.model.accounts.account import Role, State
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.session import SessionLife
-from octavo.model.identity import AccountId
+from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Store
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.inline import FaultPoint
@@ -80,6 +81,17 @@ class IdentityFixture:
         self.own_account = OwnAccount(store, now=sources.now)
         self.own_password = OwnPassword(
             store, self.credentials, self.passwords, self.attempts, now=sources.now
+        )
+        self.gone: list[WorkspaceId] = []
+        self.changed: list[tuple[WorkspaceId, AccountId]] = []
+        self.administration = Administration(store, self.credentials, now=sources.now)
+        self.removal = AccountRemoval(
+            store,
+            self.credentials,
+            self.passwords,
+            self.attempts,
+            gone=self.gone.append,
+            changed=lambda *membership: self.changed.append(membership),
         )
         self.own_sessions = OwnSessions(store, self.credentials, now=sources.now, life=LIFE)
         self.own_keys = OwnKeys(

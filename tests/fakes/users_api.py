@@ -4,6 +4,7 @@ from octavo.accounts.members import Members
 from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.access import Access
 from octavo.http.api.account import AccountOperations
+from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, SessionOrKey
 from octavo.http.api.keys import KeyOperations
@@ -15,6 +16,7 @@ from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
+from octavo.model.accounts.account import Role
 from octavo.model.identity import AccountId, WorkspaceId
 from tests.fakes.asgi_client import Headers, Response, ask, ask_json
 from tests.fakes.identity_fixture import LIFE, PASSWORD, IdentityFixture
@@ -41,9 +43,10 @@ class UsersApi:
                     identity.signing_in, identity.own_password, life=LIFE, origin=ORIGIN
                 ),
                 RegistrationOperations(identity.registration, life=LIFE, origin=ORIGIN),
-                AccountOperations(identity.own_account),
+                AccountOperations(identity.own_account, identity.removal),
                 SessionOperations(identity.own_sessions, life=LIFE),
                 KeyOperations(identity.own_keys, now=now),
+                AdministrationOperations(identity.administration, identity.removal),
                 WorkspaceOperations(
                     identity.store,
                     self.access,
@@ -112,9 +115,11 @@ class UsersApi:
         }
         return await self.post("/api/registrations", document, *headers)
 
-    async def account(self, address: str = ADDRESS) -> tuple[SignedIn, tuple[bytes, bytes]]:
+    async def account(
+        self, address: str = ADDRESS, role: Role = "member"
+    ) -> tuple[SignedIn, tuple[bytes, bytes]]:
         """An account, and the cookie of its first session."""
-        made = await self.identity.account(address)
+        made = await self.identity.account(address, role)
         return made, cookie(made.token)
 
     async def key(self, made: SignedIn, name: str = "a key") -> tuple[bytes, bytes]:

@@ -5,19 +5,34 @@ from typing import Annotated
 from pydantic import Field
 from pydantic_core import MISSING
 
+from octavo.accounts.administration import AccountRemoval
 from octavo.accounts.caller import Caller
 from octavo.accounts.own_account import OwnAccount
 from octavo.http.api.fields import label
+from octavo.http.api.refusals import refused_with
+from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
+from octavo.http.contract.contract_model import (
+    REMOVED,
+    ContractModel,
+    Identifier,
+    Removed,
+    Timestamp,
+    timestamp,
+)
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.problems import InvalidRequest
+from octavo.http.contract.problems import CredentialRefused, InvalidRequest
+from octavo.http.contract.reply import Reply
 from octavo.model.accounts import account as model
+from octavo.model.accounts.administration import Controls
+from octavo.model.accounts.refusal import LastAdministrator
 from octavo.model.label import parse_label
 from octavo.store.scripts.accounts import AccountDetails
 
 _LONGEST_BODY = 4_096
+StorageBytes = Annotated[int, Field(ge=0, le=2**53 - 1)]
+"""A size in bytes."""
 
 
 class PreferencesSchema(ContractModel):
@@ -31,6 +46,32 @@ class PreferencesSchema(ContractModel):
     """Whether the editor marks misspelled words."""
 
 
+class UsageSchema(ContractModel):
+    """What an account uses."""
+
+    storage_bytes: int
+    """The size of the files of the workspaces that it owns."""
+
+
+class LimitSchema(ContractModel):
+    """What administrators allow an account."""
+
+    storage_bytes: StorageBytes | None
+    """The maximum size of its files; null for no limit."""
+
+
+class ControlsSchema(ContractModel):
+    """What the operator of the installation allows an account."""
+
+    revision: int
+    """Increases with each change."""
+    locked: bool
+    """Whether the account can use a few operations only."""
+    lock_reason: str | None
+    storage_bytes: StorageBytes | None
+    """The maximum size of its files; null for no limit."""
+
+
 class AccountSchema(ContractModel):
     """An account."""
 
@@ -41,6 +82,9 @@ class AccountSchema(ContractModel):
     role: model.Role
     state: model.State
     preferences: PreferencesSchema
+    usage: UsageSchema
+    limit: LimitSchema
+    controls: ControlsSchema
     created_at: Timestamp
 
 
@@ -51,12 +95,28 @@ class AccountUpdate(ContractModel):
     """1 to 100 characters on one line."""
 
 
+class AccountRemovalInput(ContractModel):
+    """The proof that the person wants the account removed."""
+
+    password: str = Field(repr=False)
+
+
 class PreferencesUpdate(ContractModel):
     """Preferences to change; a member that is left out keeps its value."""
 
     theme_family: model.ThemeFamily | MISSING = MISSING
     appearance: model.Appearance | MISSING = MISSING
     spell_check: bool | MISSING = MISSING
+
+
+def controls_schema(controls: Controls) -> ControlsSchema:
+    """Return controls in their API form."""
+    return ControlsSchema(
+        revision=controls.revision,
+        locked=controls.locked,
+        lock_reason=controls.lock_reason,
+        storage_bytes=controls.storage.maximum,
+    )
 
 
 def account_schema(details: AccountDetails) -> AccountSchema:
@@ -69,6 +129,9 @@ def account_schema(details: AccountDetails) -> AccountSchema:
         role=account.role,
         state=account.state,
         preferences=_preferences(details.preferences),
+        usage=UsageSchema(storage_bytes=details.used),
+        limit=LimitSchema(storage_bytes=details.decisions.storage.maximum),
+        controls=controls_schema(details.decisions.controls),
         created_at=timestamp(account.created_at),
     )
 
@@ -78,10 +141,12 @@ class AccountOperations:
 
     Args:
         own: the use case that reads and changes it.
+        removal: the use case that removes it.
     """
 
-    def __init__(self, own: OwnAccount) -> None:
+    def __init__(self, own: OwnAccount, removal: AccountRemoval) -> None:
         self._own = own
+        self._removal = removal
 
     @operation(
         id="getAccount",
@@ -134,6 +199,29 @@ class AccountOperations:
             spell_check=None if body.spell_check is MISSING else body.spell_check,
         )
         return _preferences(found)
+
+    @operation(
+        id="removeOwnAccount",
+        method="POST",
+        path="/api/account/removal",
+        tag="accounts",
+        summary="Remove your account",
+        description="Takes the password again. Your sessions, keys and memberships end, and your "
+        "preferences are erased. A workspace that only you own passes to the administrator who has "
+        "been its member for the longest time, else to such an editor; without either, it is "
+        "deleted with its content. In the workspaces of others, your revisions stay.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(CredentialRefused, *refused_with(LastAdministrator)),
+        body=json_body(AccountRemovalInput, limit=_LONGEST_BODY),
+        rate="sign-in",
+        finish_when_client_leaves=True,
+        headers=SET_COOKIE,
+    )
+    async def remove_own_account(self, call: Call, body: AccountRemovalInput) -> Reply[Removed]:
+        """Remove the account."""
+        await self._removal.remove_own(call.principal_as(Caller).account_id, body.password)
+        return Reply(REMOVED, (cleared_cookie(),))
 
 
 def _preferences(preferences: model.Preferences) -> PreferencesSchema:

@@ -35,6 +35,7 @@ _LINE_UPDATE = "AQFmAIRlHBYKQmFrZSBmb3IgNDAgbWludXRlcy4KAA=="
 _SAVED_VECTOR = "AmUdZhY="
 _EMPTY_UPDATE = "AAA="
 
+_CONTROLS: Json = {"revision": 1, "locked": False, "lockReason": None, "storageBytes": None}
 _ACCOUNT_DOCUMENT: Json = {
     "id": _ACCOUNT,
     "address": "ada@example.org",
@@ -42,7 +43,23 @@ _ACCOUNT_DOCUMENT: Json = {
     "role": "member",
     "state": "enabled",
     "preferences": {"themeFamily": "paper", "appearance": "system", "spellCheck": True},
+    "usage": {"storageBytes": 184_320},
+    "limit": {"storageBytes": None},
+    "controls": _CONTROLS,
     "createdAt": "2026-03-02T08:15:00.120Z",
+}
+_SUMMARY: Json = {
+    "id": _FRIEND,
+    "address": "bo@example.org",
+    "displayName": "Bo",
+    "role": "member",
+    "state": "enabled",
+    "effectiveState": "enabled",
+    "usage": {"storageBytes": 0},
+    "limit": {"storageBytes": 1_073_741_824},
+    "controls": _CONTROLS,
+    "createdAt": "2026-03-05T10:02:41.007Z",
+    "lastActiveAt": "2026-03-14T09:26:00.000Z",
 }
 _USER: Json = {
     "id": _ACCOUNT,
@@ -290,6 +307,24 @@ EXAMPLES: dict[str, Example] = {
         response={**_API_KEY, "secret": "octk_3nWq8VtYbK5zRfLd2XpJm7HcGs9TaE1iUo6D"},
     ),
     "revokeApiKey": _REMOVED,
+    "removeOwnAccount": Example(
+        request={"password": "a sealed jar of rye"}, response={"removed": True}
+    ),
+    "listAccounts": Example(response={"items": [_SUMMARY], "next": None}),
+    "updateAccount": Example(
+        request={"controls": {"revision": 1, "locked": True, "lockReason": "The bill is open."}},
+        response={
+            **_SUMMARY,
+            "effectiveState": "locked",
+            "controls": {
+                **_CONTROLS,
+                "revision": 2,
+                "locked": True,
+                "lockReason": "The bill is open.",
+            },
+        },
+    ),
+    "removeAccount": _REMOVED,
     "listWorkspaces": Example(response={"items": [_WORKSPACE_DOCUMENT], "next": None}),
     "createWorkspace": Example(request={"name": "Kitchen"}, response=_WORKSPACE_DOCUMENT),
     "updateWorkspace": Example(

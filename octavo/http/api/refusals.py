@@ -172,6 +172,18 @@ _TABLE = (
     ),
     _Row(
         409,
+        "last_administrator",
+        "The installation would be left without an enabled administrator.",
+        "Make another account an administrator first.",
+    ),
+    _Row(
+        409,
+        "controls_changed",
+        "The controls of the account have changed since they were read.",
+        "Read the account again, and repeat the change with the revision of its controls.",
+    ),
+    _Row(
+        409,
         "already_member",
         "The account is a member of the workspace.",
         "Change the role of the member instead.",

@@ -22,6 +22,7 @@ from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import STORE_PROBLEMS
 from octavo.model.accounts.account import LONGEST_NAME, Preferences
 from octavo.model.accounts.address import Address, parse_address
+from octavo.model.accounts.administration import Controls, Decisions, StorageLimit
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.refusal import AddressTaken
 from octavo.model.accounts.session import SessionLife
@@ -78,7 +79,8 @@ class RegistrationOperations:
         """Create the account and begin its first session."""
         made = await self._make(body, call.headers, call.client)
         cookie = session_cookie(made.token, int(self._life.absolute))
-        created = AccountDetails(made.account, Preferences())
+        decisions = Decisions(made.account.role, made.account.state, StorageLimit(), Controls())
+        created = AccountDetails(made.account, Preferences(), decisions, used=0)
         return Reply(account_schema(created), (cookie,))
 
     async def opens(self, invitation: str) -> bool:

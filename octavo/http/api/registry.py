@@ -1,6 +1,7 @@
 """The registry of the operations of this server, their document and their problems."""
 
 from octavo.http.api.account import AccountOperations
+from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contract_document import ContractOperations
@@ -44,6 +45,7 @@ CONTRACT: tuple[type, ...] = (
     AccountOperations,
     SessionOperations,
     KeyOperations,
+    AdministrationOperations,
     WorkspaceOperations,
     MemberOperations,
     FileOperations,

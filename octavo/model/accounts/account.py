@@ -1,4 +1,4 @@
-"""Accounts: their roles, states and preferences."""
+"""Accounts: their roles and states, preferences, limits and controls."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args

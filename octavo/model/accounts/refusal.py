@@ -7,6 +7,9 @@
      ├ InvitationUnusable    the invitation can't be used
      ├ AddressTaken          another account has the address
      ├ AccountGone           the account was removed or disabled meanwhile
+     ├ AccountMissing        there is no such account
+     ├ LastAdministrator     no enabled administrator would remain
+     ├ ControlsChanged       the controls have another revision
      ├ TooManyKeys           the account has the maximum number of keys
      ├ NoSuchSession         the account has no such session
      ├ NoSuchKey             the account has no such key
@@ -51,6 +54,35 @@ class AccountGone(DomainError):
 
     def __init__(self) -> None:
         super().__init__("The account of this request is no longer open.")
+
+
+class AccountMissing(DomainError):
+    """There is no account with this id."""
+
+    code = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such account.")
+
+
+class LastAdministrator(DomainError):
+    """The installation would be left without an enabled administrator."""
+
+    code = "last_administrator"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This is the last enabled administrator: make another account an administrator first."
+        )
+
+
+class ControlsChanged(DomainError):
+    """The controls of the account have changed since they were read."""
+
+    code = "controls_changed"
+
+    def __init__(self, revision: int) -> None:
+        super().__init__(f"The controls have the revision {revision} now: read them again.")
 
 
 class TooManyKeys(DomainError):

@@ -6,16 +6,41 @@ from dataclasses import dataclass, field
 
 from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
 from octavo.model.accounts.address import Address
-from octavo.model.accounts.refusal import AccountGone
+from octavo.model.accounts.administration import (
+    Controls,
+    Decisions,
+    DecisionsChange,
+    StorageLimit,
+    changed,
+)
+from octavo.model.accounts.refusal import AccountGone, AccountMissing, LastAdministrator
 from octavo.model.identity import AccountId
+from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
 
 COLUMNS = (
-    "accounts.id, accounts.address, accounts.display_name, accounts.role, accounts.state, "
-    "accounts.created_at, accounts.updated_at"
+    "accounts.id, accounts.address, accounts.display_name, accounts.role, "
+    "CASE WHEN accounts.state = 'enabled' AND accounts.controls_locked = 1 "
+    "THEN 'locked' ELSE accounts.state END, accounts.created_at, accounts.updated_at"
 )
-"""In the order of the fields of `Account`."""
+"""In the order of the fields of `Account`; the state is the effective one."""
 COUNT = 7
+_DECISIONS = (
+    "accounts.role, accounts.state, accounts.storage_limit, accounts.controls_revision, "
+    "accounts.controls_locked, accounts.controls_lock_reason, accounts.controls_storage_limit"
+)
+_DECISIONS_COUNT = 7
+_USED = """(
+    SELECT COALESCE(SUM(workspaces.size), 0) FROM members
+    JOIN workspaces ON workspaces.id = members.workspace_id
+    WHERE members.account_id = accounts.id AND members.role = 'owner'
+)"""
+_ACTIVE = """(
+    SELECT MAX(sessions.active_at) FROM sessions WHERE sessions.account_id = accounts.id
+), (
+    SELECT MAX(api_keys.used_at) FROM api_keys WHERE api_keys.account_id = accounts.id
+)"""
+_SUMMARY = f"SELECT {COLUMNS}, {_DECISIONS}, {_USED}, {_ACTIVE} FROM accounts"
 _PREFERENCES = "accounts.theme_family, accounts.appearance, accounts.spell_check"
 
 
@@ -29,10 +54,29 @@ class StoredPassword:
 
 @dataclass(frozen=True, slots=True)
 class AccountDetails:
-    """An account with everything that its owner may read about it."""
+    """An account with everything that its owner may read about it.
+
+    ``used`` is the size in bytes of the files of the workspaces that it owns.
+    """
 
     account: Account
     preferences: Preferences
+    decisions: Decisions
+    used: int
+
+
+@dataclass(frozen=True, slots=True)
+class AccountSummary:
+    """An account as administrators see it.
+
+    ``used`` is the size in bytes of the files of the workspaces that it owns, ``active_at`` the
+    last use of a session or a key, in milliseconds of Unix time.
+    """
+
+    account: Account
+    decisions: Decisions
+    used: int
+    active_at: int | None
 
 
 def by_id(account_id: AccountId) -> Script[Account | None]:
@@ -58,9 +102,85 @@ def details_of(account_id: AccountId) -> Script[AccountDetails | None]:
 
 async def _details(transaction: Transaction, account_id: AccountId) -> AccountDetails | None:
     row = await transaction.fetch_one(
-        f"SELECT {COLUMNS}, {_PREFERENCES} FROM accounts WHERE id = $1::uuid", account_id
+        f"SELECT {COLUMNS}, {_DECISIONS}, {_USED}, {_PREFERENCES} FROM accounts"
+        " WHERE id = $1::uuid",
+        account_id,
     )
-    return None if row is None else AccountDetails(account_of(row), _preferences(row[COUNT:]))
+    if row is None:
+        return None
+    used, *preferences = row[COUNT + _DECISIONS_COUNT :]
+    decisions = _decisions(row[COUNT : COUNT + _DECISIONS_COUNT])
+    return AccountDetails(account_of(row), _preferences(preferences), decisions, int(used))
+
+
+def list_of(after: AccountId, limit: int) -> Script[list[AccountSummary]]:
+    """Return accounts whose id is greater than ``after``, at most ``limit``, in their order."""
+
+    async def read_accounts(transaction: Transaction) -> list[AccountSummary]:
+        rows = await transaction.fetch_all(
+            f"{_SUMMARY} WHERE accounts.id > $1::uuid ORDER BY accounts.id LIMIT $2", after, limit
+        )
+        return [_summary(row) for row in rows]
+
+    return read_accounts
+
+
+def decide(account_id: AccountId, change: DecisionsChange, now: int) -> Script[AccountSummary]:
+    """Change what was decided about an account; the sessions of a disabled one end.
+
+    Raises `AccountMissing`, `ControlsChanged` and `LastAdministrator`.
+    """
+
+    async def change_decisions(transaction: Transaction) -> AccountSummary:
+        before = await _decided(transaction, account_id)
+        after = changed(before, change)
+        if before.administers and not after.administers:
+            await require_administrator_besides(transaction, account_id)
+        await transaction.execute(
+            "UPDATE accounts SET role = $2, state = $3, storage_limit = $4, controls_revision = $5,"
+            " controls_locked = $6, controls_lock_reason = $7, controls_storage_limit = $8,"
+            " updated_at = $9 WHERE id = $1::uuid",
+            account_id,
+            after.role,
+            after.state,
+            after.storage.maximum,
+            after.controls.revision,
+            int(after.controls.locked),
+            after.controls.lock_reason,
+            after.controls.storage.maximum,
+            now,
+        )
+        if after.state == "disabled":
+            await transaction.execute(
+                "DELETE FROM sessions WHERE account_id = $1::uuid", account_id
+            )
+        await notify_access(transaction, account_id)
+        row = await transaction.fetch_one(f"{_SUMMARY} WHERE accounts.id = $1::uuid", account_id)
+        if row is None:
+            raise AccountMissing
+        return _summary(row)
+
+    return change_decisions
+
+
+async def require_administrator_besides(transaction: Transaction, account_id: AccountId) -> None:
+    """Raise `LastAdministrator` unless another account is an enabled administrator."""
+    other = await transaction.fetch_one(
+        "SELECT 1 FROM accounts WHERE role = 'administrator' AND state = 'enabled'"
+        " AND controls_locked = 0 AND id <> $1::uuid LIMIT 1",
+        account_id,
+    )
+    if other is None:
+        raise LastAdministrator
+
+
+async def _decided(transaction: Transaction, account_id: AccountId) -> Decisions:
+    row = await transaction.fetch_one(
+        f"SELECT {_DECISIONS} FROM accounts WHERE id = $1::uuid", account_id
+    )
+    if row is None:
+        raise AccountMissing
+    return _decisions(row)
 
 
 def rename(account_id: AccountId, display_name: str, now: int) -> Script[AccountDetails]:
@@ -196,3 +316,16 @@ def account_of(row: Row) -> Account:
 def _preferences(row: Row) -> Preferences:
     theme_family, appearance, spell_check = row
     return Preferences(theme_family, appearance, bool(spell_check))
+
+
+def _decisions(row: Row) -> Decisions:
+    role, state, limit, revision, locked, reason, storage = row
+    controls = Controls(revision, bool(locked), reason, StorageLimit(storage))
+    return Decisions(role, state, StorageLimit(limit), controls)
+
+
+def _summary(row: Row) -> AccountSummary:
+    used, session, key = row[COUNT + _DECISIONS_COUNT :]
+    times = [each for each in (session, key) if each is not None]
+    decisions = _decisions(row[COUNT : COUNT + _DECISIONS_COUNT])
+    return AccountSummary(account_of(row), decisions, int(used), max(times, default=None))

@@ -371,3 +371,103 @@ def member_removed_by_a_reader(world: World) -> httpx.Response:
 @produces("removeMember", "last_owner")
 def last_owner_left(world: World) -> httpx.Response:
     return world.ask("DELETE", f"{members(world)}/{world.owner.account_id}")
+
+
+def administered(world: World) -> str:
+    """The path of a new account, as administrators see it."""
+    made = registration(world, invitation=world.invitation()).json()
+    return f"/api/accounts/{made['id']}"
+
+
+@produces("listAccounts", "200")
+def accounts_listed(world: World) -> httpx.Response:
+    response = world.ask("GET", "/api/accounts")
+    addresses = {each["address"] for each in response.json()["items"]}
+    assert {world.owner.address, world.reader.address} <= addresses
+    return response
+
+
+@produces("updateAccount", "200")
+def account_updated(world: World) -> httpx.Response:
+    controls = {"locked": True, "lockReason": "unpaid", "storageBytes": 10}
+    given = {
+        "role": "administrator",
+        "state": "locked",
+        "limit": {"storageBytes": 1000},
+        "controls": {"revision": 1, **controls},
+    }
+    response = world.ask("PATCH", administered(world), json=given)
+    assert response.json()["controls"] == {"revision": 2, **controls}
+    return response
+
+
+@produces("updateAccount", "not_found")
+def unknown_account_updated(world: World) -> httpx.Response:
+    return world.ask("PATCH", f"/api/accounts/{UNKNOWN}", json={"role": "member"})
+
+
+@produces("updateAccount", "last_administrator")
+def last_administrator_demoted(world: World) -> httpx.Response:
+    path = f"/api/accounts/{world.owner.account_id}"
+    return world.ask("PATCH", path, json={"role": "member"})
+
+
+@produces("updateAccount", "controls_changed")
+def controls_changed_twice(world: World) -> httpx.Response:
+    path, given = administered(world), {"controls": {"revision": 1, "storageBytes": None}}
+    assert world.ask("PATCH", path, json=given).status_code == 200
+    return world.ask("PATCH", path, json=given)
+
+
+@produces("removeAccount", "200")
+def account_removed(world: World) -> httpx.Response:
+    return world.ask("DELETE", administered(world))
+
+
+@produces("removeAccount", "not_found")
+def account_removed_twice(world: World) -> httpx.Response:
+    path = administered(world)
+    assert world.ask("DELETE", path).status_code == 200
+    return world.ask("DELETE", path)
+
+
+@produces("removeAccount", "last_administrator")
+def last_administrator_removed(world: World) -> httpx.Response:
+    return world.ask("DELETE", f"/api/accounts/{world.owner.account_id}")
+
+
+def own_removal(world: World, headers: dict[str, str], password: str = PASSWORD) -> httpx.Response:
+    given = {"password": password}
+    return world.anybody("POST", "/api/account/removal", json=given, headers=headers)
+
+
+@produces("removeOwnAccount", "200")
+def own_account_removed(world: World) -> httpx.Response:
+    address, headers = newcomer(world)
+    made = world.anybody("POST", "/api/workspaces", json={"name": "Mine"}, headers=headers)
+    assert made.status_code == 201
+    response = own_removal(world, headers)
+    assert world.anybody("GET", "/api/account", headers=headers).status_code == 401
+    assert sign_in(world, address).status_code == 401
+    return response
+
+
+@produces("removeOwnAccount", "credential_refused")
+def own_account_removed_by_a_guess(world: World) -> httpx.Response:
+    _, headers = newcomer(world)
+    return own_removal(world, headers, "a mere guess")
+
+
+@produces("removeOwnAccount", "last_administrator")
+def last_administrator_removed_itself(world: World) -> httpx.Response:
+    return own_removal(world, world.owner.by_cookie)
+
+
+@produces("removeOwnAccount", "rate_limited")
+def own_account_removed_too_often(world: World) -> httpx.Response:
+    _, headers = newcomer(world)
+    for _ in range(20):
+        response = own_removal(world, headers, "a mere guess")
+        if response.status_code == 429:
+            break
+    return response

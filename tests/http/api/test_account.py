@@ -30,6 +30,9 @@ def test_account_has_no_members_of_missing_features() -> None:
         "role",
         "state",
         "preferences",
+        "usage",
+        "limit",
+        "controls",
         "createdAt",
     }
 

@@ -4,6 +4,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.http.api.account import AccountOperations
+from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.registrations import RegistrationOperations
@@ -19,6 +20,7 @@ GROUPS = (
     AccountOperations,
     SessionOperations,
     KeyOperations,
+    AdministrationOperations,
 )
 OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
 
@@ -49,6 +51,22 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
             "updatePreferences",
             "PUT /api/account/preferences",
             {200, 400, 401, 403, 408, 413, 415, 423, 500},
+        ),
+        (
+            "removeOwnAccount",
+            "POST /api/account/removal",
+            {200, 400, 401, 403, 408, 409, 413, 415, 429, 500},
+        ),
+        ("listAccounts", "GET /api/accounts", {200, 400, 401, 403, 423, 500}),
+        (
+            "updateAccount",
+            "PATCH /api/accounts/{accountId}",
+            {200, 400, 401, 403, 404, 408, 409, 413, 415, 423, 500},
+        ),
+        (
+            "removeAccount",
+            "DELETE /api/accounts/{accountId}",
+            {200, 400, 401, 403, 404, 409, 423, 500},
         ),
         ("listSessions", "GET /api/account/sessions", {200, 400, 401, 403, 500}),
         (
@@ -98,6 +116,9 @@ def test_operations_unavailable_to_a_locked_account_are_these() -> None:
         "revokeOtherSessions",
         "updateOwnAccount",
         "updatePreferences",
+        "listAccounts",
+        "updateAccount",
+        "removeAccount",
     }
 
 

@@ -28,6 +28,14 @@ async def test_registration_with_an_invitation_returns_the_whole_account(
                 "appearance": "system",
                 "spellCheck": True,
             },
+            "usage": {"storageBytes": 0},
+            "limit": {"storageBytes": None},
+            "controls": {
+                "revision": 1,
+                "locked": False,
+                "lockReason": None,
+                "storageBytes": None,
+            },
             "createdAt": "2027-01-15T08:00:00.000Z",
         },
     )

@@ -1,0 +1,116 @@
+"""Administer the accounts of the installation, and remove accounts."""
+
+from collections.abc import Callable, Sequence
+
+from octavo.accounts.attempts import Attempts
+from octavo.accounts.credentials import Credentials
+from octavo.accounts.members import Changed
+from octavo.accounts.passwords import Passwords
+from octavo.accounts.ports import Clock, milliseconds
+from octavo.model.accounts.administration import DecisionsChange
+from octavo.model.accounts.refusal import AccountGone, AccountMissing, InvalidCredentials
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.store import Store
+from octavo.store.scripts import account_removal, accounts
+from octavo.store.scripts.accounts import AccountSummary
+
+
+class Administration:
+    """Lists accounts, and changes what was decided about them.
+
+    Args:
+        store: the store of accounts.
+        credentials: drops cached callers whose role or state changes.
+        now: the clock.
+    """
+
+    def __init__(self, store: Store, credentials: Credentials, *, now: Clock) -> None:
+        self._store = store
+        self._credentials = credentials
+        self._now = now
+
+    async def list(self, after: AccountId, limit: int) -> Sequence[AccountSummary]:
+        """Return accounts whose id is greater than ``after``, at most ``limit``, oldest first.
+
+        Raises `StoreUnavailable`.
+        """
+        return await self._store.read_much(accounts.list_of(after, limit))
+
+    async def decide(self, account_id: AccountId, change: DecisionsChange) -> AccountSummary:
+        """Change what was decided about an account; it takes effect with its next request.
+
+        Raises `AccountMissing`, `ControlsChanged`, `LastAdministrator` and `StoreUnavailable`. If
+        cancelled, it may have changed.
+        """
+        now = milliseconds(self._now())
+        try:
+            return await self._store.write(accounts.decide(account_id, change, now))
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(account_id)
+
+
+class AccountRemoval:
+    """Removes accounts with everything that is their own.
+
+    Args:
+        store: the store of accounts.
+        credentials: drops cached callers of a removed account.
+        passwords: verifies the password of an account that removes itself.
+        attempts: counts its attempts, on the route ``sign-in``.
+        gone: called with each workspace that was deleted; must not block.
+        changed: called with each membership that changed; must not block.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        credentials: Credentials,
+        passwords: Passwords,
+        attempts: Attempts,
+        *,
+        gone: Callable[[WorkspaceId], None],
+        changed: Changed,
+    ) -> None:
+        self._store = store
+        self._credentials = credentials
+        self._passwords = passwords
+        self._attempts = attempts
+        self._gone = gone
+        self._changed = changed
+
+    async def remove(self, account_id: AccountId) -> None:
+        """Remove an account. Raises `AccountMissing`, `LastAdministrator`, `StoreUnavailable`.
+
+        If cancelled, it may have been removed.
+        """
+        await self._remove(account_id, None)
+
+    async def remove_own(self, account_id: AccountId, password: str) -> None:
+        """Remove an account on its own behalf, proven by its password.
+
+        Raises `InvalidCredentials`, `AccountGone`, `LastAdministrator`, `TooManyAttempts` and
+        `StoreUnavailable`. If cancelled, it may have been removed.
+        """
+        stored = await self._store.read(accounts.password_of(account_id))
+        if stored is None or not stored.account.open:
+            raise AccountGone
+        self._attempts.admit_account("sign-in", stored.account.address)
+        if not await self._passwords.verify(password, stored.encoded):
+            raise InvalidCredentials
+        try:
+            await self._remove(account_id, stored.encoded)
+        except AccountMissing:
+            raise AccountGone from None
+
+    async def _remove(self, account_id: AccountId, verified: str | None) -> None:
+        script = account_removal.remove(account_id, verified=verified)
+        try:
+            removal = await self._store.write(script)
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(account_id)
+        for workspace_id in removal.deleted:
+            self._gone(workspace_id)
+        for workspace_id, heir in removal.inherited:
+            self._changed(workspace_id, heir)

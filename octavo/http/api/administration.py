@@ -1,0 +1,218 @@
+"""The accounts of the installation, for its administrators."""
+
+from uuid import UUID
+
+from pydantic_core import MISSING
+
+from octavo.accounts.administration import AccountRemoval, Administration
+from octavo.accounts.caller import Caller
+from octavo.http.api.account import (
+    ControlsSchema,
+    LimitSchema,
+    StorageBytes,
+    UsageSchema,
+    controls_schema,
+)
+from octavo.http.api.refusals import refused_with
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    REMOVED,
+    ContractModel,
+    Identifier,
+    Removed,
+    Timestamp,
+    timestamp,
+)
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
+from octavo.http.contract.problems import Forbidden, InvalidRequest, NotFound
+from octavo.model.accounts.account import Role, State
+from octavo.model.accounts.administration import (
+    LONGEST_REASON,
+    ControlsChange,
+    DecisionsChange,
+    StorageLimit,
+)
+from octavo.model.accounts.refusal import ControlsChanged, LastAdministrator
+from octavo.model.identity import AccountId
+from octavo.model.label import parse_label
+from octavo.store.scripts.accounts import AccountSummary
+
+_LONGEST_BODY = 8_192
+
+
+class AccountPath(ContractModel):
+    """One account."""
+
+    account_id: UUID
+
+
+class AccountSummarySchema(ContractModel):
+    """An account as administrators see it."""
+
+    id: Identifier
+    address: str
+    display_name: str
+    role: Role
+    state: State
+    """What administrators decided."""
+    effective_state: State
+    """The stricter of `state` and the controls."""
+    usage: UsageSchema
+    limit: LimitSchema
+    controls: ControlsSchema
+    created_at: Timestamp
+    last_active_at: Timestamp | None
+    """The last use of a session or a key, to the minute; null without any."""
+
+
+class AccountList(ListPage[AccountSummarySchema]):
+    """A page of accounts, oldest first."""
+
+
+class ControlsUpdate(ContractModel):
+    """A change of controls; a member that is left out keeps its value."""
+
+    revision: int
+    """The revision that was read."""
+    locked: bool | MISSING = MISSING
+    lock_reason: str | MISSING | None = MISSING
+    """1 to 500 characters on one line; null for none. It ends with the lock."""
+    storage_bytes: StorageBytes | MISSING | None = MISSING
+    """The maximum size of the files of the account; null for no limit."""
+
+
+class LimitUpdate(ContractModel):
+    """A limit."""
+
+    storage_bytes: StorageBytes | None
+    """The maximum size of the files of the account; null for no limit."""
+
+
+class AccountUpdateInput(ContractModel):
+    """A change of an account; a member that is left out keeps its value."""
+
+    role: Role | MISSING = MISSING
+    state: State | MISSING = MISSING
+    limit: LimitUpdate | MISSING = MISSING
+    controls: ControlsUpdate | MISSING = MISSING
+
+
+class AdministrationOperations:
+    """The accounts of the installation.
+
+    Args:
+        administration: the use case that lists and changes them.
+        removal: the use case that removes them.
+    """
+
+    def __init__(self, administration: Administration, removal: AccountRemoval) -> None:
+        self._administration = administration
+        self._removal = removal
+
+    @operation(
+        id="listAccounts",
+        method="GET",
+        path="/api/accounts",
+        tag="administration",
+        summary="List the accounts of the installation",
+        description="Requires an administrator of the installation.",
+        security=Security.SESSION_OR_KEY,
+    )
+    async def list_accounts(self, call: Call, query: PageQuery) -> AccountList:
+        """Return a page of accounts."""
+        _require_administrator(call)
+        after = read_cursor(query.after, 1, identifier=0)
+        found = await self._administration.list(
+            AccountId(after[0] if after else ""), query.limit + 1
+        )
+        page, following = split_page(found, query.limit, lambda each: (each.account.account_id,))
+        return AccountList(items=[_schema(each) for each in page], next=following)
+
+    @operation(
+        id="updateAccount",
+        method="PATCH",
+        path="/api/accounts/{accountId}",
+        tag="administration",
+        summary="Change role, state, limit or controls of an account",
+        description="Requires an administrator of the installation. The sessions of an account "
+        "that is disabled end. The last enabled administrator can't be demoted, locked or "
+        "disabled. Controls are changed with the revision that was read.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound, *refused_with(LastAdministrator, ControlsChanged)),
+        body=json_body(AccountUpdateInput, limit=_LONGEST_BODY),
+        finish_when_client_leaves=True,
+    )
+    async def update_account(
+        self, call: Call, path: AccountPath, body: AccountUpdateInput
+    ) -> AccountSummarySchema:
+        """Change an account."""
+        _require_administrator(call)
+        change = DecisionsChange(
+            role=None if body.role is MISSING else body.role,
+            state=None if body.state is MISSING else body.state,
+            storage=None if body.limit is MISSING else StorageLimit(body.limit.storage_bytes),
+            controls=None if body.controls is MISSING else controls_change(body.controls),
+        )
+        return _schema(await self._administration.decide(AccountId(str(path.account_id)), change))
+
+    @operation(
+        id="removeAccount",
+        method="DELETE",
+        path="/api/accounts/{accountId}",
+        tag="administration",
+        summary="Remove an account",
+        description="Requires an administrator of the installation. What happens to its "
+        "workspaces is described at removeOwnAccount.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound, *refused_with(LastAdministrator)),
+        finish_when_client_leaves=True,
+    )
+    async def remove_account(self, call: Call, path: AccountPath) -> Removed:
+        """Remove an account."""
+        _require_administrator(call)
+        await self._removal.remove(AccountId(str(path.account_id)))
+        return REMOVED
+
+
+def controls_change(given: ControlsUpdate) -> ControlsChange:
+    """Return a change of controls that was sent. Raises `InvalidRequest`."""
+    reason: str | None = None
+    if given.lock_reason is None:
+        reason = ""
+    elif given.lock_reason is not MISSING:
+        try:
+            reason = parse_label(given.lock_reason, LONGEST_REASON)
+        except ValueError as error:
+            raise InvalidRequest(errors=[("/controls/lockReason", str(error))]) from None
+    storage = given.storage_bytes
+    return ControlsChange(
+        given.revision,
+        None if given.locked is MISSING else given.locked,
+        reason,
+        None if storage is MISSING else StorageLimit(storage),
+    )
+
+
+def _require_administrator(call: Call) -> None:
+    if call.principal_as(Caller).role != "administrator":
+        raise Forbidden("This requires an administrator of the installation.")
+
+
+def _schema(summary: AccountSummary) -> AccountSummarySchema:
+    account, decisions = summary.account, summary.decisions
+    active_at = summary.active_at
+    return AccountSummarySchema(
+        id=account.account_id,
+        address=account.address,
+        display_name=account.display_name,
+        role=account.role,
+        state=decisions.state,
+        effective_state=decisions.effective_state,
+        usage=UsageSchema(storage_bytes=summary.used),
+        limit=LimitSchema(storage_bytes=decisions.storage.maximum),
+        controls=controls_schema(decisions.controls),
+        created_at=timestamp(account.created_at),
+        last_active_at=None if active_at is None else timestamp(active_at),
+    )

@@ -1,0 +1,111 @@
+"""What administrators and the operator decide about an account, and the rules of their changes."""
+
+from dataclasses import dataclass, replace
+
+from octavo.model.accounts.account import Role, State
+from octavo.model.accounts.refusal import ControlsChanged
+
+LONGEST_REASON = 500
+"""Characters of the reason of a lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageLimit:
+    """The maximum size in bytes of the files of an account; None for no limit."""
+
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What the operator of the installation allows an account.
+
+    Attributes:
+        revision: increases with each change; a change names the revision that it is based on.
+        locked: whether the account can use a few operations only.
+        lock_reason: why, for the person; None if nothing was said.
+        storage: the limit of its files.
+    """
+
+    revision: int = 1
+    locked: bool = False
+    lock_reason: str | None = None
+    storage: StorageLimit = StorageLimit()
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What was decided about an account.
+
+    ``role``, ``state`` and ``storage`` are decided by administrators, ``controls`` by the operator,
+    or by an administrator.
+    """
+
+    role: Role
+    state: State
+    storage: StorageLimit
+    controls: Controls
+
+    @property
+    def effective_state(self) -> State:
+        """The stricter of the state and the controls."""
+        return "locked" if self.state == "enabled" and self.controls.locked else self.state
+
+    @property
+    def administers(self) -> bool:
+        """Whether the account is an enabled administrator."""
+        return self.role == "administrator" and self.effective_state == "enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlsChange:
+    """A change of controls; what is None stays.
+
+    ``revision`` is the revision that was read. An empty reason removes the present one.
+    """
+
+    revision: int
+    locked: bool | None = None
+    lock_reason: str | None = None
+    storage: StorageLimit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionsChange:
+    """A change of decisions; what is None stays."""
+
+    role: Role | None = None
+    state: State | None = None
+    storage: StorageLimit | None = None
+    controls: ControlsChange | None = None
+
+
+def changed_controls(controls: Controls, change: ControlsChange) -> Controls:
+    """Return the controls after a change. Raises `ControlsChanged` for another revision.
+
+    The reason of a lock ends with the lock.
+    """
+    if change.revision != controls.revision:
+        raise ControlsChanged(controls.revision)
+    locked = controls.locked if change.locked is None else change.locked
+    reason = controls.lock_reason if change.lock_reason is None else change.lock_reason or None
+    return Controls(
+        controls.revision + 1,
+        locked,
+        reason if locked else None,
+        controls.storage if change.storage is None else change.storage,
+    )
+
+
+def changed(decisions: Decisions, change: DecisionsChange) -> Decisions:
+    """Return the decisions after a change. Raises `ControlsChanged`."""
+    controls = decisions.controls
+    if change.controls is not None:
+        controls = changed_controls(controls, change.controls)
+    return replace(
+        decisions,
+        role=change.role or decisions.role,
+        state=change.state or decisions.state,
+        storage=decisions.storage if change.storage is None else change.storage,
+        controls=controls,
+    )

@@ -1,0 +1,332 @@
+"""Administrators list, change and remove accounts."""
+
+import pytest
+import trio
+
+from tests.fakes.asgi_client import Response
+from tests.fakes.identity_fixture import PASSWORD
+from tests.fakes.users_api import FROM_HERE, UsersApi
+
+ACCOUNTS = "/api/accounts"
+NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
+CONTROLS = {"revision": 1, "locked": False, "lockReason": None, "storageBytes": None}
+
+
+class Installation:
+    """The administrator ``root`` and the member ``ann``."""
+
+    def __init__(self, users: UsersApi) -> None:
+        self.users = users
+        self.ids: dict[str, str] = {}
+        self.cookies: dict[str, tuple[bytes, bytes]] = {}
+
+    async def make(self) -> "Installation":
+        await self.add("root", "administrator")
+        await self.add("ann", "member")
+        return self
+
+    async def add(self, name: str, role: str) -> None:
+        assert role in ("member", "administrator")
+        made, cookie = await self.users.account(
+            f"{name}@example.org", "administrator" if role == "administrator" else "member"
+        )
+        self.ids[name], self.cookies[name] = made.account.account_id, cookie
+
+    async def update(self, actor: str, name: str, **given: object) -> Response:
+        path = f"{ACCOUNTS}/{self.ids.get(name, name)}"
+        return await self.users.patch(path, given, self.cookies[actor], FROM_HERE)
+
+    async def remove(self, actor: str, name: str) -> Response:
+        path = f"{ACCOUNTS}/{self.ids.get(name, name)}"
+        return await self.users.delete(path, self.cookies[actor], FROM_HERE)
+
+    async def own(self, name: str) -> Response:
+        return await self.users.get("/api/account", self.cookies[name])
+
+    async def listed(self) -> dict[str, dict[str, object]]:
+        page = (await self.users.get(ACCOUNTS, self.cookies["root"])).json()
+        return {each["address"].partition("@")[0]: each for each in page["items"]}
+
+
+@pytest.fixture
+async def installation(users: UsersApi) -> Installation:
+    return await Installation(users).make()
+
+
+async def test_accounts_are_listed_without_what_they_wrote(installation: Installation) -> None:
+    users = installation.users
+    await users.post("/api/workspaces", {"name": "Secret"}, installation.cookies["ann"], FROM_HERE)
+    response = await users.get(ACCOUNTS, installation.cookies["root"])
+    root, ann = response.json()["items"]
+    assert (root["role"], root["id"]) == ("administrator", installation.ids["root"])
+    assert ann == {
+        "id": installation.ids["ann"],
+        "address": "ann@example.org",
+        "displayName": "Ann",
+        "role": "member",
+        "state": "enabled",
+        "effectiveState": "enabled",
+        "usage": {"storageBytes": 0},
+        "limit": {"storageBytes": None},
+        "controls": CONTROLS,
+        "createdAt": "2027-01-15T08:00:00.000Z",
+        "lastActiveAt": "2027-01-15T08:00:00.000Z",
+    }
+    assert b"Secret" not in response.body
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5])
+async def test_pages_of_any_size_hold_every_account_once(
+    installation: Installation, limit: int
+) -> None:
+    for name in ("bob", "cleo", "dan"):
+        await installation.add(name, "member")
+    found: list[str] = []
+    after = ""
+    while True:
+        target = f"{ACCOUNTS}?limit={limit}{after}"
+        page = (await installation.users.get(target, installation.cookies["root"])).json()
+        found += [each["id"] for each in page["items"]]
+        if page["next"] is None:
+            break
+        after = f"&after={page['next']}"
+    assert found == list(installation.ids.values())
+
+
+async def test_usage_is_that_of_the_workspaces_which_the_account_owns(
+    installation: Installation,
+) -> None:
+    users = installation.users
+    for name in ("root", "ann"):
+        await users.post("/api/workspaces", {"name": "N"}, installation.cookies[name], FROM_HERE)
+    await users.identity.execute("UPDATE workspaces SET size = 700")
+    assert (await installation.own("ann")).json()["usage"] == {"storageBytes": 700}
+    assert (await installation.listed())["ann"]["usage"] == {"storageBytes": 700}
+
+
+async def test_members_administer_nothing(installation: Installation) -> None:
+    for response in (
+        await installation.users.get(ACCOUNTS, installation.cookies["ann"]),
+        await installation.update("ann", "ann", role="administrator"),
+        await installation.remove("ann", "root"),
+    ):
+        assert (response.status, response.code) == (403, "forbidden")
+    assert (await installation.listed())["ann"]["role"] == "member"
+
+
+async def test_role_takes_effect_with_the_next_request(installation: Installation) -> None:
+    assert (await installation.own("ann")).status == 200
+    assert (await installation.update("root", "ann", role="administrator")).status == 200
+    assert (await installation.users.get(ACCOUNTS, installation.cookies["ann"])).status == 200
+    assert (await installation.update("ann", "root", role="member")).status == 200
+    assert (await installation.users.get(ACCOUNTS, installation.cookies["root"])).status == 403
+
+
+async def test_locked_account_keeps_a_few_operations(installation: Installation) -> None:
+    response = await installation.update("root", "ann", state="locked")
+    assert (response.json()["state"], response.json()["effectiveState"]) == ("locked", "locked")
+    assert (await installation.own("ann")).json()["state"] == "locked"
+    cookie = installation.cookies["ann"]
+    refused = await installation.users.post("/api/workspaces", {"name": "N"}, cookie, FROM_HERE)
+    assert (refused.status, refused.code) == (423, "account_locked")
+    await installation.update("root", "ann", state="enabled")
+    made = await installation.users.post("/api/workspaces", {"name": "N"}, cookie, FROM_HERE)
+    assert made.status == 201
+
+
+async def test_disabled_account_is_signed_out_and_stays_so(installation: Installation) -> None:
+    made = await installation.users.identity.signing_in.session_of(
+        installation.cookies["ann"][1].partition(b"=")[2]
+    )
+    assert made is not None
+    await installation.update("root", "ann", state="disabled")
+    assert (await installation.own("ann")).status == 401
+    assert (await installation.users.sign_in("ann@example.org")).status == 401
+    await installation.update("root", "ann", state="enabled")
+    assert (await installation.own("ann")).status == 401
+    assert (await installation.users.sign_in("ann@example.org")).status == 200
+
+
+async def test_controls_change_with_the_revision_that_was_read(installation: Installation) -> None:
+    given = {"revision": 1, "locked": True, "lockReason": " unpaid ", "storageBytes": 10}
+    response = await installation.update("root", "ann", controls=given)
+    locked = {"revision": 2, "locked": True, "lockReason": "unpaid", "storageBytes": 10}
+    assert (response.status, response.json()["controls"]) == (200, locked)
+    assert (response.json()["state"], response.json()["effectiveState"]) == ("enabled", "locked")
+    assert (await installation.own("ann")).json()["controls"] == locked
+    assert (await installation.own("ann")).json()["state"] == "locked"
+    again = await installation.update("root", "ann", controls=given, role="administrator")
+    assert (again.status, again.code) == (409, "controls_changed")
+    assert (await installation.listed())["ann"]["role"] == "member"
+    opened = await installation.update("root", "ann", controls={"revision": 2, "locked": False})
+    assert opened.json()["controls"] == {
+        "revision": 3,
+        "locked": False,
+        "lockReason": None,
+        "storageBytes": 10,
+    }
+    assert (await installation.own("ann")).json()["state"] == "enabled"
+
+
+async def test_limit_is_set_and_removed(installation: Installation) -> None:
+    for maximum in (0, 1_000_000, None):
+        given = {"storageBytes": maximum}
+        response = await installation.update("root", "ann", limit=given)
+        assert (response.status, response.json()["limit"]) == (200, given)
+        assert (await installation.own("ann")).json()["limit"] == given
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"role": "king"},
+        {"state": None},
+        {"limit": {"storageBytes": -1}},
+        {"limit": {}},
+        {"controls": {"locked": True}},
+        {"controls": {"revision": 1, "lockReason": "a\nb"}},
+        {"password": "x"},
+    ],
+)
+async def test_invalid_changes_are_refused(
+    installation: Installation, given: dict[str, object]
+) -> None:
+    before = await installation.listed()
+    response = await installation.update("root", "ann", **given)
+    assert (response.status, response.code) == (400, "invalid_request")
+    assert await installation.listed() == before
+
+
+async def test_account_that_does_not_exist_is_not_found(installation: Installation) -> None:
+    for response in (
+        await installation.update("root", NOBODYS, role="member"),
+        await installation.remove("root", NOBODYS),
+    ):
+        assert (response.status, response.code) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"role": "member"},
+        {"state": "locked"},
+        {"state": "disabled"},
+        {"controls": {"revision": 1, "locked": True}},
+    ],
+)
+async def test_last_enabled_administrator_stays_one(
+    installation: Installation, given: dict[str, object]
+) -> None:
+    await installation.add("other", "administrator")
+    await installation.update("root", "other", state="disabled")
+    response = await installation.update("root", "root", **given)
+    assert (response.status, response.code) == (409, "last_administrator")
+    response = await installation.remove("root", "root")
+    assert (response.status, response.code) == (409, "last_administrator")
+    await installation.update("root", "other", state="enabled")
+    assert (await installation.update("root", "root", **given)).status == 200
+
+
+async def test_one_of_two_administrators_who_demote_each_other_remains(
+    installation: Installation,
+) -> None:
+    await installation.add("other", "administrator")
+    statuses: list[int] = []
+
+    async def demote(actor: str, name: str) -> None:
+        statuses.append((await installation.update(actor, name, role="member")).status)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(demote, "root", "other")
+        nursery.start_soon(demote, "other", "root")
+    assert min(statuses) == 200
+    rows = await installation.users.identity.rows("SELECT role FROM accounts")
+    assert [role for (role,) in rows].count("administrator") == 1
+
+
+class Household:
+    """Workspaces with members, and what becomes of them when ann is removed."""
+
+    def __init__(self, installation: Installation) -> None:
+        self.installation = installation
+
+    async def workspace(self, **roles: str) -> str:
+        """A workspace of ann's, whose other members join in the order of ``roles``."""
+        users, ids = self.installation.users, self.installation.ids
+        cookie = self.installation.cookies["ann"]
+        made = await users.post("/api/workspaces", {"name": "N"}, cookie, FROM_HERE)
+        workspace_id: str = made.json()["id"]
+        for name, role in roles.items():
+            users.identity.sources.time += 1
+            given = {"accountId": ids[name], "role": role}
+            path = f"/api/workspaces/{workspace_id}/members"
+            assert (await users.post(path, given, cookie, FROM_HERE)).status == 201
+        return workspace_id
+
+    async def roles(self, workspace_id: str) -> dict[str, str]:
+        rows = await self.installation.users.identity.rows(
+            "SELECT workspace_id, account_id, role FROM members"
+        )
+        names = {account_id: name for name, account_id in self.installation.ids.items()}
+        return {names[who]: role for where, who, role in rows if where == workspace_id}
+
+
+@pytest.mark.parametrize("by", ["administrator", "oneself"])
+async def test_removed_account_leaves_its_workspaces_to_those_it_trusted(
+    installation: Installation, by: str
+) -> None:
+    household = Household(installation)
+    for name in ("bob", "cleo"):
+        await installation.add(name, "member")
+    alone = await household.workspace()
+    read_only = await household.workspace(bob="reader")
+    edited = await household.workspace(cleo="editor", bob="editor")
+    run = await household.workspace(cleo="editor", bob="administrator")
+    owned = await household.workspace(cleo="editor", bob="owner")
+    users = installation.users
+    if by == "administrator":
+        response = await installation.remove("root", "ann")
+    else:
+        given = {"password": PASSWORD}
+        cookie = installation.cookies["ann"]
+        response = await users.post("/api/account/removal", given, cookie, FROM_HERE)
+        assert "Max-Age=0" in (response.header("set-cookie") or "")
+    assert (response.status, response.json()) == (200, {"removed": True})
+    assert sorted(users.identity.gone) == sorted([alone, read_only])
+    assert await household.roles(edited) == {"cleo": "owner", "bob": "editor"}
+    assert await household.roles(run) == {"cleo": "editor", "bob": "owner"}
+    assert await household.roles(owned) == {"cleo": "editor", "bob": "owner"}
+    ids = installation.ids
+    assert sorted(users.identity.changed) == sorted([(edited, ids["cleo"]), (run, ids["bob"])])
+    assert (await installation.own("ann")).status == 401
+    assert (await users.sign_in("ann@example.org")).status == 401
+    for table in ("sessions", "api_keys", "members"):
+        rows = await users.identity.rows(f"SELECT account_id FROM {table}")
+        assert ids["ann"] not in {account_id for (account_id,) in rows}
+    rows = await users.identity.rows("SELECT address FROM accounts")
+    assert "ann@example.org" not in {address for (address,) in rows}
+
+
+async def test_wrong_password_removes_nothing(installation: Installation) -> None:
+    given, cookie = {"password": "a guess of it"}, installation.cookies["ann"]
+    response = await installation.users.post("/api/account/removal", given, cookie, FROM_HERE)
+    assert (response.status, response.code) == (401, "credential_refused")
+    assert (await installation.own("ann")).status == 200
+
+
+async def test_last_administrator_does_not_remove_itself(installation: Installation) -> None:
+    given, cookie = {"password": PASSWORD}, installation.cookies["root"]
+    response = await installation.users.post("/api/account/removal", given, cookie, FROM_HERE)
+    assert (response.status, response.code) == (409, "last_administrator")
+    assert (await installation.own("root")).status == 200
+
+
+async def test_invitation_for_the_address_of_a_removed_account_goes_too(
+    installation: Installation,
+) -> None:
+    identity = installation.users.identity
+    await identity.invite(address="ann@example.org")
+    await identity.invite(address="bob@example.org")
+    await installation.remove("root", "ann")
+    rows = await identity.rows("SELECT address FROM invitations WHERE address IS NOT NULL")
+    assert [tuple(row) for row in rows] == [("bob@example.org",)]
