@@ -1,10 +1,19 @@
-"""Create invitations, for a command and for the first start of an installation."""
+"""Create, list, revoke and accept invitations."""
 
+from octavo.accounts.members import Changed
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.model import workspace
 from octavo.model.accounts.account import Role
 from octavo.model.accounts.address import Address
-from octavo.model.accounts.invitation import Invitation, InvitationId
+from octavo.model.accounts.invitation import (
+    INVITATION_SECONDS,
+    Invitation,
+    InvitationId,
+    InvitationState,
+)
+from octavo.model.accounts.refusal import AccountGone
 from octavo.model.accounts.token import digest_of, opaque_token
+from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts import accounts, invitations
 
@@ -49,3 +58,99 @@ async def has_accounts(store: Store) -> bool:
     Raises `StoreUnavailable`.
     """
     return await store.read(accounts.has_any())
+
+
+class Invitations:
+    """The invitations of people, to the installation and into workspaces.
+
+    Args:
+        store: the store of invitations.
+        now: the clock.
+        new_id: returns an id for an invitation.
+        new_token: returns entropy for a token.
+        changed: called with each membership that may have changed; must not block.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        now: Clock,
+        new_id: NewId,
+        new_token: NewEntropy,
+        changed: Changed,
+    ) -> None:
+        self._store = store
+        self._now = now
+        self._new_id = new_id
+        self._new_token = new_token
+        self._changed = changed
+
+    async def create(
+        self,
+        actor: AccountId,
+        *,
+        role: Role = "member",
+        address: Address | None = None,
+        expires_at: int | None = None,
+        workspace_id: WorkspaceId | None = None,
+        workspace_role: workspace.Role | None = None,
+    ) -> tuple[Invitation, str]:
+        """Create an invitation; return it with its token, which is not stored.
+
+        Whether an account has ``address`` makes no difference. Times are in milliseconds of Unix
+        time; without ``expires_at``, it is valid for a week. Raises `WorkspaceMissing`,
+        `RoleInsufficient` and `StoreUnavailable`. If cancelled, an invitation whose token is lost
+        may have been created; it appears in the list.
+        """
+        now = milliseconds(self._now())
+        invitation = Invitation(
+            InvitationId(self._new_id()),
+            address,
+            role,
+            now,
+            now + milliseconds(INVITATION_SECONDS) if expires_at is None else expires_at,
+            workspace_id=workspace_id,
+            workspace_role=workspace_role,
+            created_by=actor,
+        )
+        token = opaque_token(self._new_token())
+        await self._store.write(invitations.create(invitation, digest_of(token.encode())))
+        return invitation, token
+
+    async def list(
+        self, workspace_id: WorkspaceId | None, before: str | None, limit: int
+    ) -> list[Invitation]:
+        """Return invitations into a workspace, or all with None, the newest first.
+
+        There are at most ``limit``, which follow the one with the id ``before``, if it is given.
+        Raises `StoreUnavailable`.
+        """
+        return await self._store.read(invitations.list_of(workspace_id, before, limit))
+
+    async def revoke(self, invitation_id: InvitationId, workspace_id: WorkspaceId | None) -> None:
+        """Revoke an invitation, with ``workspace_id`` only one into that workspace.
+
+        Raises `InvitationMissing` and `StoreUnavailable`. If cancelled, it may have been revoked.
+        """
+        now = milliseconds(self._now())
+        await self._store.write(invitations.revoke(invitation_id, workspace_id, now))
+
+    async def accept(self, account_id: AccountId, token: str) -> WorkspaceId:
+        """Let an account join the workspace that it is invited to; return the workspace.
+
+        Raises `InvitationUnusable`, `AlreadyMember`, `AccountGone` and `StoreUnavailable`. If
+        cancelled, the account may have joined.
+        """
+        account = await self._store.read(accounts.by_id(account_id))
+        if account is None or not account.open:
+            raise AccountGone
+        now = milliseconds(self._now())
+        script = invitations.accept(digest_of(token.encode()), account_id, account.address, now)
+        joined = await self._store.write(script)
+        self._changed(joined, account_id)
+        return joined
+
+    def state_of(self, invitation: Invitation) -> InvitationState:
+        """Return the present state of an invitation."""
+        return invitation.state_at(milliseconds(self._now()))

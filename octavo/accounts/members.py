@@ -60,8 +60,10 @@ class Members:
         Raises `WorkspaceMissing`, `MemberMissing`, `RoleInsufficient`, `LastOwner` and
         `StoreUnavailable`. If cancelled, the role may have changed.
         """
+        now = milliseconds(self._now())
+        script = members.change(workspace_id, actor, account_id, role, now)
         try:
-            return await self._store.write(members.change(workspace_id, actor, account_id, role))
+            return await self._store.write(script)
         finally:
             self._changed(workspace_id, account_id)
 
@@ -72,7 +74,8 @@ class Members:
 
         Raises as `change`. If cancelled, it may have ended.
         """
+        now = milliseconds(self._now())
         try:
-            await self._store.write(members.remove(workspace_id, actor, account_id))
+            await self._store.write(members.remove(workspace_id, actor, account_id, now))
         finally:
             self._changed(workspace_id, account_id)

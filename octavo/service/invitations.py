@@ -2,13 +2,11 @@
 
 from octavo.accounts import invitations
 from octavo.model.accounts.address import parse_address
+from octavo.model.accounts.invitation import INVITATION_SECONDS
 from octavo.service.engine import open_engine
 from octavo.service.entropy import new_entropy, new_id, now
 from octavo.settings import Settings
 from octavo.store import Store, StoreError
-
-LASTS = 7 * 86_400.0
-"""Seconds that an invitation of a command is good for."""
 
 
 class InvitationRefused(Exception):
@@ -39,7 +37,7 @@ async def invite(settings: Settings, *, administrator: bool, address: str | None
                 new_token=new_entropy,
                 role="administrator" if administrator else "member",
                 address=parsed,
-                expires_in=LASTS,
+                expires_in=INVITATION_SECONDS,
             )
     except StoreError as error:
         raise InvitationRefused(str(error)) from None

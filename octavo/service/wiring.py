@@ -7,6 +7,7 @@ from typing import cast
 import trio
 
 from octavo.accounts.administration import AccountRemoval, Administration
+from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Changed, Members
 from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
 from octavo.accounts.passwords import Passwords
@@ -22,6 +23,7 @@ from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contract_document import ContractOperations, encoded
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
@@ -81,6 +83,9 @@ def wire_application(
         parts.access.forget(workspace_id)
         parts.hub.recheck_access(account_id)
 
+    invitations = Invitations(
+        store, now=now, new_id=new_id, new_token=new_entropy, changed=member_changed
+    )
     members = Members(store, now=now, changed=member_changed)
 
     registrations, identity = _identity(parts, public_url, gone, member_changed)
@@ -118,6 +123,7 @@ def wire_application(
             *identity,
             WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
             MemberOperations(members, parts.access),
+            InvitationOperations(invitations, parts.access, now=now, public_url=public_url),
             FileOperations(submitter, RevisionTexts(store, submitter.access)),
             SaveOperations(submitter),
             ChangesetOperations(submitter, store),

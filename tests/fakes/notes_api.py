@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from octavo.accounts.caller import Caller
+from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.actors.core import Directory, Supervisor
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
@@ -15,6 +16,7 @@ from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.reading import ReadingOperations
@@ -173,6 +175,17 @@ class NotesApi:
         ):
             await self.execute(f"DELETE FROM {table}")
 
+    async def invitation(self, invitation_id: str) -> None:
+        """An invitation into the workspace."""
+        await self.execute(
+            "INSERT INTO invitations"
+            " (id, digest, role, created_at, expires_at, workspace_id, workspace_role)"
+            " VALUES ($1::uuid, $2, 'member', 0, 0, $3::uuid, 'reader') ON CONFLICT DO NOTHING",
+            invitation_id,
+            b"",
+            self.workspace_id,
+        )
+
     async def member(self, name: str, role: str) -> None:
         """An account; with a role, a member of the workspace."""
         await self.execute(
@@ -272,6 +285,18 @@ async def opened() -> AsyncIterator[NotesApi]:
                 store, access, now=sources.now, new_id=sources.new_id, gone=gone.append
             ),
             MemberOperations(Members(store, now=sources.now, changed=lambda *_: None), access),
+            InvitationOperations(
+                Invitations(
+                    store,
+                    now=sources.now,
+                    new_id=sources.new_id,
+                    new_token=sources.new_entropy,
+                    changed=lambda *_: None,
+                ),
+                access,
+                now=sources.now,
+                public_url="https://notes.example.org",
+            ),
             FileOperations(pushing, RevisionTexts(store, pushing.access)),
             SaveOperations(pushing),
             ChangesetOperations(pushing, store),

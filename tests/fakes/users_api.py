@@ -1,5 +1,6 @@
 """The application of the identity operations, and a browser that calls it."""
 
+from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.access import Access
@@ -7,6 +8,7 @@ from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, SessionOrKey
+from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.refusals import problem_of
@@ -36,6 +38,13 @@ class UsersApi:
         now = identity.sources.now
         self.access = Access(identity.store, fresh=5)
         self.rechecked: list[AccountId] = []
+        self.invitations = Invitations(
+            identity.store,
+            now=now,
+            new_id=identity.sources.new_id,
+            new_token=identity.sources.new_entropy,
+            changed=self._member_changed,
+        )
         self.members = Members(identity.store, now=now, changed=self._member_changed)
         self.application = Application(
             [
@@ -55,6 +64,7 @@ class UsersApi:
                     gone=self.access.forget,
                 ),
                 MemberOperations(self.members, self.access),
+                InvitationOperations(self.invitations, self.access, now=now, public_url=ORIGIN),
             ],
             failure_problem=problem_of,
             new_id=lambda: "made-here",

@@ -122,7 +122,7 @@ class AdministrationOperations:
     )
     async def list_accounts(self, call: Call, query: PageQuery) -> AccountList:
         """Return a page of accounts."""
-        _require_administrator(call)
+        require_administrator(call)
         after = read_cursor(query.after, 1, identifier=0)
         found = await self._administration.list(
             AccountId(after[0] if after else ""), query.limit + 1
@@ -138,7 +138,8 @@ class AdministrationOperations:
         summary="Change role, state, limit or controls of an account",
         description="Requires an administrator of the installation. The sessions of an account "
         "that is disabled end. The last enabled administrator can't be demoted, locked or "
-        "disabled. Controls are changed with the revision that was read.",
+        "disabled; the invitations of one that is end. Controls are changed with the revision "
+        "that was read.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound, *refused_with(LastAdministrator, ControlsChanged)),
         body=json_body(AccountUpdateInput, limit=_LONGEST_BODY),
@@ -148,7 +149,7 @@ class AdministrationOperations:
         self, call: Call, path: AccountPath, body: AccountUpdateInput
     ) -> AccountSummarySchema:
         """Change an account."""
-        _require_administrator(call)
+        require_administrator(call)
         change = DecisionsChange(
             role=None if body.role is MISSING else body.role,
             state=None if body.state is MISSING else body.state,
@@ -171,7 +172,7 @@ class AdministrationOperations:
     )
     async def remove_account(self, call: Call, path: AccountPath) -> Removed:
         """Remove an account."""
-        _require_administrator(call)
+        require_administrator(call)
         await self._removal.remove(AccountId(str(path.account_id)))
         return REMOVED
 
@@ -195,7 +196,8 @@ def controls_change(given: ControlsUpdate) -> ControlsChange:
     )
 
 
-def _require_administrator(call: Call) -> None:
+def require_administrator(call: Call) -> None:
+    """Raise `Forbidden` unless the caller is an administrator of the installation."""
     if call.principal_as(Caller).role != "administrator":
         raise Forbidden("This requires an administrator of the installation.")
 

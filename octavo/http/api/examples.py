@@ -84,6 +84,28 @@ _MEMBER: Json = {
     "role": "owner",
     "joinedAt": "2026-03-02T08:20:11.480Z",
 }
+_INVITATION: Json = {
+    "id": "019caf02-91d4-7b83-9c15-20e7f84a6d39",
+    "address": "bo@example.org",
+    "role": "member",
+    "workspaceId": None,
+    "workspaceRole": None,
+    "state": "open",
+    "createdAt": "2026-03-05T09:58:03.412Z",
+    "expiresAt": "2026-03-12T09:58:03.412Z",
+    "createdBy": _ACCOUNT,
+}
+_WORKSPACE_INVITATION: Json = {
+    **_INVITATION,
+    "address": None,
+    "workspaceId": _WORKSPACE,
+    "workspaceRole": "editor",
+}
+_NEW_TOKEN: Json = {
+    "token": "pX3s0vQyTn8kLr5Wd2Zb7Hf9Jc4Mg1Ea6Uo0Ii3Yx8w",
+    "link": "https://notes.example.org/register"
+    "?invitation=pX3s0vQyTn8kLr5Wd2Zb7Hf9Jc4Mg1Ea6Uo0Ii3Yx8w",
+}
 _WORKSPACE_DOCUMENT: Json = {
     "id": _WORKSPACE,
     "name": "Kitchen",
@@ -325,6 +347,21 @@ EXAMPLES: dict[str, Example] = {
         },
     ),
     "removeAccount": _REMOVED,
+    "createInvitation": Example(
+        request={"address": "bo@example.org", "role": "member"},
+        response={**_INVITATION, **_NEW_TOKEN},
+    ),
+    "listInvitations": Example(response={"items": [_INVITATION], "next": None}),
+    "revokeInvitation": _REMOVED,
+    "acceptInvitation": Example(
+        request={"token": _NEW_TOKEN["token"]},
+        response={**_WORKSPACE_DOCUMENT, "role": "editor"},
+    ),
+    "createWorkspaceInvitation": Example(
+        request={"role": "editor"}, response={**_WORKSPACE_INVITATION, **_NEW_TOKEN}
+    ),
+    "listWorkspaceInvitations": Example(response={"items": [_WORKSPACE_INVITATION], "next": None}),
+    "revokeWorkspaceInvitation": _REMOVED,
     "listWorkspaces": Example(response={"items": [_WORKSPACE_DOCUMENT], "next": None}),
     "createWorkspace": Example(request={"name": "Kitchen"}, response=_WORKSPACE_DOCUMENT),
     "updateWorkspace": Example(

@@ -7,6 +7,7 @@ from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contract_document import ContractOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
@@ -48,6 +49,7 @@ CONTRACT: tuple[type, ...] = (
     AdministrationOperations,
     WorkspaceOperations,
     MemberOperations,
+    InvitationOperations,
     FileOperations,
     SaveOperations,
     ChangesetOperations,

@@ -100,7 +100,7 @@ class WorkspaceOperations:
         script = workspaces.list_of(account_id, after[0] if after else "", query.limit + 1)
         found = await self._store.read(script)
         page, following = split_page(found, query.limit, lambda each: (each.workspace_id,))
-        return WorkspaceList(items=[_document(each) for each in page], next=following)
+        return WorkspaceList(items=[workspace_document(each) for each in page], next=following)
 
     @operation(
         id="createWorkspace",
@@ -119,7 +119,7 @@ class WorkspaceOperations:
         now = int(self._now() * 1000)
         made = Workspace(WorkspaceId(self._new_id()), _name(body), "owner", now)
         await self._store.write(workspaces.create(made.workspace_id, made.name, account_id, now))
-        return _document(made)
+        return workspace_document(made)
 
     @operation(
         id="updateWorkspace",
@@ -138,7 +138,7 @@ class WorkspaceOperations:
         """Rename a workspace."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "manage")
         await self._store.write(workspaces.rename(workspace_id, _name(body)))
-        return _document(await self._access.seen(call, workspace_id))
+        return workspace_document(await self._access.seen(call, workspace_id))
 
     @operation(
         id="deleteWorkspace",
@@ -167,7 +167,8 @@ def _name(body: WorkspaceNameInput) -> str:
         raise InvalidRequest(errors=[("/name", str(error))]) from None
 
 
-def _document(workspace: Workspace) -> WorkspaceDocument:
+def workspace_document(workspace: Workspace) -> WorkspaceDocument:
+    """Return a workspace in its API form."""
     return WorkspaceDocument(
         id=workspace.workspace_id,
         name=workspace.name,

@@ -1,12 +1,20 @@
-"""Invitations, each for the registration of one account."""
+"""Invitations: to register an account, to join a workspace, or both."""
 
 from dataclasses import dataclass
-from typing import NewType
+from typing import Literal, NewType
 
+from octavo.model import workspace
 from octavo.model.accounts.account import Role
 from octavo.model.accounts.address import Address
+from octavo.model.identity import AccountId, WorkspaceId
 
 InvitationId = NewType("InvitationId", str)
+InvitationState = Literal["open", "used", "expired", "revoked"]
+
+INVITATION_SECONDS = 7 * 86_400.0
+"""Seconds for which an invitation is valid when nothing else is asked for."""
+LONGEST_SECONDS = 366 * 86_400.0
+"""The most seconds for which one may be valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +23,13 @@ class Invitation:
 
     Attributes:
         address: the only address that may use it; None for any.
-        role: the role of the account.
+        role: the role of an account that is registered with it.
         used_at: None if it is unused.
         revoked_at: None if it is not revoked.
         of_start: whether a start without accounts created it; the first account revokes it.
+        workspace_id: the workspace that the person joins; None for none.
+        workspace_role: the role in that workspace.
+        created_by: the account that invites; None for a command.
     """
 
     invitation_id: InvitationId
@@ -29,11 +40,22 @@ class Invitation:
     used_at: int | None = None
     revoked_at: int | None = None
     of_start: bool = False
+    workspace_id: WorkspaceId | None = None
+    workspace_role: workspace.Role | None = None
+    created_by: AccountId | None = None
+
+    def state_at(self, now: int) -> InvitationState:
+        """Return the state at ``now``."""
+        if self.used_at is not None:
+            return "used"
+        if self.revoked_at is not None:
+            return "revoked"
+        return "open" if now < self.expires_at else "expired"
 
     def open_at(self, now: int) -> bool:
         """Return whether it is valid at ``now``."""
-        return self.used_at is None and self.revoked_at is None and now < self.expires_at
+        return self.state_at(now) == "open"
 
     def admits(self, address: Address, now: int) -> bool:
-        """Return whether an account with ``address`` can be registered with it at ``now``."""
+        """Return whether the person with ``address`` can use it at ``now``."""
         return self.open_at(now) and self.address in (None, address)

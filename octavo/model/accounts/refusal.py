@@ -5,6 +5,7 @@
     DomainError
      ├ InvalidCredentials    wrong address or password
      ├ InvitationUnusable    the invitation can't be used
+     ├ InvitationMissing     there is no such invitation
      ├ AddressTaken          another account has the address
      ├ AccountGone           the account was removed or disabled meanwhile
      ├ AccountMissing        there is no such account
@@ -36,6 +37,15 @@ class InvitationUnusable(DomainError):
 
     def __init__(self) -> None:
         super().__init__("The invitation is not valid. Ask the person who invited you for another.")
+
+
+class InvitationMissing(DomainError):
+    """There is no invitation with this id."""
+
+    code = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such invitation.")
 
 
 class AddressTaken(DomainError):

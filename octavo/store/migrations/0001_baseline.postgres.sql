@@ -44,19 +44,6 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_by_account ON api_keys (account_id);
 
-CREATE TABLE invitations (
-    id UUID NOT NULL PRIMARY KEY,
-    digest BYTEA NOT NULL UNIQUE,
-    address TEXT,
-    role TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
-    expires_at BIGINT NOT NULL,
-    used_at BIGINT,
-    revoked_at BIGINT,
-    -- 1 for the invitation of the first administrator, which a server without accounts makes.
-    bootstrap BIGINT NOT NULL DEFAULT 0
-);
-
 -- The number of a workspace is its key in the tables below; numbers are not reused.
 CREATE TABLE workspaces (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -69,6 +56,25 @@ CREATE TABLE workspaces (
     size BIGINT NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL
 );
+
+CREATE TABLE invitations (
+    id UUID NOT NULL PRIMARY KEY,
+    digest BYTEA NOT NULL UNIQUE,
+    address TEXT,
+    role TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    used_at BIGINT,
+    revoked_at BIGINT,
+    -- 1 for the invitation of the first administrator, which a server without accounts makes.
+    bootstrap BIGINT NOT NULL DEFAULT 0,
+    -- NULL for an invitation into no workspace.
+    workspace_id UUID REFERENCES workspaces (id) ON DELETE CASCADE,
+    workspace_role TEXT,
+    -- NULL for that of a command.
+    created_by_id UUID
+);
+CREATE INDEX invitations_by_workspace ON invitations (workspace_id);
 
 CREATE TABLE members (
     workspace_id UUID NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,

@@ -47,19 +47,6 @@ CREATE TABLE api_keys (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX api_keys_by_account ON api_keys (account_id);
 
-CREATE TABLE invitations (
-    id BLOB NOT NULL PRIMARY KEY,
-    digest BLOB NOT NULL UNIQUE,
-    address TEXT,
-    role TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL,
-    used_at INTEGER,
-    revoked_at INTEGER,
-    -- 1 for the invitation of the first administrator, which a server without accounts makes.
-    bootstrap INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
-
 -- The number of a workspace is its key in the tables below; numbers are not reused.
 CREATE TABLE workspaces (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -72,6 +59,25 @@ CREATE TABLE workspaces (
     size INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE invitations (
+    id BLOB NOT NULL PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE,
+    address TEXT,
+    role TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    used_at INTEGER,
+    revoked_at INTEGER,
+    -- 1 for the invitation of the first administrator, which a server without accounts makes.
+    bootstrap INTEGER NOT NULL DEFAULT 0,
+    -- NULL for an invitation into no workspace.
+    workspace_id BLOB REFERENCES workspaces (id) ON DELETE CASCADE,
+    workspace_role TEXT,
+    -- NULL for that of a command.
+    created_by_id BLOB
+) STRICT, WITHOUT ROWID;
+CREATE INDEX invitations_by_workspace ON invitations (workspace_id);
 
 CREATE TABLE members (
     workspace_id BLOB NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,

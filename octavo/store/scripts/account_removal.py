@@ -77,6 +77,9 @@ def remove(account_id: AccountId, *, verified: str | None = None) -> Script[Remo
         # Its sessions, keys and memberships go with it.
         await transaction.execute("DELETE FROM accounts WHERE id = $1::uuid", account_id)
         await transaction.execute("DELETE FROM invitations WHERE address = $1", row[0])
+        await transaction.execute(
+            "DELETE FROM invitations WHERE created_by_id = $1::uuid AND used_at IS NULL", account_id
+        )
         await notify_access(transaction, account_id)
         return Removal(tuple(deleted), tuple(inherited))
 

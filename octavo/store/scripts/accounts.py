@@ -126,7 +126,9 @@ def list_of(after: AccountId, limit: int) -> Script[list[AccountSummary]]:
 
 
 def decide(account_id: AccountId, change: DecisionsChange, now: int) -> Script[AccountSummary]:
-    """Change what was decided about an account; the sessions of a disabled one end.
+    """Change what was decided about an account; ``now`` is in milliseconds.
+
+    The sessions of a disabled one end, and the invitations of a former administrator.
 
     Raises `AccountMissing`, `ControlsChanged` and `LastAdministrator`.
     """
@@ -150,6 +152,15 @@ def decide(account_id: AccountId, change: DecisionsChange, now: int) -> Script[A
             after.controls.storage.maximum,
             now,
         )
+        if before.administers and not after.administers:
+            # What it may not grant any more.
+            await transaction.execute(
+                "UPDATE invitations SET revoked_at = $2 WHERE created_by_id = $1::uuid"
+                " AND (workspace_id IS NULL OR role = 'administrator')"
+                " AND used_at IS NULL AND revoked_at IS NULL",
+                account_id,
+                now,
+            )
         if after.state == "disabled":
             await transaction.execute(
                 "DELETE FROM sessions WHERE account_id = $1::uuid", account_id

@@ -1,26 +1,40 @@
-"""Create, find and use invitations."""
+"""Create, find, list, use and revoke invitations."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from octavo.model.accounts.account import Account
-from octavo.model.accounts.invitation import Invitation
-from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.invitation import Invitation, InvitationId
+from octavo.model.accounts.refusal import AddressTaken, InvitationMissing, InvitationUnusable
 from octavo.model.accounts.session import Session
-from octavo.store.scripts import accounts, sessions
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.workspace import AlreadyMember
+from octavo.store.identifiers import LAST
+from octavo.store.scripts import accounts, members, sessions
 from octavo.store.transaction import Row, Script, Transaction
 
-_COLUMNS = "id, address, role, created_at, expires_at, used_at, revoked_at, bootstrap"
+_COLUMNS = (
+    "id, address, role, created_at, expires_at, used_at, revoked_at, workspace_id, workspace_role,"
+    " created_by_id, bootstrap"
+)
 
 
 def create(invitation: Invitation, digest: bytes) -> Script[None]:
-    """Insert an invitation whose token has ``digest``."""
+    """Insert an invitation whose token has ``digest``.
+
+    One into a workspace is checked against the role of its creator there. Raises `WorkspaceMissing`
+    and `RoleInsufficient`.
+    """
 
     async def create_invitation(transaction: Transaction) -> None:
+        workspace_id, role = invitation.workspace_id, invitation.workspace_role
+        if workspace_id is not None and invitation.created_by is not None:
+            await members.require(transaction, workspace_id, invitation.created_by, None, role)
         await transaction.execute(
-            f"INSERT INTO invitations ({_COLUMNS}, digest)"
-            " VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9)",
+            f"INSERT INTO invitations ({_COLUMNS}, digest) VALUES ($1::uuid, $2, $3, $4, $5, $6,"
+            " $7, $8::uuid, $9, $10::uuid, $11, $12)",
             invitation.invitation_id,
             invitation.address,
             invitation.role,
@@ -28,6 +42,9 @@ def create(invitation: Invitation, digest: bytes) -> Script[None]:
             invitation.expires_at,
             invitation.used_at,
             invitation.revoked_at,
+            workspace_id,
+            role,
+            invitation.created_by,
             int(invitation.of_start),
             digest,
         )
@@ -44,32 +61,73 @@ def by_digest(digest: bytes) -> Script[Invitation | None]:
     return find_invitation
 
 
+def list_of(
+    workspace_id: WorkspaceId | None, before: str | None, limit: int
+) -> Script[list[Invitation]]:
+    """Return invitations into a workspace, or all with None, the newest first, at most ``limit``.
+
+    With ``before``, return those that follow the invitation of that id.
+    """
+
+    async def read_invitations(transaction: Transaction) -> list[Invitation]:
+        where, given = "", []
+        if workspace_id is not None:
+            where, given = " AND workspace_id = $3::uuid", [workspace_id]
+        rows = await transaction.fetch_all(
+            f"SELECT {_COLUMNS} FROM invitations WHERE id < $1::uuid{where}"
+            " ORDER BY id DESC LIMIT $2",
+            LAST if before is None else before,
+            limit,
+            *given,
+        )
+        return [_invitation(row) for row in rows]
+
+    return read_invitations
+
+
+def revoke(invitation_id: InvitationId, workspace_id: WorkspaceId | None, now: int) -> Script[None]:
+    """Revoke an invitation, with ``workspace_id`` only one into that workspace.
+
+    One that was used or revoked before stays as it is. Raises `InvitationMissing`.
+    """
+
+    async def revoke_invitation(transaction: Transaction) -> None:
+        where, given = "", []
+        if workspace_id is not None:
+            where, given = " AND workspace_id = $2::uuid", [workspace_id]
+        found = await transaction.fetch_one(
+            f"SELECT 1 FROM invitations WHERE id = $1::uuid{where}", invitation_id, *given
+        )
+        if found is None:
+            raise InvitationMissing
+        await transaction.execute(
+            "UPDATE invitations SET revoked_at = $2"
+            " WHERE id = $1::uuid AND used_at IS NULL AND revoked_at IS NULL",
+            invitation_id,
+            now,
+        )
+
+    return revoke_invitation
+
+
 def use(
     digest: bytes, account: Account, encoded: str, session: Session, token: bytes
 ) -> Script[Account]:
     """Create an account from an invitation, with its first session; return it.
 
     ``encoded`` is its password, ``token`` the digest of the session's token. Its role becomes
-    that of the invitation. Raises `InvitationUnusable`, or `AddressTaken`, after which the
-    invitation can still be used.
+    that of the invitation, and it joins the workspace of the invitation. Raises
+    `InvitationUnusable`, or `AddressTaken`, after which the invitation can still be used.
     """
 
     async def use_invitation(transaction: Transaction) -> Account:
         now = account.created_at
-        found = await _by_digest(transaction, digest)
-        if found is None or not found.admits(account.address, now):
-            raise InvitationUnusable
-        used = await transaction.execute(
-            "UPDATE invitations SET used_at = $2 WHERE id = $1::uuid AND used_at IS NULL",
-            found.invitation_id,
-            now,
-        )
-        if used != 1:
-            raise InvitationUnusable
+        found = await _used(transaction, digest, account.address, now)
         made = replace(account, role=found.role)
         if not await accounts.insert(transaction, made, encoded):
             raise AddressTaken
         await sessions.insert(transaction, session, token)
+        await _join(transaction, found, account.account_id, now)
         # Those of other starts of the server: there is only one first administrator.
         await transaction.execute(
             "UPDATE invitations SET revoked_at = $1"
@@ -81,6 +139,48 @@ def use(
     return use_invitation
 
 
+def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> Script[WorkspaceId]:
+    """Let an account join the workspace of an invitation; return the workspace.
+
+    Raises `InvitationUnusable`, also for one into no workspace, and `AlreadyMember`, after which
+    the invitation can still be used.
+    """
+
+    async def accept_invitation(transaction: Transaction) -> WorkspaceId:
+        found = await _used(transaction, digest, address, now)
+        if found.workspace_id is None:
+            raise InvitationUnusable
+        if not await _join(transaction, found, account_id, now):
+            raise AlreadyMember
+        return found.workspace_id
+
+    return accept_invitation
+
+
+async def _used(transaction: Transaction, digest: bytes, address: Address, now: int) -> Invitation:
+    """Mark an invitation as used, and return it. Raises `InvitationUnusable`."""
+    found = await _by_digest(transaction, digest)
+    if found is None or not found.admits(address, now):
+        raise InvitationUnusable
+    used = await transaction.execute(
+        "UPDATE invitations SET used_at = $2 WHERE id = $1::uuid AND used_at IS NULL",
+        found.invitation_id,
+        now,
+    )
+    if used != 1:
+        raise InvitationUnusable
+    return found
+
+
+async def _join(
+    transaction: Transaction, invitation: Invitation, account_id: AccountId, now: int
+) -> bool:
+    workspace_id, role = invitation.workspace_id, invitation.workspace_role
+    if workspace_id is None or role is None:
+        return False
+    return await members.join(transaction, workspace_id, account_id, role, now)
+
+
 async def _by_digest(transaction: Transaction, digest: bytes) -> Invitation | None:
     row = await transaction.fetch_one(
         f"SELECT {_COLUMNS} FROM invitations WHERE digest = $1", digest
@@ -89,5 +189,11 @@ async def _by_digest(transaction: Transaction, digest: bytes) -> Invitation | No
 
 
 def _invitation(row: Row) -> Invitation:
-    *given, bootstrap = row
-    return replace(Invitation(*given), of_start=bootstrap == 1)
+    *given, workspace_id, workspace_role, created_by, bootstrap = row
+    return replace(
+        Invitation(*given),
+        workspace_id=workspace_id,
+        workspace_role=workspace_role,
+        created_by=created_by,
+        of_start=bootstrap == 1,
+    )

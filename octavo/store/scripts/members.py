@@ -11,6 +11,7 @@ from octavo.model.workspace import (
     RoleInsufficient,
     WorkspaceMember,
     WorkspaceMissing,
+    grants,
     may_change_role,
 )
 from octavo.store.scripts import accounts
@@ -59,7 +60,7 @@ def add(
     """
 
     async def add_member(transaction: Transaction) -> WorkspaceMember:
-        await _require(transaction, workspace_id, actor, None, role)
+        await require(transaction, workspace_id, actor, None, role)
         if not await accounts.is_open(transaction, account_id):
             raise MemberMissing
         if not await join(transaction, workspace_id, account_id, role, now):
@@ -90,16 +91,18 @@ async def join(
 
 
 def change(
-    workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, role: Role
+    workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, role: Role, now: int
 ) -> Script[WorkspaceMember]:
-    """Give a member another role on behalf of the member ``actor``.
+    """Give a member another role on behalf of the member ``actor``; ``now`` is in milliseconds.
+
+    The invitations of one who may not invite any more are revoked.
 
     Raises `WorkspaceMissing`, `MemberMissing`, `RoleInsufficient` and `LastOwner`.
     """
 
     async def change_role(transaction: Transaction) -> WorkspaceMember:
         member = await _one(transaction, workspace_id, account_id)
-        await _require(transaction, workspace_id, actor, member.role, role)
+        await require(transaction, workspace_id, actor, member.role, role)
         if role != "owner":
             await _require_another_owner(transaction, workspace_id, member)
         await transaction.execute(
@@ -108,14 +111,20 @@ def change(
             account_id,
             role,
         )
+        if not grants(role, "manage"):
+            await _revoke_invitations(transaction, workspace_id, account_id, now)
         await notify_access(transaction, account_id)
         return await _one(transaction, workspace_id, account_id)
 
     return change_role
 
 
-def remove(workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId) -> Script[None]:
+def remove(
+    workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, now: int
+) -> Script[None]:
     """End a membership on behalf of the member ``actor``, who may be the one that leaves.
+
+    The invitations of the member into the workspace are revoked.
 
     Raises `WorkspaceMissing`, `MemberMissing`, `RoleInsufficient` and `LastOwner`.
     """
@@ -123,25 +132,42 @@ def remove(workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId) -
     async def remove_member(transaction: Transaction) -> None:
         member = await _one(transaction, workspace_id, account_id)
         if actor != account_id:
-            await _require(transaction, workspace_id, actor, member.role, None)
+            await require(transaction, workspace_id, actor, member.role, None)
         await _require_another_owner(transaction, workspace_id, member)
         await transaction.execute(
             "DELETE FROM members WHERE workspace_id = $1::uuid AND account_id = $2::uuid",
             workspace_id,
             account_id,
         )
+        await _revoke_invitations(transaction, workspace_id, account_id, now)
         await notify_access(transaction, account_id)
 
     return remove_member
 
 
-async def _require(
+async def _revoke_invitations(
+    transaction: Transaction, workspace_id: WorkspaceId, created_by: AccountId, now: int
+) -> None:
+    await transaction.execute(
+        "UPDATE invitations SET revoked_at = $3 WHERE workspace_id = $1::uuid"
+        " AND created_by_id = $2::uuid AND used_at IS NULL AND revoked_at IS NULL",
+        workspace_id,
+        created_by,
+        now,
+    )
+
+
+async def require(
     transaction: Transaction,
     workspace_id: WorkspaceId,
     actor: AccountId,
     present: Role | None,
     wanted: Role | None,
 ) -> None:
+    """Raise `WorkspaceMissing` or `RoleInsufficient` unless ``actor`` may make such a change.
+
+    It is from the role ``present`` to ``wanted``; None stands for an account that is no member.
+    """
     role = await role_in(transaction, workspace_id, actor)
     if role is None:
         raise WorkspaceMissing

@@ -128,7 +128,7 @@ def valid(operation_id: str) -> bytes:
         body = {"name": "Name"}
     elif operation_id == "addMember":
         body = {"accountId": UNKNOWN, "role": "reader"}
-    elif operation_id == "updateMember":
+    elif operation_id in ("updateMember", "createWorkspaceInvitation"):
         body = {"role": "reader"}
     elif operation_id == "createFile":
         body = {"path": "a.md", "text": ""}

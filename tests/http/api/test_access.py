@@ -32,6 +32,9 @@ SAMPLES = {
     "addMember": Sample("manage", {"accountId": NEWCOMER, "role": "reader"}),
     "updateMember": Sample("manage", {"role": "editor"}),
     "removeMember": Sample("manage"),
+    "createWorkspaceInvitation": Sample("manage", {"role": "reader"}),
+    "listWorkspaceInvitations": Sample("manage"),
+    "revokeWorkspaceInvitation": Sample("manage"),
     "createFile": Sample("write", {"path": "new.md", "text": ""}),
     "updateFile": Sample("write", {"text": "new"}, if_match=True),
     "saveNote": Sample("write", {"epoch": NOBODYS, "update": "AAA="}),
@@ -74,12 +77,15 @@ async def ask(
     sample = SAMPLES[operation.id]
     if operation.id in ("restoreFile", "purgeFile"):
         await note.delete()
+    if operation.id == "revokeWorkspaceInvitation":
+        await note.api.invitation(NEWCOMER)
     if operation.id.endswith("Member"):
         await note.api.member(NEWCOMER, "" if operation.id == "addMember" else "reader")
     place = operation.path.format(
         workspaceId=workspace_id or note.api.workspace_id,
         fileId=note.id,
         accountId=NEWCOMER,
+        invitationId=NEWCOMER,
         revisionId=note.revision,
         mutationId=MUTATION,
     )
@@ -153,7 +159,7 @@ def test_workspace_operation_accepts_a_session_or_a_key(name: str) -> None:
 )
 async def test_malformed_identifier_is_refused(api: NotesApi, name: str, parameter: str) -> None:
     operation = OPERATIONS[name]
-    names = ("workspaceId", "fileId", "revisionId", "mutationId", "accountId")
+    names = ("workspaceId", "fileId", "revisionId", "mutationId", "accountId", "invitationId")
     given = dict.fromkeys(names, NOBODYS)
     place = operation.path.format(**given | {parameter: "42"})
     if name == "searchWorkspace":

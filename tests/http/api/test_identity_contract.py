@@ -6,6 +6,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
+from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
@@ -21,6 +22,7 @@ GROUPS = (
     SessionOperations,
     KeyOperations,
     AdministrationOperations,
+    InvitationOperations,
 )
 OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
 
@@ -67,6 +69,22 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
             "removeAccount",
             "DELETE /api/accounts/{accountId}",
             {200, 400, 401, 403, 404, 409, 423, 500},
+        ),
+        (
+            "createInvitation",
+            "POST /api/invitations",
+            {201, 400, 401, 403, 404, 408, 413, 415, 423, 500},
+        ),
+        ("listInvitations", "GET /api/invitations", {200, 400, 401, 403, 423, 500}),
+        (
+            "revokeInvitation",
+            "DELETE /api/invitations/{invitationId}",
+            {200, 400, 401, 403, 404, 423, 500},
+        ),
+        (
+            "acceptInvitation",
+            "POST /api/invitations/accept",
+            {200, 400, 401, 403, 404, 408, 409, 413, 415, 423, 500},
         ),
         ("listSessions", "GET /api/account/sessions", {200, 400, 401, 403, 500}),
         (
@@ -119,6 +137,13 @@ def test_operations_unavailable_to_a_locked_account_are_these() -> None:
         "listAccounts",
         "updateAccount",
         "removeAccount",
+        "createInvitation",
+        "listInvitations",
+        "revokeInvitation",
+        "acceptInvitation",
+        "createWorkspaceInvitation",
+        "listWorkspaceInvitations",
+        "revokeWorkspaceInvitation",
     }
 
 

@@ -1,0 +1,327 @@
+"""Invitations to the installation and into workspaces."""
+
+from urllib.parse import quote
+from uuid import UUID
+
+from pydantic import Field
+
+from octavo.accounts.caller import Caller
+from octavo.accounts.invitations import Invitations
+from octavo.accounts.ports import Clock
+from octavo.http.api.access import Access
+from octavo.http.api.administration import require_administrator
+from octavo.http.api.fields import EmailAddress
+from octavo.http.api.refusals import refused_with
+from octavo.http.api.workspaces import WorkspaceDocument, WorkspacePath, workspace_document
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    REMOVED,
+    ContractModel,
+    GivenTime,
+    Identifier,
+    Removed,
+    Timestamp,
+    milliseconds_of,
+    timestamp,
+)
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model import workspace
+from octavo.model.accounts.account import Role
+from octavo.model.accounts.address import Address, parse_address
+from octavo.model.accounts.invitation import (
+    LONGEST_SECONDS,
+    Invitation,
+    InvitationId,
+    InvitationState,
+)
+from octavo.model.identity import WorkspaceId
+from octavo.model.workspace import AlreadyMember
+
+_LONGEST_BODY = 8_192
+
+
+class InvitationPath(ContractModel):
+    """One invitation."""
+
+    invitation_id: UUID
+
+
+class WorkspaceInvitationPath(WorkspacePath):
+    """One invitation into a workspace."""
+
+    invitation_id: UUID
+
+
+class WorkspaceInvitationInput(ContractModel):
+    """A new invitation into a workspace."""
+
+    role: workspace.Role
+    """The role in the workspace."""
+    address: EmailAddress | None = None
+    """The only address that may use it; null for any."""
+    expires_at: GivenTime | None = None
+    """Within a year; null for a week from now."""
+
+
+class InvitationInput(ContractModel):
+    """A new invitation to the installation."""
+
+    address: EmailAddress | None = None
+    """The only address that may use it; null for any."""
+    role: Role = "member"
+    """The role of the account."""
+    workspace_id: Identifier | None = None
+    """A workspace that the person joins as well; the caller must manage it."""
+    workspace_role: workspace.Role | None = None
+    """The role in that workspace; given with `workspaceId` only."""
+    expires_at: GivenTime | None = None
+    """Within a year; null for a week from now."""
+
+
+class InvitationSchema(ContractModel):
+    """An invitation, without its token."""
+
+    id: Identifier
+    address: str | None
+    role: Role
+    """The role of an account that is registered with it."""
+    workspace_id: Identifier | None
+    workspace_role: workspace.Role | None
+    state: InvitationState
+    created_at: Timestamp
+    expires_at: Timestamp
+    created_by: Identifier | None
+    """The account that invites; null for a command on the server."""
+
+
+class InvitationCreated(InvitationSchema):
+    """A new invitation."""
+
+    token: str = Field(repr=False)
+    """It cannot be read again."""
+    link: str = Field(repr=False)
+    """The address to send to the person."""
+
+
+class InvitationList(ListPage[InvitationSchema]):
+    """A page of invitations, newest first."""
+
+
+class InvitationToken(ContractModel):
+    """The token of an invitation."""
+
+    token: str = Field(repr=False, max_length=1_000)
+
+
+class InvitationOperations:
+    """Invitations.
+
+    Args:
+        invitations: the use case.
+        access: checks the caller.
+        now: the clock, in seconds of Unix time.
+        public_url: the address that links begin with.
+    """
+
+    def __init__(
+        self, invitations: Invitations, access: Access, *, now: Clock, public_url: str
+    ) -> None:
+        self._invitations = invitations
+        self._access = access
+        self._now = now
+        self._public_url = public_url
+
+    @operation(
+        id="createInvitation",
+        method="POST",
+        path="/api/invitations",
+        tag="administration",
+        summary="Invite somebody to the installation",
+        description="Requires an administrator of the installation. Only this response contains "
+        "the token and the link. The response does not depend on whether an account has the "
+        "address.",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        problems=(NotFound,),
+        body=json_body(InvitationInput, limit=_LONGEST_BODY),
+    )
+    async def create_invitation(self, call: Call, body: InvitationInput) -> InvitationCreated:
+        """Create an invitation."""
+        require_administrator(call)
+        if (body.workspace_id is None) != (body.workspace_role is None):
+            message = "Give workspaceId and workspaceRole together, or neither."
+            raise InvalidRequest(errors=[("/workspaceRole", message)])
+        address, expires_at = self._checked(body.address, body.expires_at)
+        made, token = await self._invitations.create(
+            call.principal_as(Caller).account_id,
+            role=body.role,
+            address=address,
+            expires_at=expires_at,
+            workspace_id=None if body.workspace_id is None else WorkspaceId(body.workspace_id),
+            workspace_role=body.workspace_role,
+        )
+        return self._created(made, token)
+
+    @operation(
+        id="listInvitations",
+        method="GET",
+        path="/api/invitations",
+        tag="administration",
+        summary="List the invitations of the installation",
+        description="Requires an administrator of the installation.",
+        security=Security.SESSION_OR_KEY,
+    )
+    async def list_invitations(self, call: Call, query: PageQuery) -> InvitationList:
+        """Return a page of invitations."""
+        require_administrator(call)
+        return await self._page(None, query)
+
+    @operation(
+        id="revokeInvitation",
+        method="DELETE",
+        path="/api/invitations/{invitationId}",
+        tag="administration",
+        summary="Revoke an invitation",
+        description="Requires an administrator of the installation. One that was used stays used.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def revoke_invitation(self, call: Call, path: InvitationPath) -> Removed:
+        """Revoke an invitation."""
+        require_administrator(call)
+        await self._invitations.revoke(InvitationId(str(path.invitation_id)), None)
+        return REMOVED
+
+    @operation(
+        id="acceptInvitation",
+        method="POST",
+        path="/api/invitations/accept",
+        tag="workspaces",
+        summary="Join the workspace that you are invited to",
+        description="An invitation that is unknown, used, expired, revoked, for another address or "
+        "into no workspace is treated as missing. Without an account, register with it instead.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound, *refused_with(AlreadyMember)),
+        body=json_body(InvitationToken, limit=_LONGEST_BODY),
+        finish_when_client_leaves=True,
+    )
+    async def accept_invitation(self, call: Call, body: InvitationToken) -> WorkspaceDocument:
+        """Join a workspace."""
+        account_id = call.principal_as(Caller).account_id
+        joined = await self._invitations.accept(account_id, body.token)
+        return workspace_document(await self._access.seen(call, joined))
+
+    @operation(
+        id="createWorkspaceInvitation",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/invitations",
+        tag="workspaces",
+        summary="Invite somebody into a workspace",
+        description="Requires the owner, or an administrator of the workspace, who can't invite "
+        "owners. The person joins with an account, or registers one. Only this response contains "
+        "the token and the link. The response does not depend on whether an account has the "
+        "address. An invitation ends when its creator may not invite any more.",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        problems=(NotFound,),
+        body=json_body(WorkspaceInvitationInput, limit=_LONGEST_BODY),
+    )
+    async def create_workspace_invitation(
+        self, call: Call, path: WorkspacePath, body: WorkspaceInvitationInput
+    ) -> InvitationCreated:
+        """Create an invitation into a workspace."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
+        address, expires_at = self._checked(body.address, body.expires_at)
+        made, token = await self._invitations.create(
+            caller.account_id,
+            address=address,
+            expires_at=expires_at,
+            workspace_id=workspace_id,
+            workspace_role=body.role,
+        )
+        return self._created(made, token)
+
+    @operation(
+        id="listWorkspaceInvitations",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/invitations",
+        tag="workspaces",
+        summary="List the invitations into a workspace",
+        description="Requires the owner, or an administrator of the workspace.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def list_workspace_invitations(
+        self, call: Call, path: WorkspacePath, query: PageQuery
+    ) -> InvitationList:
+        """Return a page of invitations into a workspace."""
+        workspace_id = await self._access.workspace(call, path.workspace_id, "manage")
+        return await self._page(workspace_id, query)
+
+    @operation(
+        id="revokeWorkspaceInvitation",
+        method="DELETE",
+        path="/api/workspaces/{workspaceId}/invitations/{invitationId}",
+        tag="workspaces",
+        summary="Revoke an invitation into a workspace",
+        description="Requires the owner, or an administrator of the workspace. One that was used "
+        "stays used.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def revoke_workspace_invitation(
+        self, call: Call, path: WorkspaceInvitationPath
+    ) -> Removed:
+        """Revoke an invitation into a workspace."""
+        workspace_id = await self._access.workspace(call, path.workspace_id, "manage")
+        await self._invitations.revoke(InvitationId(str(path.invitation_id)), workspace_id)
+        return REMOVED
+
+    async def _page(self, workspace_id: WorkspaceId | None, query: PageQuery) -> InvitationList:
+        after = read_cursor(query.after, 1, identifier=0)
+        found = await self._invitations.list(
+            workspace_id, None if after is None else after[0], query.limit + 1
+        )
+        page, following = split_page(found, query.limit, lambda each: (each.invitation_id,))
+        return InvitationList(items=[self._schema(each) for each in page], next=following)
+
+    def _checked(
+        self, address: str | None, expires_at: GivenTime | None
+    ) -> tuple[Address | None, int | None]:
+        """Return the validated address and expiry. Raises `InvalidRequest`."""
+        errors: list[tuple[str, str]] = []
+        parsed: Address | None = None
+        expires = None if expires_at is None else milliseconds_of(expires_at)
+        try:
+            parsed = None if address is None else parse_address(address)
+        except ValueError as error:
+            errors.append(("/address", str(error)))
+        now = self._now() * 1000
+        if expires is not None and not now < expires <= now + LONGEST_SECONDS * 1000:
+            errors.append(("/expiresAt", "Give a time within a year from now, or omit it."))
+        if errors:
+            raise InvalidRequest(errors=errors)
+        return parsed, expires
+
+    def _created(self, invitation: Invitation, token: str) -> InvitationCreated:
+        link = f"{self._public_url}/register?invitation={quote(token, safe='')}"
+        schema = self._schema(invitation)
+        return InvitationCreated(**schema.model_dump(), token=token, link=link)
+
+    def _schema(self, invitation: Invitation) -> InvitationSchema:
+        return InvitationSchema(
+            id=invitation.invitation_id,
+            address=invitation.address,
+            role=invitation.role,
+            workspace_id=invitation.workspace_id,
+            workspace_role=invitation.workspace_role,
+            state=self._invitations.state_of(invitation),
+            created_at=timestamp(invitation.created_at),
+            expires_at=timestamp(invitation.expires_at),
+            created_by=invitation.created_by,
+        )
