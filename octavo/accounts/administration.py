@@ -7,11 +7,13 @@ from octavo.accounts.credentials import Credentials
 from octavo.accounts.members import Changed
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, milliseconds
+from octavo.model.accounts.address import Address
 from octavo.model.accounts.administration import DecisionsChange
 from octavo.model.accounts.refusal import AccountGone, AccountMissing, InvalidCredentials
 from octavo.model.identity import AccountId, WorkspaceId
-from octavo.store import Store
+from octavo.store import Script, Store
 from octavo.store.scripts import account_removal, accounts
+from octavo.store.scripts.account_removal import Removal
 from octavo.store.scripts.accounts import AccountSummary
 
 
@@ -36,6 +38,14 @@ class Administration:
         """
         return await self._store.read_much(accounts.list_of(after, limit))
 
+    async def find(self, address: Address) -> AccountSummary:
+        """Return the account with an address. Raises `AccountMissing`, `StoreUnavailable`."""
+        return _present(await self._store.read(accounts.summary_at(address)))
+
+    async def read(self, account_id: AccountId) -> AccountSummary:
+        """Return an account. Raises `AccountMissing` and `StoreUnavailable`."""
+        return _present(await self._store.read(accounts.summary_of(account_id)))
+
     async def decide(self, account_id: AccountId, change: DecisionsChange) -> AccountSummary:
         """Change what was decided about an account; it takes effect with its next request.
 
@@ -50,6 +60,12 @@ class Administration:
             self._credentials.forget(account_id)
 
 
+def _present(summary: AccountSummary | None) -> AccountSummary:
+    if summary is None:
+        raise AccountMissing
+    return summary
+
+
 class AccountRemoval:
     """Removes accounts with everything that is their own.
 
@@ -58,6 +74,7 @@ class AccountRemoval:
         credentials: drops cached callers of a removed account.
         passwords: verifies the password of an account that removes itself.
         attempts: counts its attempts, on the route ``sign-in``.
+        now: the clock.
         gone: called with each workspace that was deleted; must not block.
         changed: called with each membership that changed; must not block.
     """
@@ -69,6 +86,7 @@ class AccountRemoval:
         passwords: Passwords,
         attempts: Attempts,
         *,
+        now: Clock,
         gone: Callable[[WorkspaceId], None],
         changed: Changed,
     ) -> None:
@@ -76,6 +94,7 @@ class AccountRemoval:
         self._credentials = credentials
         self._passwords = passwords
         self._attempts = attempts
+        self._now = now
         self._gone = gone
         self._changed = changed
 
@@ -84,7 +103,15 @@ class AccountRemoval:
 
         If cancelled, it may have been removed.
         """
-        await self._remove(account_id, None)
+        await self._remove(account_removal.remove(account_id), account_id)
+
+    async def remove_by_operator(self, account_id: AccountId) -> None:
+        """Remove an account, and record its id and the time.
+
+        Raises and is cancelled as `remove`.
+        """
+        now = milliseconds(self._now())
+        await self._remove(account_removal.remove(account_id, tombstone=now), account_id)
 
     async def remove_own(self, account_id: AccountId, password: str) -> None:
         """Remove an account on its own behalf, proven by its password.
@@ -99,12 +126,12 @@ class AccountRemoval:
         if not await self._passwords.verify(password, stored.encoded):
             raise InvalidCredentials
         try:
-            await self._remove(account_id, stored.encoded)
+            script = account_removal.remove(account_id, verified=stored.encoded)
+            await self._remove(script, account_id)
         except AccountMissing:
             raise AccountGone from None
 
-    async def _remove(self, account_id: AccountId, verified: str | None) -> None:
-        script = account_removal.remove(account_id, verified=verified)
+    async def _remove(self, script: Script[Removal], account_id: AccountId) -> None:
         try:
             removal = await self._store.write(script)
         finally:

@@ -26,6 +26,7 @@ class RouteRates:
 
 RATES: Mapping[str, RouteRates] = {
     "sign-in": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
+    "operator": RouteRates(client=Rate(600, 60.0)),
     "registration": RouteRates(client=Rate(30, 300.0), account=Rate(10, 300.0)),
 }
 """Rates by the name of the route, which is the rate class of its operation."""

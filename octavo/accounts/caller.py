@@ -1,4 +1,4 @@
-"""The authenticated caller of a request."""
+"""The authenticated caller of a request: an account, or the operator."""
 
 from dataclasses import dataclass
 
@@ -33,3 +33,11 @@ def caller_of(
 ) -> Caller:
     """Return the caller for ``account``."""
     return Caller(account.account_id, account.role, account.state == "locked", session_id, key_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """The external service of the operator, authenticated by an operator token."""
+
+    name: str = "operator"
+    locked: bool = False

@@ -23,6 +23,10 @@ _COMMANDS = {
     "restore": ("octavo.cli.restore", "Put a backup in place of the database."),
     "actors": ("octavo.cli.actors", "Show the actors of the running service."),
     "settings": ("octavo.cli.settings", "Show every setting: what it is, and where it comes from."),
+    "operator-token": (
+        "octavo.cli.operator_token",
+        "Make a token for the service of the operator.",
+    ),
     "openapi": ("octavo.cli.openapi", "Print the API document."),
 }
 

@@ -60,6 +60,7 @@ class Components:
     credentials: Credentials
     attempts: Attempts
     life: SessionLife
+    operator_tokens: tuple[str, ...]
 
 
 def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) -> Components:
@@ -140,6 +141,7 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
         credentials=credentials,
         attempts=Attempts(_rates(settings)),
         life=life,
+        operator_tokens=settings.operator_tokens,
     )
 
 

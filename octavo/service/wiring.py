@@ -17,7 +17,7 @@ from octavo.http import pages
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
-from octavo.http.api.authentication import AttemptLimiter, SessionOrKey
+from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contract_document import ContractOperations, encoded
@@ -29,6 +29,7 @@ from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
+from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of, refusals_as_problems
 from octavo.http.api.registrations import RegistrationOperations
@@ -136,7 +137,10 @@ def wire_application(
         ],
         new_id=new_id,
         log_request=log_request,
-        authenticators={Security.SESSION_OR_KEY: authenticator},
+        authenticators={
+            Security.SESSION_OR_KEY: authenticator,
+            Security.OPERATOR: OperatorTokens(parts.operator_tokens),
+        },
         rate_limiter=AttemptLimiter(parts.attempts),
         failure_problem=problem_of,
         memory=memory,
@@ -173,8 +177,9 @@ def _identity(
     own_password = OwnPassword(store, credentials, passwords, parts.attempts, now=now)
     own_sessions = OwnSessions(store, credentials, now=now, life=life)
     removal = AccountRemoval(
-        store, credentials, passwords, parts.attempts, gone=gone, changed=member_changed
+        store, credentials, passwords, parts.attempts, now=now, gone=gone, changed=member_changed
     )
+    administration = Administration(store, credentials, now=now)
     registrations = RegistrationOperations(registration, life=life, origin=origin)
     return registrations, [
         AuthOperations(signing_in, own_password, life=life, origin=origin),
@@ -182,5 +187,6 @@ def _identity(
         AccountOperations(OwnAccount(store, now=now), removal),
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
-        AdministrationOperations(Administration(store, credentials, now=now), removal),
+        AdministrationOperations(administration, removal),
+        OperatorOperations(administration, removal),
     ]

@@ -14,6 +14,7 @@ from octavo.settings.values import (
     choice,
     count,
     days,
+    digests,
     file,
     folder,
     networks,
@@ -154,6 +155,12 @@ class Settings(BaseSettings):
     sign_in_attempts_time: _Wait = Field(
         default=300.0,
         description="seconds over which attempts to sign in and to register are counted",
+    )
+    operator_tokens: Annotated[tuple[str, ...], _read(digests)] = Field(
+        default=(),
+        description="SHA-256 digests of operator tokens, separated by commas; `octavo "
+        "operator-token` makes them. Without any, the operator API is off",
+        json_schema_extra={"secret": True},
     )
     head_time: _Wait = Field(
         default=10.0,

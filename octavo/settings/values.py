@@ -18,6 +18,8 @@ LARGEST_COUNT = 1_000_000_000
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+_DIGEST = re.compile("[0-9a-f]{64}")
+
 
 def seconds(text: str) -> float:
     """Read a time that may be nothing, in seconds."""
@@ -79,6 +81,17 @@ def networks(text: str) -> tuple[Network, ...]:
             "is not a list of networks: give addresses or networks separated by commas, "
             "such as 10.0.0.0/8, ::1"
         ) from None
+
+
+def digests(text: str) -> tuple[str, ...]:
+    """Read SHA-256 digests in hexadecimal, separated by commas."""
+    found = tuple(part.strip().lower() for part in text.split(","))
+    if not all(_DIGEST.fullmatch(each) for each in found):
+        raise ValueError(
+            "is not a list of digests: give what `octavo operator-token` prints, separated by"
+            " commas"
+        )
+    return found
 
 
 def choice(*choices: str) -> Callable[[str], str]:

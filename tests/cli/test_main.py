@@ -10,11 +10,22 @@ import octavo
 from octavo import service
 from octavo.cli import main
 from octavo.http.api.registry import contract_document
+from octavo.model.accounts.token import digest_of, is_operator_token
 from octavo.settings import Settings
 from octavo.settings.description import describe, shown
+from octavo.settings.values import digests
 from tests.fakes.control_socket import responding
 
-COMMANDS = ["serve", "invite", "backup", "restore", "actors", "settings", "openapi"]
+COMMANDS = [
+    "serve",
+    "invite",
+    "backup",
+    "restore",
+    "actors",
+    "settings",
+    "operator-token",
+    "openapi",
+]
 SECRET = {"OCTAVO_DATABASE": "postgresql://octavo:hidden@db.example/notes"}
 
 
@@ -274,3 +285,12 @@ def test_actors_without_a_server_exits_with_1_and_names_the_folder(
         f"octavo: no server runs with the data folder {tmp_path / 'octavo-data'}: "
         "start one there, or name its folder with --data-dir\n"
     )
+
+
+def test_operator_token_prints_a_token_and_its_digest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["operator-token"], {}) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    token, digest = first.removeprefix("token:  "), second.removeprefix("digest: ")
+    assert is_operator_token(token.encode())
+    assert digest_of(token.encode()).hex() == digest
+    assert digests(digest) == (digest,)

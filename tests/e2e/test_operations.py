@@ -7,9 +7,17 @@ import httpx
 import pytest
 
 from octavo.http.api.registry import contract_document
+from octavo.model.accounts.token import digest_of, operator_token
 from tests.e2e.databases import change, new_database
 from tests.e2e.octavo_process import data_folder, running
-from tests.e2e.operations import changesets, documents, files, finding, identity
+from tests.e2e.operations import (
+    changesets,
+    documents,
+    files,
+    finding,
+    identity,
+    operator,
+)
 from tests.e2e.operations.cases import CASES, Case
 from tests.e2e.operations.common import ALIKE, common_case, operations
 from tests.e2e.operations.world import World
@@ -54,6 +62,8 @@ FOR_MEMBERS_ALONE = {
     "updateMember",
     "updateWorkspace",
 }
+# A server with an operator token does not produce it.
+OF_OTHER_SETTINGS = {"operator_off"}
 # Only an image has no text to compare or to restore, and only notes can be created; and what was
 # accepted once is within the limits, as long as these don't change.
 OF_OTHER_KINDS = {
@@ -68,7 +78,7 @@ def needed() -> set[tuple[str, str]]:
     return {
         (operation, code)
         for operation, code in DOCUMENTED
-        if code not in FROM_INSIDE
+        if code not in FROM_INSIDE | OF_OTHER_SETTINGS
         and (operation, code) not in OF_OTHER_KINDS
         and not (code == "forbidden" and operation not in FOR_MEMBERS_ALONE)
     }
@@ -91,6 +101,8 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             "--registration-attempts-per-client",
             "300",
         )
+        token = operator_token(bytes(32))
+        options += ("--operator-tokens", digest_of(token.encode()).hex())
         database = None
         if request.param == "postgres":
             server = request.getfixturevalue("postgres_server")
@@ -126,6 +138,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             locked=locked,
             workspace=workspace,
             invitation=lambda: invite(folder, database),
+            operator={"authorization": f"Bearer {token}"},
         )
         assert octavo.stop() == (0, [])
 
@@ -150,7 +163,7 @@ def test_no_case_covers_an_undocumented_response() -> None:
     assert {(case.operation, case.outcome) for case in CASES} - DOCUMENTED == set()
 
 
-@pytest.mark.parametrize("module", [identity, files, changesets, documents, finding])
+@pytest.mark.parametrize("module", [identity, operator, files, changesets, documents, finding])
 def test_modules_of_cases_are_in_the_table(module: object) -> None:
     name = getattr(module, "__name__", "")
     assert any(case.way.__module__ == name for case in CASES)

@@ -90,6 +90,7 @@ class IdentityFixture:
             self.credentials,
             self.passwords,
             self.attempts,
+            now=sources.now,
             gone=self.gone.append,
             changed=lambda *membership: self.changed.append(membership),
         )

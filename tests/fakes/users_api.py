@@ -1,5 +1,7 @@
 """The application of the identity operations, and a browser that calls it."""
 
+from collections.abc import Sequence
+
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.accounts.sign_in import SignedIn
@@ -7,10 +9,11 @@ from octavo.http.api.access import Access
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
-from octavo.http.api.authentication import AttemptLimiter, SessionOrKey
+from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.members import MemberOperations
+from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
@@ -32,7 +35,7 @@ ADDRESS = "ann@example.org"
 class UsersApi:
     """An installation as its clients see it."""
 
-    def __init__(self, identity: IdentityFixture) -> None:
+    def __init__(self, identity: IdentityFixture, operator_digests: Sequence[str] = ()) -> None:
         self.identity = identity
         self.records: list[RequestRecord] = []
         now = identity.sources.now
@@ -56,6 +59,7 @@ class UsersApi:
                 SessionOperations(identity.own_sessions, life=LIFE),
                 KeyOperations(identity.own_keys, now=now),
                 AdministrationOperations(identity.administration, identity.removal),
+                OperatorOperations(identity.administration, identity.removal),
                 WorkspaceOperations(
                     identity.store,
                     self.access,
@@ -70,7 +74,8 @@ class UsersApi:
             new_id=lambda: "made-here",
             log_request=self.records.append,
             authenticators={
-                Security.SESSION_OR_KEY: SessionOrKey(identity.credentials, origin=ORIGIN)
+                Security.SESSION_OR_KEY: SessionOrKey(identity.credentials, origin=ORIGIN),
+                Security.OPERATOR: OperatorTokens(operator_digests),
             },
             rate_limiter=AttemptLimiter(identity.attempts),
             public_url=ORIGIN,

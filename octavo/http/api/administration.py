@@ -154,7 +154,9 @@ class AdministrationOperations:
             role=None if body.role is MISSING else body.role,
             state=None if body.state is MISSING else body.state,
             storage=None if body.limit is MISSING else StorageLimit(body.limit.storage_bytes),
-            controls=None if body.controls is MISSING else controls_change(body.controls),
+            controls=None
+            if body.controls is MISSING
+            else controls_change(body.controls, below="/controls"),
         )
         return _schema(await self._administration.decide(AccountId(str(path.account_id)), change))
 
@@ -177,8 +179,8 @@ class AdministrationOperations:
         return REMOVED
 
 
-def controls_change(given: ControlsUpdate) -> ControlsChange:
-    """Return a change of controls that was sent. Raises `InvalidRequest`."""
+def controls_change(given: ControlsUpdate, *, below: str) -> ControlsChange:
+    """Return a change of controls that was sent below a pointer. Raises `InvalidRequest`."""
     reason: str | None = None
     if given.lock_reason is None:
         reason = ""
@@ -186,7 +188,7 @@ def controls_change(given: ControlsUpdate) -> ControlsChange:
         try:
             reason = parse_label(given.lock_reason, LONGEST_REASON)
         except ValueError as error:
-            raise InvalidRequest(errors=[("/controls/lockReason", str(error))]) from None
+            raise InvalidRequest(errors=[(f"{below}/lockReason", str(error))]) from None
     storage = given.storage_bytes
     return ControlsChange(
         given.revision,

@@ -1,4 +1,4 @@
-"""Authenticate by API key or session cookie, and limit attempts per client.
+"""Authenticate by API key, session cookie or operator token, and limit attempts per client.
 
 A key takes precedence over a cookie. Programs send a key deliberately, while browsers attach the
 cookie to every request, whatever page causes it. Therefore requests that change something with a
@@ -9,13 +9,21 @@ browsers set and pages cannot change (Fetch, section 3.2).
 from collections.abc import Sequence
 
 from octavo.accounts.attempts import Attempts
-from octavo.accounts.caller import Caller
+from octavo.accounts.caller import Caller, Operator
 from octavo.accounts.credentials import Credentials
 from octavo.http.api.auth_protocol import is_protocol, protocol_errors
 from octavo.http.api.session_cookie import session_token
 from octavo.http.contract.call import Call
-from octavo.http.contract.problems import Header, KeyRefused, NotSignedIn, WrongOrigin
+from octavo.http.contract.problems import (
+    CredentialRefused,
+    Header,
+    KeyRefused,
+    NotSignedIn,
+    OperatorOff,
+    WrongOrigin,
+)
 from octavo.http.server.client_network import client_network
+from octavo.model.accounts.token import digest_of, is_operator_token
 
 _BEARER = b"bearer "
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -68,6 +76,30 @@ class SessionOrKey:
         if caller is None:
             raise NotSignedIn
         return caller
+
+
+class OperatorTokens:
+    """Authenticates the operations of `Security.OPERATOR`.
+
+    Args:
+        digests: the SHA-256 digests of the tokens, in hexadecimal; several while tokens change.
+            Without any, the operator API is off.
+    """
+
+    def __init__(self, digests: Sequence[str]) -> None:
+        self._digests = frozenset(bytes.fromhex(each) for each in digests)
+
+    async def authenticate(self, call: Call) -> Operator:
+        """Return the operator. Raises `OperatorOff`, `NotSignedIn` and `CredentialRefused`."""
+        if not self._digests:
+            raise OperatorOff
+        given = call.header(b"authorization") or b""
+        if given[:7].lower() != _BEARER:
+            raise NotSignedIn("Send the operator token as authorization: Bearer.")
+        token = given[7:]
+        if not is_operator_token(token) or digest_of(token) not in self._digests:
+            raise CredentialRefused("The operator token is not one of this installation.")
+        return Operator()
 
 
 def origin_of(headers: Sequence[Header]) -> bytes | None:

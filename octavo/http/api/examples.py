@@ -61,6 +61,14 @@ _SUMMARY: Json = {
     "createdAt": "2026-03-05T10:02:41.007Z",
     "lastActiveAt": "2026-03-14T09:26:00.000Z",
 }
+_OPERATOR_ACCOUNT: Json = {
+    "id": _FRIEND,
+    "address": "bo@example.org",
+    "effectiveState": "enabled",
+    "controls": _CONTROLS,
+    "usage": {"storageBytes": 0},
+    "limit": {"storageBytes": None},
+}
 _USER: Json = {
     "id": _ACCOUNT,
     "name": "Ada",
@@ -362,6 +370,16 @@ EXAMPLES: dict[str, Example] = {
     ),
     "listWorkspaceInvitations": Example(response={"items": [_WORKSPACE_INVITATION], "next": None}),
     "revokeWorkspaceInvitation": _REMOVED,
+    "findOperatorAccount": Example(response=_OPERATOR_ACCOUNT),
+    "readOperatorAccount": Example(response=_OPERATOR_ACCOUNT),
+    "setOperatorAccountControls": Example(
+        request={"revision": 1, "storageBytes": 1_073_741_824},
+        response={
+            **_OPERATOR_ACCOUNT,
+            "controls": {**_CONTROLS, "revision": 2, "storageBytes": 1_073_741_824},
+        },
+    ),
+    "removeOperatorAccount": _REMOVED,
     "listWorkspaces": Example(response={"items": [_WORKSPACE_DOCUMENT], "next": None}),
     "createWorkspace": Example(request={"name": "Kitchen"}, response=_WORKSPACE_DOCUMENT),
     "updateWorkspace": Example(

@@ -12,6 +12,7 @@ from octavo.http.api.keys import KeyOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import NoticeOperations
+from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.saves import SaveOperations
@@ -47,6 +48,7 @@ CONTRACT: tuple[type, ...] = (
     SessionOperations,
     KeyOperations,
     AdministrationOperations,
+    OperatorOperations,
     WorkspaceOperations,
     MemberOperations,
     InvitationOperations,

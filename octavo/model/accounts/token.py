@@ -15,9 +15,12 @@ ENTROPY = 32
 KEY_PREFIX = "octk_"
 """The prefix of API keys, which lets people and secret scanners recognize them."""
 
+OPERATOR_PREFIX = "octo_"
+"""The prefix of operator tokens."""
+
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _KEY_LENGTH, _CHECKSUM_LENGTH = 30, 6
-_KEY = re.compile(rb"octk_[0-9A-Za-z]{36}")
+_PREFIXED = re.compile(rb"oct[ko]_[0-9A-Za-z]{36}")
 _OPAQUE = re.compile(rb"[A-Za-z0-9_-]{43}")
 
 
@@ -38,10 +41,19 @@ def api_key(entropy: bytes) -> str:
 
     About 178 of the 256 random bits are used; the distribution is uniform up to 2 to the -77.
     """
+    return _prefixed(KEY_PREFIX, entropy)
+
+
+def operator_token(entropy: bytes) -> str:
+    """Return the operator token of ``entropy``, in the form of an `api_key`."""
+    return _prefixed(OPERATOR_PREFIX, entropy)
+
+
+def _prefixed(prefix: str, entropy: bytes) -> str:
     if len(entropy) != ENTROPY:
         raise ValueError(f"a key takes {ENTROPY} random bytes, not {len(entropy)}")
     number = int.from_bytes(entropy, "big") % 62**_KEY_LENGTH
-    text = KEY_PREFIX + _base62(number, _KEY_LENGTH)
+    text = prefix + _base62(number, _KEY_LENGTH)
     return text + _checksum(text.encode())
 
 
@@ -50,7 +62,16 @@ def is_api_key(token: bytes) -> bool:
 
     The checksum detects typing errors without a look-up.
     """
-    if _KEY.fullmatch(token) is None:
+    return token.startswith(KEY_PREFIX.encode()) and _is_prefixed(token)
+
+
+def is_operator_token(token: bytes) -> bool:
+    """Return whether ``token`` has the form of an operator token and a correct checksum."""
+    return token.startswith(OPERATOR_PREFIX.encode()) and _is_prefixed(token)
+
+
+def _is_prefixed(token: bytes) -> bool:
+    if _PREFIXED.fullmatch(token) is None:
         return False
     return _checksum(token[:-_CHECKSUM_LENGTH]).encode() == token[-_CHECKSUM_LENGTH:]
 

@@ -21,6 +21,12 @@ CREATE TABLE accounts (
     controls_storage_limit BIGINT
 );
 
+-- Accounts that the operator removed.
+CREATE TABLE removed_accounts (
+    id UUID NOT NULL PRIMARY KEY,
+    removed_at BIGINT NOT NULL
+);
+
 -- Of secrets, only SHA-256 digests are stored.
 CREATE TABLE sessions (
     id UUID NOT NULL PRIMARY KEY,

@@ -24,6 +24,12 @@ CREATE TABLE accounts (
     controls_storage_limit INTEGER
 ) STRICT, WITHOUT ROWID;
 
+-- Accounts that the operator removed.
+CREATE TABLE removed_accounts (
+    id BLOB NOT NULL PRIMARY KEY,
+    removed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Of secrets, only SHA-256 digests are stored.
 CREATE TABLE sessions (
     id BLOB NOT NULL PRIMARY KEY,

@@ -38,12 +38,15 @@ class Removal(NamedTuple):
     inherited: tuple[tuple[WorkspaceId, AccountId], ...]
 
 
-def remove(account_id: AccountId, *, verified: str | None = None) -> Script[Removal]:
+def remove(
+    account_id: AccountId, *, verified: str | None = None, tombstone: int | None = None
+) -> Script[Removal]:
     """Remove an account with its sessions, keys and memberships.
 
     A workspace that only the account owns passes to the administrator of the workspace who has been
     a member for the longest time, else to such an editor, and is deleted without either. With
-    ``verified``, its password (encoded) that was proven, it must still have that. Raises
+    ``verified``, its password (encoded) that was proven, it must still have that. With
+    ``tombstone``, a time in milliseconds, it is recorded that the account was removed then. Raises
     `AccountMissing` and `LastAdministrator`.
     """
 
@@ -80,6 +83,12 @@ def remove(account_id: AccountId, *, verified: str | None = None) -> Script[Remo
         await transaction.execute(
             "DELETE FROM invitations WHERE created_by_id = $1::uuid AND used_at IS NULL", account_id
         )
+        if tombstone is not None:
+            await transaction.execute(
+                "INSERT INTO removed_accounts (id, removed_at) VALUES ($1::uuid, $2)",
+                account_id,
+                tombstone,
+            )
         await notify_access(transaction, account_id)
         return Removal(tuple(deleted), tuple(inherited))
 

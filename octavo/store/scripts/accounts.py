@@ -125,6 +125,30 @@ def list_of(after: AccountId, limit: int) -> Script[list[AccountSummary]]:
     return read_accounts
 
 
+def summary_at(address: Address) -> Script[AccountSummary | None]:
+    """Return the account with the address as administrators see it; None without one."""
+
+    async def find_summary(transaction: Transaction) -> AccountSummary | None:
+        row = await transaction.fetch_one(f"{_SUMMARY} WHERE accounts.address = $1", address)
+        return None if row is None else _summary(row)
+
+    return find_summary
+
+
+def summary_of(account_id: AccountId) -> Script[AccountSummary | None]:
+    """Return an account as administrators see it, or None."""
+
+    async def find_summary(transaction: Transaction) -> AccountSummary | None:
+        return await _summary_of(transaction, account_id)
+
+    return find_summary
+
+
+async def _summary_of(transaction: Transaction, account_id: AccountId) -> AccountSummary | None:
+    row = await transaction.fetch_one(f"{_SUMMARY} WHERE accounts.id = $1::uuid", account_id)
+    return None if row is None else _summary(row)
+
+
 def decide(account_id: AccountId, change: DecisionsChange, now: int) -> Script[AccountSummary]:
     """Change what was decided about an account; ``now`` is in milliseconds.
 
@@ -166,10 +190,10 @@ def decide(account_id: AccountId, change: DecisionsChange, now: int) -> Script[A
                 "DELETE FROM sessions WHERE account_id = $1::uuid", account_id
             )
         await notify_access(transaction, account_id)
-        row = await transaction.fetch_one(f"{_SUMMARY} WHERE accounts.id = $1::uuid", account_id)
-        if row is None:
+        found = await _summary_of(transaction, account_id)
+        if found is None:
             raise AccountMissing
-        return _summary(row)
+        return found
 
     return change_decisions
 

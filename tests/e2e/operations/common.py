@@ -46,8 +46,13 @@ def ask(
     )
 
 
+def credentials(world: World, described: Documented) -> dict[str, str]:
+    """The headers of somebody who may call the operation."""
+    return world.operator if described["tags"] == ["operator"] else world.owner.by_key
+
+
 def with_a_request_id_that_is_none(world: World, described: Documented) -> httpx.Response:
-    return ask(world, described, {**world.owner.by_key, "x-request-id": "no spaces"})
+    return ask(world, described, {**credentials(world, described), "x-request-id": "no spaces"})
 
 
 def by_nobody(world: World, described: Documented) -> httpx.Response:
@@ -77,21 +82,22 @@ def by_who_is_locked(world: World, described: Documented) -> httpx.Response:
 
 
 def with_text(world: World, described: Documented) -> httpx.Response:
-    return ask(world, described, {**world.owner.by_key, "content-type": "text/plain"})
+    return ask(world, described, {**credentials(world, described), "content-type": "text/plain"})
 
 
 def with_too_much(world: World, described: Documented) -> httpx.Response:
     found = re.search("[0-9]+", described["requestBody"]["description"])
     assert found is not None
     maximum = int(found[0])
-    return ask(world, described, world.owner.by_key, b" " * (maximum + 1))
+    return ask(world, described, credentials(world, described), b" " * (maximum + 1))
 
 
 def with_a_body_that_stops(world: World, described: Documented) -> httpx.Response:
     url = world.http.base_url
     head = (
         f"{described['method']} {target(described, world.workspace)} HTTP/1.1\r\nhost: a\r\n"
-        f"authorization: Bearer {world.owner.key}\r\nsync-protocol: 1\r\n"
+        f"authorization: {credentials(world, described)['authorization']}\r\n"
+        "sync-protocol: 1\r\n"
         "content-type: application/json\r\ncontent-length: 100\r\n\r\n{"
     )
     with socket.create_connection((url.host, url.port), timeout=PATIENCE) as plain:

@@ -34,6 +34,7 @@ class World:
         locked: a locked account that is a member.
         workspace: its id.
         invitation: makes the token of a new invitation.
+        operator: the headers of the operator.
     """
 
     http: httpx.Client
@@ -44,6 +45,7 @@ class World:
     locked: Person
     workspace: str
     invitation: Callable[[], str]
+    operator: dict[str, str]
 
     @property
     def base(self) -> str:

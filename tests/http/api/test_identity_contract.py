@@ -8,6 +8,7 @@ from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
+from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
 from octavo.http.contract.assembly import contract_of
@@ -23,6 +24,7 @@ GROUPS = (
     KeyOperations,
     AdministrationOperations,
     InvitationOperations,
+    OperatorOperations,
 )
 OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
 
@@ -86,6 +88,22 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
             "POST /api/invitations/accept",
             {200, 400, 401, 403, 404, 408, 409, 413, 415, 423, 500},
         ),
+        ("findOperatorAccount", "GET /api/operator/accounts", {200, 400, 401, 404, 429, 500}),
+        (
+            "readOperatorAccount",
+            "GET /api/operator/accounts/{accountId}",
+            {200, 400, 401, 404, 429, 500},
+        ),
+        (
+            "setOperatorAccountControls",
+            "PATCH /api/operator/accounts/{accountId}/controls",
+            {200, 400, 401, 404, 408, 409, 413, 415, 429, 500},
+        ),
+        (
+            "removeOperatorAccount",
+            "DELETE /api/operator/accounts/{accountId}",
+            {200, 400, 401, 404, 409, 429, 500},
+        ),
         ("listSessions", "GET /api/account/sessions", {200, 400, 401, 403, 500}),
         (
             "revokeSession",
@@ -127,7 +145,7 @@ def test_operations_of_the_authentication_protocol_declare_no_security() -> None
 
 
 def test_operations_unavailable_to_a_locked_account_are_these() -> None:
-    secured = [each for each in OPERATIONS.values() if each.security is not Security.NONE]
+    secured = [each for each in OPERATIONS.values() if each.security is Security.SESSION_OR_KEY]
     lost = {each.id for each in secured if each.locked is Locked.REFUSED}
     assert lost == {
         "createApiKey",

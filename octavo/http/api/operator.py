@@ -1,0 +1,140 @@
+"""The API for an external service of the operator, for example one that bills."""
+
+from octavo.accounts.administration import AccountRemoval, Administration
+from octavo.http.api.account import (
+    ControlsSchema,
+    LimitSchema,
+    UsageSchema,
+    controls_schema,
+)
+from octavo.http.api.administration import AccountPath, ControlsUpdate, controls_change
+from octavo.http.api.fields import EmailAddress
+from octavo.http.api.refusals import refused_with
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifier, Removed
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model.accounts.account import State
+from octavo.model.accounts.address import parse_address
+from octavo.model.accounts.administration import DecisionsChange
+from octavo.model.accounts.refusal import ControlsChanged, LastAdministrator
+from octavo.model.identity import AccountId
+from octavo.store.scripts.accounts import AccountSummary
+
+_LONGEST_BODY = 8_192
+_NO_CONTENT = "It never reads or changes notes or workspaces."
+
+
+class AddressQuery(ContractModel):
+    """An account by its address."""
+
+    address: EmailAddress
+
+
+class OperatorAccount(ContractModel):
+    """An account as the operator sees it."""
+
+    id: Identifier
+    address: str
+    effective_state: State
+    controls: ControlsSchema
+    usage: UsageSchema
+    limit: LimitSchema
+
+
+class OperatorOperations:
+    """The accounts of the installation, for the operator.
+
+    Args:
+        administration: the use case that finds and changes them.
+        removal: the use case that removes them.
+    """
+
+    def __init__(self, administration: Administration, removal: AccountRemoval) -> None:
+        self._administration = administration
+        self._removal = removal
+
+    @operation(
+        id="findOperatorAccount",
+        method="GET",
+        path="/api/operator/accounts",
+        tag="operator",
+        summary="Find an account by its address",
+        description=f"{_NO_CONTENT} The case of the address is ignored.",
+        security=Security.OPERATOR,
+        problems=(NotFound,),
+        rate="operator",
+    )
+    async def find_account(self, call: Call, query: AddressQuery) -> OperatorAccount:
+        """Return the account with an address."""
+        try:
+            address = parse_address(query.address)
+        except ValueError as error:
+            raise InvalidRequest(errors=[("/query/address", str(error))]) from None
+        return _schema(await self._administration.find(address))
+
+    @operation(
+        id="readOperatorAccount",
+        method="GET",
+        path="/api/operator/accounts/{accountId}",
+        tag="operator",
+        summary="Read the controls and the usage of an account",
+        description=_NO_CONTENT,
+        security=Security.OPERATOR,
+        problems=(NotFound,),
+        rate="operator",
+    )
+    async def read_account(self, call: Call, path: AccountPath) -> OperatorAccount:
+        """Return an account."""
+        return _schema(await self._administration.read(AccountId(str(path.account_id))))
+
+    @operation(
+        id="setOperatorAccountControls",
+        method="PATCH",
+        path="/api/operator/accounts/{accountId}/controls",
+        tag="operator",
+        summary="Change the controls of an account",
+        description=f"{_NO_CONTENT} The change names the revision that was read; with another, "
+        "nothing changes. The last enabled administrator can't be locked.",
+        security=Security.OPERATOR,
+        problems=(NotFound, *refused_with(ControlsChanged, LastAdministrator)),
+        body=json_body(ControlsUpdate, limit=_LONGEST_BODY),
+        rate="operator",
+        finish_when_client_leaves=True,
+    )
+    async def set_controls(
+        self, call: Call, path: AccountPath, body: ControlsUpdate
+    ) -> OperatorAccount:
+        """Change the controls of an account."""
+        change = DecisionsChange(controls=controls_change(body, below=""))
+        return _schema(await self._administration.decide(AccountId(str(path.account_id)), change))
+
+    @operation(
+        id="removeOperatorAccount",
+        method="DELETE",
+        path="/api/operator/accounts/{accountId}",
+        tag="operator",
+        summary="Remove an account",
+        description="What happens to its workspaces is described at removeOwnAccount. Its id and "
+        "the time are kept.",
+        security=Security.OPERATOR,
+        problems=(NotFound, *refused_with(LastAdministrator)),
+        rate="operator",
+        finish_when_client_leaves=True,
+    )
+    async def remove_account(self, call: Call, path: AccountPath) -> Removed:
+        """Remove an account."""
+        await self._removal.remove_by_operator(AccountId(str(path.account_id)))
+        return REMOVED
+
+
+def _schema(summary: AccountSummary) -> OperatorAccount:
+    return OperatorAccount(
+        id=summary.account.account_id,
+        address=summary.account.address,
+        effective_state=summary.decisions.effective_state,
+        controls=controls_schema(summary.decisions.controls),
+        usage=UsageSchema(storage_bytes=summary.used),
+        limit=LimitSchema(storage_bytes=summary.decisions.storage.maximum),
+    )
