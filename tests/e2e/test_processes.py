@@ -151,6 +151,19 @@ async def test_stream_of_a_revoked_key_closes_at_the_other_server(pair: Pair) ->
                 assert [await device.closed() for device in (here, there)] == [1008, 1008]
 
 
+async def test_stream_of_a_disabled_account_closes_at_the_other_server(pair: Pair) -> None:
+    guest = register(pair.other.url, invited(pair.one.folder, *pair.one.options))
+    async with (
+        async_client(pair.one.url, pair.person) as http,
+        listening(pair.one.port, guest.by_key) as here,
+        listening(pair.other.port, guest.by_key) as there,
+    ):
+        path = f"/api/accounts/{guest.account_id}"
+        assert (await http.patch(path, json={"state": "disabled"})).status_code == 200
+        with trio.fail_after(REVOKED_WITHIN):
+            assert [await device.closed() for device in (here, there)] == [1008, 1008]
+
+
 async def test_stream_of_a_former_member_closes_at_the_other_server(pair: Pair) -> None:
     guest = register(pair.other.url, invited(pair.one.folder, *pair.one.options))
     members = f"/api/workspaces/{pair.workspace()}/members"
