@@ -46,15 +46,19 @@ class Administration:
         """Return an account. Raises `AccountMissing` and `StoreUnavailable`."""
         return _present(await self._store.read(accounts.summary_of(account_id)))
 
-    async def decide(self, account_id: AccountId, change: DecisionsChange) -> AccountSummary:
+    async def decide(
+        self, account_id: AccountId, change: DecisionsChange, *, actor: AccountId | None
+    ) -> AccountSummary:
         """Change what was decided about an account; it takes effect with its next request.
 
-        Raises `AccountMissing`, `ControlsChanged`, `LastAdministrator` and `StoreUnavailable`. If
-        cancelled, it may have changed.
+        ``actor`` is the administrator who decides; None for the operator.
+
+        Raises `NotAdministrator`, `AccountMissing`, `ControlsChanged`, `LastAdministrator` and
+        `StoreUnavailable`. If cancelled, it may have changed.
         """
         now = milliseconds(self._now())
         try:
-            return await self._store.write(accounts.decide(account_id, change, now))
+            return await self._store.write(accounts.decide(account_id, change, now, actor=actor))
         finally:
             # A write that failed or was cancelled may have been committed.
             self._credentials.forget(account_id)
@@ -73,7 +77,7 @@ class AccountRemoval:
         store: the store of accounts.
         credentials: drops cached callers of a removed account.
         passwords: verifies the password of an account that removes itself.
-        attempts: counts its attempts, on the route ``sign-in``.
+        attempts: counts its attempts, on the route ``password``.
         now: the clock.
         gone: called with each workspace that was deleted; must not block.
         changed: called with each membership that changed; must not block.
@@ -98,12 +102,14 @@ class AccountRemoval:
         self._gone = gone
         self._changed = changed
 
-    async def remove(self, account_id: AccountId) -> None:
-        """Remove an account. Raises `AccountMissing`, `LastAdministrator`, `StoreUnavailable`.
+    async def remove(self, account_id: AccountId, *, actor: AccountId) -> None:
+        """Remove an account on behalf of the administrator ``actor``.
+
+        Raises `NotAdministrator`, `AccountMissing`, `LastAdministrator` and `StoreUnavailable`.
 
         If cancelled, it may have been removed.
         """
-        await self._remove(account_removal.remove(account_id), account_id)
+        await self._remove(account_removal.remove(account_id, actor=actor), account_id)
 
     async def remove_by_operator(self, account_id: AccountId) -> None:
         """Remove an account, and record its id and the time.
@@ -122,7 +128,7 @@ class AccountRemoval:
         stored = await self._store.read(accounts.password_of(account_id))
         if stored is None or not stored.account.open:
             raise AccountGone
-        self._attempts.admit_account("sign-in", stored.account.address)
+        self._attempts.admit_account("password", account_id)
         if not await self._passwords.verify(password, stored.encoded):
             raise InvalidCredentials
         try:

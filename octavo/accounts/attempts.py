@@ -9,6 +9,7 @@ import trio
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.attempts import Rate, admit
 from octavo.model.accounts.refusal import TooManyAttempts
+from octavo.model.identity import AccountId
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class RouteRates:
 
 RATES: Mapping[str, RouteRates] = {
     "sign-in": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
+    # Of somebody who has signed in: attempts of strangers don't count against it.
+    "password": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     "operator": RouteRates(client=Rate(600, 60.0)),
     "registration": RouteRates(client=Rate(30, 300.0), account=Rate(10, 300.0)),
 }
@@ -53,14 +56,14 @@ class Attempts:
         """
         self._clients.admit((route, network), self._rates[route].client)
 
-    def admit_account(self, route: str, address: Address) -> None:
-        """Count an attempt for the address of an account, whether or not it exists.
+    def admit_account(self, route: str, account: Address | AccountId) -> None:
+        """Count an attempt for the address of an account, whether or not it exists, or its id.
 
         Raises as `admit_client`.
         """
         rate = self._rates[route].account
         if rate is not None:
-            self._accounts.admit((route, address), rate)
+            self._accounts.admit((route, account), rate)
 
 
 class _Table:

@@ -13,7 +13,7 @@ Changed = Callable[[WorkspaceId, AccountId], None]
 
 
 class Members:
-    """Lists, adds, changes and removes members.
+    """Lists, changes and removes members, who join by invitation.
 
     Every change is checked against the roles at the moment of its commit. The listener is called
     even when a write failed or was cancelled, because it may have been committed.
@@ -37,20 +37,6 @@ class Members:
         ``after`` has the time and the account of the last one before. Raises `StoreUnavailable`.
         """
         return await self._store.read(members.list_of(workspace_id, after, limit))
-
-    async def add(
-        self, workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, role: Role
-    ) -> WorkspaceMember:
-        """Add an account on behalf of ``actor``.
-
-        Raises `WorkspaceMissing`, `RoleInsufficient`, `MemberMissing` when there is no such open
-        account, `AlreadyMember` and `StoreUnavailable`. If cancelled, it may have been added.
-        """
-        now = milliseconds(self._now())
-        try:
-            return await self._store.write(members.add(workspace_id, actor, account_id, role, now))
-        finally:
-            self._changed(workspace_id, account_id)
 
     async def change(
         self, workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, role: Role

@@ -37,7 +37,7 @@ class OwnAccount:
 
     async def read(self, account_id: AccountId) -> AccountDetails:
         """Return the account. Raises `AccountGone` and `StoreUnavailable`."""
-        found = await self._store.read(accounts.details_of(account_id))
+        found = await self._store.read_much(accounts.details_of(account_id))
         if found is None or not found.account.open:
             raise AccountGone
         return found
@@ -79,7 +79,7 @@ class OwnPassword:
         store: the store of accounts.
         credentials: drops cached sessions that end.
         passwords: verifies and hashes passwords.
-        attempts: counts the attempts for each address, on the route ``sign-in``.
+        attempts: counts the attempts for each account, on the route ``password``.
         now: the clock.
     """
 
@@ -116,7 +116,7 @@ class OwnPassword:
         stored = await self._store.read(accounts.password_of(account_id))
         if stored is None or not stored.account.open:
             raise AccountGone
-        self._attempts.admit_account("sign-in", stored.account.address)
+        self._attempts.admit_account("password", account_id)
         if not await self._passwords.verify(current, stored.encoded):
             raise InvalidCredentials
         encoded = await self._passwords.hash(new)

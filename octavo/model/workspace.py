@@ -19,6 +19,8 @@ _RIGHTS: dict[Role, frozenset[Right]] = {
 }
 ROLES: tuple[Role, ...] = get_args(Role)
 LONGEST_NAME = 200
+MAX_OWNED = 1000
+"""Workspaces that an account may own when it creates another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,17 @@ class MemberMissing(DomainError):
 
     def __init__(self) -> None:
         super().__init__("There is no such account here.")
+
+
+class TooManyWorkspaces(DomainError):
+    """The account owns the maximum number of workspaces."""
+
+    code = "forbidden"
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"An account owns at most {MAX_OWNED} workspaces: delete one, or hand it over, first."
+        )
 
 
 class AlreadyMember(DomainError):

@@ -40,7 +40,6 @@ FROM_INSIDE = {
 }
 # Every member of a workspace may read it, and every caller has an account.
 FOR_MEMBERS_ALONE = {
-    "addMember",
     "createFile",
     "createInvitation",
     "createWorkspaceInvitation",

@@ -173,8 +173,12 @@ async def test_stream_of_a_former_member_closes_at_the_other_server(pair: Pair) 
         listening(pair.one.port, guest.by_key) as here,
         listening(pair.other.port, guest.by_key) as there,
     ):
-        given = {"accountId": guest.account_id, "role": "reader"}
-        assert (await http.post(members, json=given)).status_code == 201
+        invitations = members.replace("members", "invitations")
+        invited_to = (await http.post(invitations, json={"role": "reader"})).json()
+        given = {"token": invited_to["token"]}
+        async with async_client(pair.other.url, guest) as theirs:
+            joined = await theirs.post("/api/invitations/accept", json=given)
+        assert joined.status_code == 200
         for device in (here, there):
             await device.subscribe(workspace)
         assert (await http.delete(f"{members}/{guest.account_id}")).status_code == 200

@@ -1,7 +1,7 @@
 """One request to an ASGI application in this process, and its response."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -108,10 +108,12 @@ async def ask(
     body: Sequence[bytes] = (b"",),
     leaves: bool = False,
     exchange: FakeExchange | None = None,
+    before_last: Callable[[], Awaitable[None]] | None = None,
 ) -> Response:
     """Send a request whose body arrives in the chunks of ``body``; return the response.
 
-    A client that ``leaves`` disconnects in place of the last chunk.
+    A client that ``leaves`` disconnects in place of the last chunk. Before the last chunk arrives,
+    ``before_last`` is awaited.
     """
     events: list[Event] = [
         {"type": "http.request", "body": chunk, "more_body": at + 1 < len(body)}
@@ -123,6 +125,8 @@ async def ask(
 
     async def receive() -> Event:
         await trio.lowlevel.checkpoint()
+        if before_last is not None and len(events) == 1:
+            await before_last()
         return events.pop(0) if events else {"type": "http.disconnect"}
 
     await application(scope_of(method, target, headers, exchange), receive, response.take)

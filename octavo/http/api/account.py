@@ -214,7 +214,7 @@ class AccountOperations:
         locked=Locked.ALLOWED,
         problems=(CredentialRefused, *refused_with(LastAdministrator)),
         body=json_body(AccountRemovalInput, limit=_LONGEST_BODY),
-        rate="sign-in",
+        rate="password",
         finish_when_client_leaves=True,
         headers=SET_COOKIE,
     )

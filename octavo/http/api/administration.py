@@ -138,8 +138,8 @@ class AdministrationOperations:
         summary="Change role, state, limit or controls of an account",
         description="Requires an administrator of the installation. The sessions of an account "
         "that is disabled end. The last enabled administrator can't be demoted, locked or "
-        "disabled; the invitations of one that is end. Controls are changed with the revision "
-        "that was read.",
+        "disabled. A former administrator's invitations end. Controls are changed with the "
+        "revision that was read.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound, *refused_with(LastAdministrator, ControlsChanged)),
         body=json_body(AccountUpdateInput, limit=_LONGEST_BODY),
@@ -149,7 +149,7 @@ class AdministrationOperations:
         self, call: Call, path: AccountPath, body: AccountUpdateInput
     ) -> AccountSummarySchema:
         """Change an account."""
-        require_administrator(call)
+        caller = require_administrator(call)
         change = DecisionsChange(
             role=None if body.role is MISSING else body.role,
             state=None if body.state is MISSING else body.state,
@@ -158,7 +158,11 @@ class AdministrationOperations:
             if body.controls is MISSING
             else controls_change(body.controls, below="/controls"),
         )
-        return _schema(await self._administration.decide(AccountId(str(path.account_id)), change))
+        return _schema(
+            await self._administration.decide(
+                AccountId(str(path.account_id)), change, actor=caller.account_id
+            )
+        )
 
     @operation(
         id="removeAccount",
@@ -174,8 +178,8 @@ class AdministrationOperations:
     )
     async def remove_account(self, call: Call, path: AccountPath) -> Removed:
         """Remove an account."""
-        require_administrator(call)
-        await self._removal.remove(AccountId(str(path.account_id)))
+        caller = require_administrator(call)
+        await self._removal.remove(AccountId(str(path.account_id)), actor=caller.account_id)
         return REMOVED
 
 
@@ -198,10 +202,12 @@ def controls_change(given: ControlsUpdate, *, below: str) -> ControlsChange:
     )
 
 
-def require_administrator(call: Call) -> None:
-    """Raise `Forbidden` unless the caller is an administrator of the installation."""
-    if call.principal_as(Caller).role != "administrator":
+def require_administrator(call: Call) -> Caller:
+    """Return the caller. Raises `Forbidden` unless that is an administrator."""
+    caller = call.principal_as(Caller)
+    if caller.role != "administrator":
         raise Forbidden("This requires an administrator of the installation.")
+    return caller
 
 
 def _schema(summary: AccountSummary) -> AccountSummarySchema:

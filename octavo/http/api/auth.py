@@ -219,7 +219,7 @@ class AuthOperations:
         security=Security.NONE,
         problems=(NotSignedIn, CredentialRefused, WrongOrigin, AccountLocked, *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordChange, limit=_LONGEST_BODY),
-        rate="sign-in",
+        rate="password",
         finish_when_client_leaves=True,
     )
     async def change_password(self, call: Call, body: AuthPasswordChange) -> AuthPasswordChanged:

@@ -388,10 +388,6 @@ EXAMPLES: dict[str, Example] = {
     ),
     "deleteWorkspace": _REMOVED,
     "listMembers": Example(response={"items": [_MEMBER], "next": None}),
-    "addMember": Example(
-        request={"accountId": _FRIEND, "role": "editor"},
-        response={**_MEMBER, "accountId": _FRIEND, "displayName": "Bo", "role": "editor"},
-    ),
     "updateMember": Example(
         request={"role": "reader"},
         response={**_MEMBER, "accountId": _FRIEND, "displayName": "Bo", "role": "reader"},

@@ -22,7 +22,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
 from octavo.model.identity import AccountId
-from octavo.model.workspace import AlreadyMember, LastOwner, Role, WorkspaceMember, grants
+from octavo.model.workspace import LastOwner, Role, WorkspaceMember, grants
 
 _LONGEST_BODY = 4_096
 
@@ -31,14 +31,6 @@ class MemberPath(WorkspacePath):
     """One member of a workspace."""
 
     account_id: UUID
-
-
-class MemberInput(ContractModel):
-    """A new member."""
-
-    account_id: Identifier
-    """An account of this installation."""
-    role: Role
 
 
 class MemberRole(ContractModel):
@@ -80,7 +72,8 @@ class MemberOperations:
         path="/api/workspaces/{workspaceId}/members",
         tag="workspaces",
         summary="List the members of a workspace",
-        description="Owners and administrators of the workspace also see the addresses.",
+        description="Owners and administrators of the workspace also see the addresses. People "
+        "join by accepting an invitation.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
@@ -96,28 +89,6 @@ class MemberOperations:
         )
         shown = grants(role, "manage")
         return MemberList(items=[_schema(each, address=shown) for each in page], next=following)
-
-    @operation(
-        id="addMember",
-        method="POST",
-        path="/api/workspaces/{workspaceId}/members",
-        tag="workspaces",
-        summary="Add an account to a workspace",
-        description="Requires the owner, or an administrator of the workspace, who can't add "
-        "owners. To add a person whose account you don't know, create an invitation.",
-        security=Security.SESSION_OR_KEY,
-        status=201,
-        problems=(NotFound, *refused_with(AlreadyMember)),
-        body=json_body(MemberInput, limit=_LONGEST_BODY),
-        finish_when_client_leaves=True,
-    )
-    async def add_member(self, call: Call, path: WorkspacePath, body: MemberInput) -> MemberSchema:
-        """Add a member."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
-        added = await self._members.add(
-            workspace_id, caller.account_id, AccountId(body.account_id), body.role
-        )
-        return _schema(added, address=True)
 
     @operation(
         id="updateMember",

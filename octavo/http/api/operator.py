@@ -108,7 +108,8 @@ class OperatorOperations:
     ) -> OperatorAccount:
         """Change the controls of an account."""
         change = DecisionsChange(controls=controls_change(body, below=""))
-        return _schema(await self._administration.decide(AccountId(str(path.account_id)), change))
+        account_id = AccountId(str(path.account_id))
+        return _schema(await self._administration.decide(account_id, change, actor=None))
 
     @operation(
         id="removeOperatorAccount",

@@ -108,7 +108,8 @@ class WorkspaceOperations:
         path="/api/workspaces",
         tag="workspaces",
         summary="Create a workspace",
-        description="You become its owner and only member.",
+        description="You become its owner and only member. An account owns at most 1,000 "
+        "workspaces.",
         security=Security.SESSION_OR_KEY,
         status=201,
         body=json_body(WorkspaceNameInput, limit=_LONGEST_BODY),

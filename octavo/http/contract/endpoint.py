@@ -6,6 +6,7 @@ Everything that depends only on the declaration is computed at startup.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, cast
 
+import trio
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer
 
@@ -24,6 +25,8 @@ from octavo.http.server.asgi import Extension, Receive
 from octavo.http.server.response import FixedHeaders
 
 _JSON: Header = (b"content-type", b"application/json")
+AUTHENTICATED_SECONDS = 1.0
+"""Seconds for which a caller stays authenticated while the body arrives."""
 _NO_LENGTH = frozenset({204, 304})
 
 FailureProblem = Callable[[Exception], Problem | None]
@@ -151,10 +154,8 @@ class Endpoint:
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
     ) -> object:
         operation, scope = self.operation, call.scope
-        if self._authenticator is not None:
-            call.principal = await self._authenticator.authenticate(call)
-            if self._locked_out and call.principal.locked:
-                raise AccountLocked
+        await self._authenticate(call)
+        authenticated = trio.current_time()
         if self._limiter is not None and operation.rate is not None:
             await self._limiter.admit(operation.rate, call)
         arguments = self._parameters.check(values, scope["query_string"], scope["headers"])
@@ -169,9 +170,22 @@ class Endpoint:
                 if size >= COUNTED:
                     with self._memory.hold(call.client, size):
                         arguments["body"] = await body.read(scope["headers"], receive)
+                        await self._authenticate_again(call, authenticated)
                         return await self._handle(call, arguments, exchange)
             arguments["body"] = await body.read(scope["headers"], receive)
+            await self._authenticate_again(call, authenticated)
         return await self._handle(call, arguments, exchange)
+
+    async def _authenticate(self, call: Call) -> None:
+        if self._authenticator is not None:
+            call.principal = await self._authenticator.authenticate(call)
+            if self._locked_out and call.principal.locked:
+                raise AccountLocked
+
+    async def _authenticate_again(self, call: Call, before: float) -> None:
+        """Check the caller again if the body took long: its rights may have ended since."""
+        if trio.current_time() - before > AUTHENTICATED_SECONDS:
+            await self._authenticate(call)
 
     async def _handle(
         self, call: Call, arguments: dict[str, object], exchange: Extension | None

@@ -44,6 +44,11 @@ class Invitation:
     workspace_role: workspace.Role | None = None
     created_by: AccountId | None = None
 
+    @property
+    def to_installation(self) -> bool:
+        """Whether only administrators of the installation may grant what it grants."""
+        return self.workspace_id is None or self.role == "administrator"
+
     def state_at(self, now: int) -> InvitationState:
         """Return the state at ``now``."""
         if self.used_at is not None:

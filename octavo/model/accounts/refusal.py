@@ -9,6 +9,7 @@
      ├ AddressTaken          another account has the address
      ├ AccountGone           the account was removed or disabled meanwhile
      ├ AccountMissing        there is no such account
+     ├ NotAdministrator      the account is no enabled administrator
      ├ LastAdministrator     no enabled administrator would remain
      ├ ControlsChanged       the controls have another revision
      ├ TooManyKeys           the account has the maximum number of keys
@@ -73,6 +74,15 @@ class AccountMissing(DomainError):
 
     def __init__(self) -> None:
         super().__init__("There is no such account.")
+
+
+class NotAdministrator(DomainError):
+    """The account of the caller is not an enabled administrator."""
+
+    code = "forbidden"
+
+    def __init__(self) -> None:
+        super().__init__("This requires an administrator of the installation.")
 
 
 class LastAdministrator(DomainError):

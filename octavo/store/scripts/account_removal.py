@@ -7,7 +7,7 @@ from typing import NamedTuple
 from octavo.model.accounts.refusal import AccountMissing
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store.scripts import workspaces
-from octavo.store.scripts.accounts import require_administrator_besides
+from octavo.store.scripts.accounts import require_administrator, require_administrator_besides
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Script, Transaction
 
@@ -20,9 +20,11 @@ _OWNED_ALONE = """
 """
 # Readers don't inherit: nobody has trusted them with the content.
 _HEIR = """
-    SELECT account_id FROM members WHERE workspace_id = $1::uuid AND account_id <> $2::uuid
-    AND role IN ('administrator', 'editor')
-    ORDER BY CASE role WHEN 'administrator' THEN 0 ELSE 1 END, joined_at, account_id LIMIT 1
+    SELECT members.account_id FROM members JOIN accounts ON accounts.id = members.account_id
+    WHERE members.workspace_id = $1::uuid AND members.account_id <> $2::uuid
+    AND members.role IN ('administrator', 'editor') AND accounts.state <> 'disabled'
+    ORDER BY CASE members.role WHEN 'administrator' THEN 0 ELSE 1 END, members.joined_at,
+        members.account_id LIMIT 1
 """
 
 
@@ -39,18 +41,32 @@ class Removal(NamedTuple):
 
 
 def remove(
-    account_id: AccountId, *, verified: str | None = None, tombstone: int | None = None
+    account_id: AccountId,
+    *,
+    actor: AccountId | None = None,
+    verified: str | None = None,
+    tombstone: int | None = None,
 ) -> Script[Removal]:
     """Remove an account with its sessions, keys and memberships.
 
     A workspace that only the account owns passes to the administrator of the workspace who has been
-    a member for the longest time, else to such an editor, and is deleted without either. With
-    ``verified``, its password (encoded) that was proven, it must still have that. With
-    ``tombstone``, a time in milliseconds, it is recorded that the account was removed then. Raises
-    `AccountMissing` and `LastAdministrator`.
+    a member for the longest time, else to such an editor, and is deleted without either. Disabled
+    accounts inherit nothing.
+
+    Args:
+        account_id: which.
+        actor: the administrator who removes it; None for itself and the operator.
+        verified: its password (encoded) that was proven, which it must still have.
+        tombstone: the time in milliseconds at which it is recorded as removed; None for no record.
+
+    Raises:
+        NotAdministrator: ``actor`` is not an enabled administrator.
+        AccountMissing: there is no such account, or it has another password.
+        LastAdministrator: it is the last enabled administrator.
     """
 
     async def remove_account(transaction: Transaction) -> Removal:
+        await require_administrator(transaction, actor)
         row = await transaction.fetch_one(
             "SELECT address, role, state, controls_locked, password FROM accounts"
             " WHERE id = $1::uuid",

@@ -13,7 +13,12 @@ from octavo.model.accounts.administration import (
     StorageLimit,
     changed,
 )
-from octavo.model.accounts.refusal import AccountGone, AccountMissing, LastAdministrator
+from octavo.model.accounts.refusal import (
+    AccountGone,
+    AccountMissing,
+    LastAdministrator,
+    NotAdministrator,
+)
 from octavo.model.identity import AccountId
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
@@ -149,15 +154,19 @@ async def _summary_of(transaction: Transaction, account_id: AccountId) -> Accoun
     return None if row is None else _summary(row)
 
 
-def decide(account_id: AccountId, change: DecisionsChange, now: int) -> Script[AccountSummary]:
+def decide(
+    account_id: AccountId, change: DecisionsChange, now: int, *, actor: AccountId | None
+) -> Script[AccountSummary]:
     """Change what was decided about an account; ``now`` is in milliseconds.
 
-    The sessions of a disabled one end, and the invitations of a former administrator.
+    The sessions of a disabled one end, and the invitations of a former administrator. ``actor`` is
+    the administrator who decides; None for the operator.
 
-    Raises `AccountMissing`, `ControlsChanged` and `LastAdministrator`.
+    Raises `NotAdministrator`, `AccountMissing`, `ControlsChanged` and `LastAdministrator`.
     """
 
     async def change_decisions(transaction: Transaction) -> AccountSummary:
+        await require_administrator(transaction, actor)
         before = await _decided(transaction, account_id)
         after = changed(before, change)
         if before.administers and not after.administers:
@@ -196,6 +205,28 @@ def decide(account_id: AccountId, change: DecisionsChange, now: int) -> Script[A
         return found
 
     return change_decisions
+
+
+async def require_administrator(transaction: Transaction, actor: AccountId | None) -> None:
+    """Raise `NotAdministrator` unless ``actor`` is an enabled administrator, or None."""
+    if actor is not None and not await administers(transaction, actor):
+        raise NotAdministrator
+
+
+async def administers(transaction: Transaction, account_id: AccountId) -> bool:
+    """Return whether an account is an enabled administrator."""
+    row = await transaction.fetch_one(
+        f"SELECT {_DECISIONS} FROM accounts WHERE id = $1::uuid", account_id
+    )
+    return row is not None and _decisions(row).administers
+
+
+async def is_enabled(transaction: Transaction, account_id: AccountId) -> bool:
+    """Return whether the account exists, and is neither locked nor disabled."""
+    row = await transaction.fetch_one(
+        f"SELECT {_DECISIONS} FROM accounts WHERE id = $1::uuid", account_id
+    )
+    return row is not None and _decisions(row).effective_state == "enabled"
 
 
 async def require_administrator_besides(transaction: Transaction, account_id: AccountId) -> None:

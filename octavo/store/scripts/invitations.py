@@ -7,12 +7,18 @@ from dataclasses import replace
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.invitation import Invitation, InvitationId
-from octavo.model.accounts.refusal import AddressTaken, InvitationMissing, InvitationUnusable
+from octavo.model.accounts.refusal import (
+    AccountGone,
+    AddressTaken,
+    InvitationMissing,
+    InvitationUnusable,
+)
 from octavo.model.accounts.session import Session
 from octavo.model.identity import AccountId, WorkspaceId
-from octavo.model.workspace import AlreadyMember
+from octavo.model.workspace import AlreadyMember, may_change_role
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts, members, sessions
+from octavo.store.scripts.workspaces import role_in
 from octavo.store.transaction import Row, Script, Transaction
 
 _COLUMNS = (
@@ -24,14 +30,17 @@ _COLUMNS = (
 def create(invitation: Invitation, digest: bytes) -> Script[None]:
     """Insert an invitation whose token has ``digest``.
 
-    One into a workspace is checked against the role of its creator there. Raises `WorkspaceMissing`
+    It is checked against the roles of its creator. Raises `NotAdministrator`, `WorkspaceMissing`
     and `RoleInsufficient`.
     """
 
     async def create_invitation(transaction: Transaction) -> None:
         workspace_id, role = invitation.workspace_id, invitation.workspace_role
-        if workspace_id is not None and invitation.created_by is not None:
-            await members.require(transaction, workspace_id, invitation.created_by, None, role)
+        if invitation.created_by is not None:
+            if invitation.to_installation:
+                await accounts.require_administrator(transaction, invitation.created_by)
+            if workspace_id is not None:
+                await members.require(transaction, workspace_id, invitation.created_by, None, role)
         await transaction.execute(
             f"INSERT INTO invitations ({_COLUMNS}, digest) VALUES ($1::uuid, $2, $3, $4, $5, $6,"
             " $7, $8::uuid, $9, $10::uuid, $11, $12)",
@@ -142,14 +151,16 @@ def use(
 def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> Script[WorkspaceId]:
     """Let an account join the workspace of an invitation; return the workspace.
 
-    Raises `InvitationUnusable`, also for one into no workspace, and `AlreadyMember`, after which
-    the invitation can still be used.
+    Raises `InvitationUnusable`, also for one into no workspace; `AlreadyMember` and `AccountGone`,
+    after which the invitation can still be used.
     """
 
     async def accept_invitation(transaction: Transaction) -> WorkspaceId:
         found = await _used(transaction, digest, address, now)
         if found.workspace_id is None:
             raise InvitationUnusable
+        if not await accounts.is_enabled(transaction, account_id):
+            raise AccountGone
         if not await _join(transaction, found, account_id, now):
             raise AlreadyMember
         return found.workspace_id
@@ -160,7 +171,7 @@ def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> 
 async def _used(transaction: Transaction, digest: bytes, address: Address, now: int) -> Invitation:
     """Mark an invitation as used, and return it. Raises `InvitationUnusable`."""
     found = await _by_digest(transaction, digest)
-    if found is None or not found.admits(address, now):
+    if found is None or not found.admits(address, now) or not await _holds(transaction, found):
         raise InvitationUnusable
     used = await transaction.execute(
         "UPDATE invitations SET used_at = $2 WHERE id = $1::uuid AND used_at IS NULL",
@@ -170,6 +181,21 @@ async def _used(transaction: Transaction, digest: bytes, address: Address, now: 
     if used != 1:
         raise InvitationUnusable
     return found
+
+
+async def _holds(transaction: Transaction, invitation: Invitation) -> bool:
+    """Return whether the creator of an invitation may still grant what it grants."""
+    creator, workspace_id = invitation.created_by, invitation.workspace_id
+    if creator is None:
+        return True
+    if not await accounts.is_enabled(transaction, creator):
+        return False
+    if invitation.to_installation and not await accounts.administers(transaction, creator):
+        return False
+    if workspace_id is None:
+        return True
+    role = await role_in(transaction, workspace_id, creator)
+    return role is not None and may_change_role(role, None, invitation.workspace_role)
 
 
 async def _join(

@@ -1,10 +1,9 @@
-"""The members of workspaces: list, add, change and remove them."""
+"""The members of workspaces: list, join, change and remove them."""
 
 from __future__ import annotations
 
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import (
-    AlreadyMember,
     LastOwner,
     MemberMissing,
     Role,
@@ -14,7 +13,6 @@ from octavo.model.workspace import (
     grants,
     may_change_role,
 )
-from octavo.store.scripts import accounts
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.scripts.workspaces import role_in
 from octavo.store.transaction import Row, Script, Transaction
@@ -48,26 +46,6 @@ def list_of(
         return [_member(row) for row in rows]
 
     return read_members
-
-
-def add(
-    workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, role: Role, now: int
-) -> Script[WorkspaceMember]:
-    """Add an account to a workspace on behalf of the member ``actor``; ``now`` is in milliseconds.
-
-    Raises `WorkspaceMissing`, `RoleInsufficient`, `MemberMissing` without the account, and
-    `AlreadyMember`.
-    """
-
-    async def add_member(transaction: Transaction) -> WorkspaceMember:
-        await require(transaction, workspace_id, actor, None, role)
-        if not await accounts.is_open(transaction, account_id):
-            raise MemberMissing
-        if not await join(transaction, workspace_id, account_id, role, now):
-            raise AlreadyMember
-        return await _one(transaction, workspace_id, account_id)
-
-    return add_member
 
 
 async def join(
@@ -181,8 +159,9 @@ async def _require_another_owner(
     if member.role != "owner":
         return
     other = await transaction.fetch_one(
-        "SELECT 1 FROM members WHERE workspace_id = $1::uuid AND role = 'owner'"
-        " AND account_id <> $2::uuid LIMIT 1",
+        "SELECT 1 FROM members JOIN accounts ON accounts.id = members.account_id"
+        " WHERE members.workspace_id = $1::uuid AND members.role = 'owner'"
+        " AND members.account_id <> $2::uuid AND accounts.state <> 'disabled' LIMIT 1",
         workspace_id,
         member.account_id,
     )

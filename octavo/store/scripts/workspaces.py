@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
+from octavo.model.accounts.refusal import AccountGone
 from octavo.model.identity import AccountId, Position, WorkspaceId
-from octavo.model.workspace import Role, Workspace
+from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
+from octavo.store.scripts import accounts
 from octavo.store.scripts.process_notices import notify_deletion
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
@@ -19,9 +21,19 @@ _SELECT = """
 
 
 def create(workspace_id: WorkspaceId, name: str, owner: AccountId, now: int) -> Script[None]:
-    """Create a workspace whose only member is ``owner``; ``now`` is in milliseconds."""
+    """Create a workspace whose only member is ``owner``; ``now`` is in milliseconds.
+
+    Raises `AccountGone`, and `TooManyWorkspaces` when the account owns `MAX_OWNED`.
+    """
 
     async def create_workspace(transaction: Transaction) -> None:
+        if not await accounts.is_open(transaction, owner):
+            raise AccountGone
+        owned = await transaction.fetch_one(
+            "SELECT COUNT(*) FROM members WHERE account_id = $1::uuid AND role = 'owner'", owner
+        )
+        if owned is not None and owned[0] >= MAX_OWNED:
+            raise TooManyWorkspaces
         await transaction.execute(
             "INSERT INTO workspaces (id, name, position, created_at) VALUES ($1::uuid, $2, 0, $3)",
             workspace_id,

@@ -132,8 +132,6 @@ def valid(operation_id: str) -> bytes:
     body: dict[str, object] = {}
     if operation_id in ("createWorkspace", "updateWorkspace"):
         body = {"name": "Name"}
-    elif operation_id == "addMember":
-        body = {"accountId": UNKNOWN, "role": "reader"}
     elif operation_id in ("updateMember", "createWorkspaceInvitation"):
         body = {"role": "reader"}
     elif operation_id == "createFile":

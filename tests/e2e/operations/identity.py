@@ -315,12 +315,12 @@ def members(world: World) -> str:
     return f"{world.base}/members"
 
 
-def joined(world: World, role: str = "reader") -> str:
+def joined(world: World) -> str:
     """The path of a new member of the workspace."""
-    made = registration(world, invitation=world.invitation()).json()
-    response = world.ask("POST", members(world), json={"accountId": made["id"], "role": role})
-    assert response.status_code == 201, response.text
-    return f"{members(world)}/{made['id']}"
+    invitation = world.ask("POST", f"{world.base}/invitations", json={"role": "reader"})
+    made = registration(world, invitation=invitation.json()["token"])
+    assert made.status_code == 201, made.text
+    return f"{members(world)}/{made.json()['id']}"
 
 
 @produces("listMembers", "200")
@@ -331,19 +331,6 @@ def members_listed(world: World) -> httpx.Response:
     seen = world.ask("GET", members(world), headers=world.reader.by_key).json()["items"]
     assert all("address" not in each for each in seen)
     return response
-
-
-@produces("addMember", "201")
-def member_added(world: World) -> httpx.Response:
-    made = registration(world, invitation=world.invitation()).json()
-    given = {"accountId": made["id"], "role": "editor"}
-    return world.ask("POST", members(world), json=given)
-
-
-@produces("addMember", "already_member")
-def member_added_twice(world: World) -> httpx.Response:
-    given = {"accountId": world.reader.account_id, "role": "editor"}
-    return world.ask("POST", members(world), json=given)
 
 
 @produces("updateMember", "200")

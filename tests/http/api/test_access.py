@@ -29,7 +29,6 @@ SAMPLES = {
     "updateWorkspace": Sample("manage", {"name": "Anew"}),
     "deleteWorkspace": Sample("own"),
     "listMembers": Sample("read"),
-    "addMember": Sample("manage", {"accountId": NEWCOMER, "role": "reader"}),
     "updateMember": Sample("manage", {"role": "editor"}),
     "removeMember": Sample("manage"),
     "createWorkspaceInvitation": Sample("manage", {"role": "reader"}),
@@ -80,7 +79,7 @@ async def ask(
     if operation.id == "revokeWorkspaceInvitation":
         await note.api.invitation(NEWCOMER)
     if operation.id.endswith("Member"):
-        await note.api.member(NEWCOMER, "" if operation.id == "addMember" else "reader")
+        await note.api.member(NEWCOMER, "reader")
     place = operation.path.format(
         workspaceId=workspace_id or note.api.workspace_id,
         fileId=note.id,

@@ -2,8 +2,14 @@
 
 import pytest
 import trio
+from trio.testing import MockClock
 
-from tests.fakes.asgi_client import Response
+from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
+from octavo.model.accounts.administration import DecisionsChange
+from octavo.model.accounts.refusal import NotAdministrator
+from octavo.model.identity import AccountId
+from octavo.store.scripts import workspaces
+from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.users_api import FROM_HERE, UsersApi
 
@@ -252,15 +258,18 @@ class Household:
 
     async def workspace(self, **roles: str) -> str:
         """A workspace of ann's, whose other members join in the order of ``roles``."""
-        users, ids = self.installation.users, self.installation.ids
+        users = self.installation.users
         cookie = self.installation.cookies["ann"]
         made = await users.post("/api/workspaces", {"name": "N"}, cookie, FROM_HERE)
         workspace_id: str = made.json()["id"]
         for name, role in roles.items():
             users.identity.sources.time += 1
-            given = {"accountId": ids[name], "role": role}
-            path = f"/api/workspaces/{workspace_id}/members"
-            assert (await users.post(path, given, cookie, FROM_HERE)).status == 201
+            path = f"/api/workspaces/{workspace_id}/invitations"
+            invited = await users.post(path, {"role": role}, cookie, FROM_HERE)
+            given = {"token": invited.json()["token"]}
+            theirs = self.installation.cookies[name]
+            joined = await users.post("/api/invitations/accept", given, theirs, FROM_HERE)
+            assert joined.status == 200
         return workspace_id
 
     async def roles(self, workspace_id: str) -> dict[str, str]:
@@ -305,6 +314,90 @@ async def test_removed_account_leaves_its_workspaces_to_those_it_trusted(
         assert ids["ann"] not in {account_id for (account_id,) in rows}
     rows = await users.identity.rows("SELECT address FROM accounts")
     assert "ann@example.org" not in {address for (address,) in rows}
+
+
+async def test_disabled_account_inherits_nothing(installation: Installation) -> None:
+    household = Household(installation)
+    for name in ("bob", "cleo"):
+        await installation.add(name, "member")
+    workspace_id = await household.workspace(bob="administrator", cleo="editor")
+    await installation.update("root", "bob", state="disabled")
+    assert (await installation.remove("root", "ann")).status == 200
+    assert await household.roles(workspace_id) == {"bob": "administrator", "cleo": "owner"}
+
+
+async def test_former_administrator_decides_nothing_whose_caller_was_known_before(
+    installation: Installation,
+) -> None:
+    await installation.add("other", "administrator")
+    administration = installation.users.identity.administration
+    other, root = (AccountId(installation.ids[name]) for name in ("other", "root"))
+    await installation.update("root", "other", role="member")
+    with pytest.raises(NotAdministrator):
+        await administration.decide(other, DecisionsChange(role="administrator"), actor=other)
+    with pytest.raises(NotAdministrator):
+        await installation.users.identity.removal.remove(root, actor=other)
+    with pytest.raises(NotAdministrator):
+        await installation.users.invitations.create(other, role="administrator")
+    assert (await installation.listed())["other"]["role"] == "member"
+
+
+@pytest.mark.parametrize("change", ["demoted", "locked", "disabled", "removed"])
+async def test_rights_that_end_while_a_body_arrives_are_not_used(
+    installation: Installation, change: str, autojump_clock: MockClock
+) -> None:
+    await installation.add("other", "administrator")
+
+    async def end_and_wait() -> None:
+        if change == "removed":
+            response = await installation.remove("root", "other")
+        elif change == "demoted":
+            response = await installation.update("root", "other", role="member")
+        else:
+            response = await installation.update("root", "other", state=change)
+        assert response.status == 200
+        await trio.sleep(AUTHENTICATED_SECONDS + 0.1)
+
+    response = await ask(
+        installation.users.application,
+        "POST",
+        "/api/invitations",
+        headers=[
+            installation.cookies["other"],
+            FROM_HERE,
+            (b"content-type", b"application/json"),
+        ],
+        body=[b"{", b"}"],
+        before_last=end_and_wait,
+    )
+    expected = {"demoted": (403, "forbidden"), "locked": (423, "account_locked")}
+    assert (response.status, response.code) == expected.get(change, (401, "not_signed_in"))
+    assert await installation.users.identity.rows("SELECT 1 FROM invitations") == [
+        (1,) for _ in range(3)
+    ]
+
+
+async def test_owner_of_many_workspaces_makes_no_more(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspaces, "MAX_OWNED", 2)
+    household = Household(installation)
+    for _ in range(2):
+        await household.workspace()
+    cookie = installation.cookies["ann"]
+    response = await installation.users.post("/api/workspaces", {"name": "N"}, cookie, FROM_HERE)
+    assert (response.status, response.code) == (403, "forbidden")
+    assert "at most" in response.json()["detail"]
+
+
+async def test_attempts_of_strangers_do_not_keep_a_person_from_leaving(
+    installation: Installation,
+) -> None:
+    for _ in range(12):
+        await installation.users.sign_in("ann@example.org", "a guess of it")
+    given, cookie = {"password": PASSWORD}, installation.cookies["ann"]
+    response = await installation.users.post("/api/account/removal", given, cookie, FROM_HERE)
+    assert response.status == 200
 
 
 async def test_wrong_password_removes_nothing(installation: Installation) -> None:

@@ -55,8 +55,9 @@ class Inviting:
         return await self.post(actor, ACCEPT, {"token": token})
 
     async def add(self, name: str, role: str) -> None:
-        given = {"accountId": self.ids[name], "role": role}
-        assert (await self.post("ann", f"{self.workspace}/members", given)).status == 201
+        """Invite somebody, who accepts."""
+        assert (await self.accept(name, await self.token(role=role))).status == 200
+        await self.users.identity.execute("DELETE FROM invitations WHERE used_at IS NOT NULL")
 
     async def roles(self) -> dict[str, str]:
         page = (await self.get("ann", f"{self.workspace}/members")).json()
@@ -219,6 +220,34 @@ async def test_unusable_invitations_are_all_alike(inviting: Inviting, what: str)
     assert (response.status, problem["code"]) == (404, "not_found")
     assert problem["detail"].startswith("The invitation is not valid.")
     assert await inviting.roles() == {"ann": "owner"}
+
+
+async def test_former_owner_makes_no_owners(inviting: Inviting) -> None:
+    await inviting.add("bob", "owner")
+    token = (await inviting.into_workspace("bob", role="owner")).json()["token"]
+    path = f"{inviting.workspace}/members/{inviting.ids['bob']}"
+    cookie = inviting.cookies["ann"]
+    await inviting.users.patch(path, {"role": "administrator"}, cookie, FROM_HERE)
+    assert (await inviting.accept("root", token)).status == 404
+    assert await inviting.roles() == {"ann": "owner", "bob": "administrator"}
+
+
+@pytest.mark.parametrize("state", ["locked", "disabled"])
+@pytest.mark.parametrize("target", ["installation", "workspace"])
+async def test_invitations_of_a_locked_or_disabled_account_are_not_usable(
+    inviting: Inviting, state: str, target: str
+) -> None:
+    path = f"/api/accounts/{inviting.ids['bob']}"
+    root = inviting.cookies["root"]
+    await inviting.add("bob", "administrator")
+    await inviting.users.patch(path, {"role": "administrator"}, root, FROM_HERE)
+    if target == "installation":
+        made = await inviting.post("bob", INVITATIONS, {})
+    else:
+        made = await inviting.into_workspace("bob")
+    await inviting.users.patch(path, {"state": state}, root, FROM_HERE)
+    registered = await inviting.users.register(made.json()["token"], "new@example.org")
+    assert (registered.status, registered.code) == (404, "not_found")
 
 
 @pytest.mark.parametrize("how", ["removed", "left", "demoted", "account removed"])
