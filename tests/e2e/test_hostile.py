@@ -27,7 +27,7 @@ from tests.fakes.request_mutation import mutate
 from tests.fakes.strict_client import check_http2_frames, check_websocket_frames, read_responses
 from tests.fakes.yjs_device import Device
 
-CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "10000"))
+CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "15000"))
 BATCH = 250
 """Cases per workspace, whose note they change, delete and purge."""
 AT_ONCE = 16
@@ -154,6 +154,8 @@ def judge(received: bytes) -> list[int]:
 async def test_mutated_requests_get_no_500_and_no_foreign_data(scene: Scene) -> None:
     with client(scene.octavo.url) as http:
         result = operations(http.get("/api/openapi.json").json())
+    # More often those with most refusals.
+    result += 2 * [each for each in result if "{fileId}" in each["path"]]
     before = everything_of(scene)
     assert MARK in before
     seen: Counter[int] = Counter()

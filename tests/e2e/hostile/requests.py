@@ -81,6 +81,8 @@ def request_to(received: Json, around: Surroundings, rng: random.Random) -> Requ
     headers = {**signed, "sync-protocol": "1", "if-match": f'"{ids[2]}"'}
     if rng.random() < 0.3:
         headers["if-none-match"] = headers["if-match"]
+    if rng.random() < 0.05:
+        del headers["if-match"]
     return Request(
         received["method"],
         tuple(segments),
@@ -107,6 +109,16 @@ def body_of(name: str, ids: list[str], rng: random.Random) -> Json:
         },
         "signInWithPassword": {"email": "a@example.org", "password": "some password"},
         "createApiKey": {"name": "a", "expiresAt": "2099-01-01T00:00:00.000Z"},
+        "updateOwnAccount": {"displayName": "B"},
+        "updatePreferences": {"appearance": "dark", "spellCheck": False},
+        "changePassword": {"currentPassword": "a guess", "newPassword": "a password of mine"},
+        "removeOwnAccount": {"password": "a guess"},
+        "updateAccount": {"role": "administrator", "controls": {"revision": 1}},
+        "createInvitation": {"workspaceId": workspace, "workspaceRole": "owner"},
+        "acceptInvitation": {"token": "x" * 43},
+        "updateMember": {"role": "owner"},
+        "createWorkspaceInvitation": {"role": "owner", "address": "b@example.org"},
+        "setOperatorAccountControls": {"revision": 1, "storageBytes": 1 << 60},
         "createWorkspace": {"name": "a"},
         "updateWorkspace": {"name": "b"},
         "createFile": {"path": f"{fresh}.md", "text": "a", "mutationId": fresh},
