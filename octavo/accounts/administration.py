@@ -31,12 +31,13 @@ class Administration:
         self._credentials = credentials
         self._now = now
 
-    async def list(self, after: AccountId, limit: int) -> Sequence[AccountSummary]:
+    async def list(self, after: AccountId, limit: int, text: str = "") -> Sequence[AccountSummary]:
         """Return accounts whose id is greater than ``after``, at most ``limit``, oldest first.
 
-        Raises `StoreUnavailable`.
+        With ``text``, return those whose address or display name contains it. Raises
+        `StoreUnavailable`.
         """
-        return await self._store.read_much(accounts.list_of(after, limit))
+        return await self._store.read_much(accounts.list_of(after, limit, text))
 
     async def find(self, address: Address) -> AccountSummary:
         """Return the account with an address. Raises `AccountMissing`, `StoreUnavailable`."""

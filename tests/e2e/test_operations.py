@@ -51,6 +51,7 @@ FOR_MEMBERS_ALONE = {
     "purgeFile",
     "pushChangeset",
     "restoreFile",
+    "readAccount",
     "revokeInvitation",
     "revokeWorkspaceInvitation",
     "removeAccount",

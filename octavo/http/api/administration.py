@@ -1,7 +1,9 @@
 """The accounts of the installation, for its administrators."""
 
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
 from pydantic_core import MISSING
 
 from octavo.accounts.administration import AccountRemoval, Administration
@@ -99,6 +101,13 @@ class AccountUpdateInput(ContractModel):
     controls: ControlsUpdate | MISSING = MISSING
 
 
+class AccountQuery(PageQuery):
+    """Selects a page of accounts."""
+
+    text: Annotated[str, Field(max_length=254, pattern="^[^\\u0000]*$")] = ""
+    """Part of the address or of the display name; case is ignored. Empty for every account."""
+
+
 class AdministrationOperations:
     """The accounts of the installation.
 
@@ -120,15 +129,30 @@ class AdministrationOperations:
         description="Requires an administrator of the installation.",
         security=Security.SESSION_OR_KEY,
     )
-    async def list_accounts(self, call: Call, query: PageQuery) -> AccountList:
+    async def list_accounts(self, call: Call, query: AccountQuery) -> AccountList:
         """Return a page of accounts."""
         require_administrator(call)
         after = read_cursor(query.after, 1, identifier=0)
         found = await self._administration.list(
-            AccountId(after[0] if after else ""), query.limit + 1
+            AccountId(after[0] if after else ""), query.limit + 1, query.text
         )
         page, following = split_page(found, query.limit, lambda each: (each.account.account_id,))
         return AccountList(items=[_schema(each) for each in page], next=following)
+
+    @operation(
+        id="readAccount",
+        method="GET",
+        path="/api/accounts/{accountId}",
+        tag="administration",
+        summary="Get an account of the installation",
+        description="Requires an administrator of the installation.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def read_account(self, call: Call, path: AccountPath) -> AccountSummarySchema:
+        """Return an account."""
+        require_administrator(call)
+        return _schema(await self._administration.read(AccountId(str(path.account_id))))
 
     @operation(
         id="updateAccount",

@@ -341,6 +341,7 @@ EXAMPLES: dict[str, Example] = {
         request={"password": "a sealed jar of rye"}, response={"removed": True}
     ),
     "listAccounts": Example(response={"items": [_SUMMARY], "next": None}),
+    "readAccount": Example(response=_SUMMARY),
     "updateAccount": Example(
         request={"controls": {"revision": 1, "locked": True, "lockReason": "The bill is open."}},
         response={
@@ -382,6 +383,7 @@ EXAMPLES: dict[str, Example] = {
     "removeOperatorAccount": _REMOVED,
     "listWorkspaces": Example(response={"items": [_WORKSPACE_DOCUMENT], "next": None}),
     "createWorkspace": Example(request={"name": "Kitchen"}, response=_WORKSPACE_DOCUMENT),
+    "getWorkspace": Example(response=_WORKSPACE_DOCUMENT),
     "updateWorkspace": Example(
         request={"name": "Kitchen and garden"},
         response={**_WORKSPACE_DOCUMENT, "name": "Kitchen and garden"},

@@ -123,6 +123,20 @@ class WorkspaceOperations:
         return workspace_document(made)
 
     @operation(
+        id="getWorkspace",
+        method="GET",
+        path="/api/workspaces/{workspaceId}",
+        tag="workspaces",
+        summary="Get a workspace",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def get_workspace(self, call: Call, path: WorkspacePath) -> WorkspaceDocument:
+        """Return a workspace."""
+        workspace_id = WorkspaceId(str(path.workspace_id))
+        return workspace_document(await self._access.seen(call, workspace_id))
+
+    @operation(
         id="updateWorkspace",
         method="PUT",
         path="/api/workspaces/{workspaceId}",

@@ -35,7 +35,7 @@ from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.contract.router import Router
 from octavo.http.server.asgi import Application as ASGIApplication
-from octavo.http.server.asgi import Receive, Scope, Send
+from octavo.http.server.asgi import Receive, Scope, Send, extension_of
 from octavo.http.server.request_id import RULE
 
 
@@ -194,6 +194,21 @@ class Application:
             return options_response(resource.allow)
         allow = (b"allow", resource.allow)
         raise MethodNotAllowed(f"This path accepts {resource.allow.decode()}.", headers=[allow])
+
+    async def perform(self, scope: Scope, receive: Receive, request_id: str) -> object:
+        """Perform the operation at the method and path of ``scope`` for a page.
+
+        Returns what its handler returns: a model, or a `Reply`. The operation is processed as for
+        any other client, but nothing is sent or logged: the request of the page is. Raises the
+        `Problem` that would be the response, and any other exception of the handler. A cancelled
+        handler may have made its change.
+        """
+        resource, values = self._router.find(_raw_path(scope))
+        endpoint = None if resource is None else resource.methods.get(scope["method"])
+        if endpoint is None:
+            raise LookupError(f"there is no operation {scope['method']} {scope['path']}")
+        call = Call(request_id, endpoint.operation, scope)
+        return await endpoint.perform(call, values, receive, extension_of(scope))
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
         handler = self._websockets.get(scope["path"])

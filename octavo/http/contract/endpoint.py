@@ -133,22 +133,50 @@ class Endpoint:
         except Problem as problem:
             self._declared.problem(problem)
             raise
-        except ExceptionGroup as group:
-            # A handler with its own nursery raises its one problem in a group.
-            error = unwrap(group)
-            if isinstance(error, ClientLeft) or not isinstance(error, Exception):
-                raise error from group
-            single = error if isinstance(error, Problem) else self._failure_problem(error)
-            if single is None:
-                raise
-            self._declared.problem(single)
-            raise single from group
         except Exception as error:
-            failure = self._failure_problem(error)
-            if failure is None:
+            refusal = self._refusal(error)
+            if refusal is None:
                 raise
-            self._declared.problem(failure)
-            raise failure from error
+            try:
+                raise refusal from error
+            finally:
+                # Its traceback refers to this frame: a cycle would keep the request in memory.
+                del refusal
+
+    async def perform(
+        self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
+    ) -> object:
+        """Serve ``call`` for a caller in this process; return what the handler returns.
+
+        Raises and is cancelled as `respond`.
+        """
+        try:
+            return await self._serve(call, values, receive, exchange)
+        except Problem as problem:
+            self._declared.problem(problem)
+            raise
+        except Exception as error:
+            refusal = self._refusal(error)
+            if refusal is None:
+                raise
+            try:
+                raise refusal from error
+            finally:
+                # Its traceback refers to this frame: a cycle would keep the request in memory.
+                del refusal
+
+    def _refusal(self, error: Exception) -> Exception | None:
+        """Return the problem to respond with, or `ClientLeft`; None if ``error`` is a bug."""
+        # A handler with its own nursery raises its one problem in a group.
+        single = unwrap(error)
+        if isinstance(single, ClientLeft):
+            return None if single is error else single
+        if not isinstance(single, Exception):
+            return None
+        problem = single if isinstance(single, Problem) else self._failure_problem(single)
+        if problem is not None:
+            self._declared.problem(problem)
+        return problem
 
     async def _serve(
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
@@ -118,12 +119,25 @@ async def _details(transaction: Transaction, account_id: AccountId) -> AccountDe
     return AccountDetails(account_of(row), _preferences(preferences), decisions, int(used))
 
 
-def list_of(after: AccountId, limit: int) -> Script[list[AccountSummary]]:
-    """Return accounts whose id is greater than ``after``, at most ``limit``, in their order."""
+def list_of(after: AccountId, limit: int, text: str = "") -> Script[list[AccountSummary]]:
+    """Return accounts whose id is greater than ``after``, at most ``limit``, in their order.
+
+    With ``text``, return those whose address or display name contains it. Case is ignored; SQLite
+    knows only that of ASCII letters.
+    """
+    pattern = "%" + re.sub(r"([%_\\])", r"\\\1", text) + "%"
 
     async def read_accounts(transaction: Transaction) -> list[AccountSummary]:
         rows = await transaction.fetch_all(
-            f"{_SUMMARY} WHERE accounts.id > $1::uuid ORDER BY accounts.id LIMIT $2", after, limit
+            f"{_SUMMARY} WHERE accounts.id > $1::uuid"
+            " AND (accounts.address LIKE $4 ESCAPE '\\'"
+            " OR LOWER(accounts.display_name) LIKE $4 ESCAPE '\\'"
+            " OR accounts.display_name LIKE $3 ESCAPE '\\')"
+            " ORDER BY accounts.id LIMIT $2",
+            after,
+            limit,
+            pattern,
+            pattern.lower(),
         )
         return [_summary(row) for row in rows]
 

@@ -18,6 +18,13 @@ def workspace_made(world: World) -> httpx.Response:
     return world.ask("POST", "/api/workspaces", json={"name": "One more"})
 
 
+@produces("getWorkspace", "200")
+def workspace_read(world: World) -> httpx.Response:
+    response = world.ask("GET", world.base, headers=world.reader.by_key)
+    assert (response.json()["id"], response.json()["role"]) == (world.workspace, "reader")
+    return response
+
+
 @produces("updateWorkspace", "200")
 def workspace_renamed(world: World) -> httpx.Response:
     response = world.ask("PUT", world.base, json={"name": "Renamed"})

@@ -374,6 +374,28 @@ def accounts_listed(world: World) -> httpx.Response:
     return response
 
 
+@produces("listAccounts", "200")
+def accounts_found(world: World) -> httpx.Response:
+    part = world.reader.address.partition("@")[0].upper()
+    response = world.ask("GET", "/api/accounts", params={"text": part})
+    assert [each["id"] for each in response.json()["items"]] == [world.reader.account_id]
+    nothing = world.ask("GET", "/api/accounts", params={"text": "%_\\"})
+    assert nothing.json()["items"] == []
+    return response
+
+
+@produces("readAccount", "200")
+def account_read(world: World) -> httpx.Response:
+    response = world.ask("GET", f"/api/accounts/{world.reader.account_id}")
+    assert response.json()["address"] == world.reader.address
+    return response
+
+
+@produces("readAccount", "not_found")
+def unknown_account_read(world: World) -> httpx.Response:
+    return world.ask("GET", f"/api/accounts/{UNKNOWN}")
+
+
 @produces("updateAccount", "200")
 def account_updated(world: World) -> httpx.Response:
     controls = {"locked": True, "lockReason": "unpaid", "storageBytes": 10}

@@ -26,6 +26,7 @@ NEWCOMER = "01900000-0000-7000-8000-dddddddddddd"
 
 OPERATIONS = {each.id: each for each in contract_of(CONTRACT) if "{workspaceId}" in each.path}
 SAMPLES = {
+    "getWorkspace": Sample("read"),
     "updateWorkspace": Sample("manage", {"name": "Anew"}),
     "deleteWorkspace": Sample("own"),
     "listMembers": Sample("read"),

@@ -62,6 +62,7 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
             {200, 400, 401, 403, 408, 409, 413, 415, 429, 500},
         ),
         ("listAccounts", "GET /api/accounts", {200, 400, 401, 403, 423, 500}),
+        ("readAccount", "GET /api/accounts/{accountId}", {200, 400, 401, 403, 404, 423, 500}),
         (
             "updateAccount",
             "PATCH /api/accounts/{accountId}",
@@ -153,6 +154,7 @@ def test_operations_unavailable_to_a_locked_account_are_these() -> None:
         "updateOwnAccount",
         "updatePreferences",
         "listAccounts",
+        "readAccount",
         "updateAccount",
         "removeAccount",
         "createInvitation",

@@ -34,6 +34,7 @@ CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
     [
         ("listWorkspaces", "GET /api/workspaces", READ - {404, 423}),
         ("createWorkspace", "POST /api/workspaces", (READ - {200, 404}) | BODY | {201, 507}),
+        ("getWorkspace", f"GET {WORKSPACE}", READ),
         ("updateWorkspace", f"PUT {WORKSPACE}", READ | BODY | {507}),
         ("deleteWorkspace", f"DELETE {WORKSPACE}", (READ - {423}) | {507}),
         ("getFile", f"GET {FILE}", READ | {304, 410}),
