@@ -14,6 +14,7 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import NotSignedIn
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import pages
 from octavo.http.server.asgi import Application as ASGIApplication
@@ -117,7 +118,17 @@ def contract(log: RequestLog) -> Application:
 
 def quart_pages() -> QuartTrio:
     """Build the pages alone."""
-    return pages(api_document="/api/openapi.json", contract={"openapi": "3.1.0", "paths": {}})
+
+    async def nobody(scope: Scope, receive: Receive, request_id: str) -> object:
+        raise NotSignedIn
+
+    return pages(
+        api_document="/api/openapi.json",
+        contract={"openapi": "3.1.0", "paths": {}},
+        perform=nobody,
+        now=lambda: 0.0,
+        new_entropy=lambda: bytes(32),
+    )
 
 
 def quart_on_asyncio() -> Quart:

@@ -47,6 +47,7 @@ from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import Header
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import API_REFERENCE, Registering
+from octavo.http.pages.api import Perform
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.client_network import client_network
 from octavo.model.identity import AccountId, WorkspaceId
@@ -103,7 +104,11 @@ def wire_application(
 
     async def load_pages() -> ASGIApplication:
         make = partial(
-            _pages, await contract.get(), public_url, Registering(registrations.opens, register)
+            _pages,
+            await contract.get(),
+            public_url,
+            Registering(registrations.opens, register),
+            application.perform,
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
@@ -117,7 +122,7 @@ def wire_application(
         log_request=log_request,
         public_url=public_url,
     )
-    return Application(
+    application = Application(
         [
             ServiceOperations(readiness),
             ContractOperations(document),
@@ -149,10 +154,11 @@ def wire_application(
         fallback_below_api=(API_REFERENCE,),
         public_url=public_url,
     )
+    return application
 
 
 def _pages(
-    contract: Mapping[str, object], public_url: str, registering: Registering
+    contract: Mapping[str, object], public_url: str, registering: Registering, perform: Perform
 ) -> ASGIApplication:
     application = pages.pages(
         api_document=ContractOperations.PATH,
@@ -160,6 +166,9 @@ def _pages(
         problems=explained_problems(),
         public_url=public_url,
         registering=registering,
+        perform=perform,
+        now=now,
+        new_entropy=new_entropy,
     )
     # Quart has its own types for ASGI.
     return cast(ASGIApplication, application)

@@ -11,18 +11,28 @@ from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import trio
-from quart import Response, render_template, request
+from quart import Response, g, render_template, request
 from quart.typing import ResponseReturnValue
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
-from octavo.http.contract.problems import NotFound, Problem
+from octavo.accounts.ports import Clock, NewEntropy
+from octavo.http.contract.problems import AccountLocked, NotFound, NotSignedIn, Problem
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import API_REFERENCE
+from octavo.http.pages.account import add_account_pages
+from octavo.http.pages.administration import add_administration_pages
+from octavo.http.pages.api import Perform
+from octavo.http.pages.frame import add_frame, for_everybody
+from octavo.http.pages.keys import add_key_pages, add_session_pages
+from octavo.http.pages.members import add_member_pages
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.pages.register import add_register_page
 from octavo.http.pages.registering import Registering
+from octavo.http.pages.sign_in import add_sign_in_pages
+from octavo.http.pages.site import HOME, Site, redirect, show, sign_in_first
+from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
 
 FOREVER = "public, max-age=31536000, immutable"
@@ -99,16 +109,20 @@ def pages(
     problems: Sequence[Explained | type[Problem]] = (),
     public_url: str = "",
     registering: Registering | None = None,
+    perform: Perform,
+    now: Clock,
+    new_entropy: NewEntropy,
 ) -> QuartTrio:
     """Return the ASGI application of the pages.
 
     ``api_document`` is the path of the OpenAPI document, ``contract`` the document, which is shown
     at `API_REFERENCE`. Each of ``problems`` gets a page below ``/problems/``, which the ``type`` of
     a problem links to. ``public_url`` is the address of the installation, without a trailing slash;
-    with ``registering`` there is a page that creates an account. The application must receive the
-    lifespan before its first request. The header ``x-request-id``, set by the forwarding
-    application, identifies a request in the log. A handler that fails is logged once and gets a
-    500.
+    with ``registering`` there is a page that creates an account. ``perform`` performs operations of
+    the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy of
+    hidden fields. The application must receive the lifespan before its first request. The header
+    ``x-request-id``, set by the forwarding application, identifies a request in the log. A handler
+    that fails is logged once and gets a 500.
     """
     app = _Pages(__name__, root_path=str(FOLDER), template_folder=str(FOLDER), static_folder=None)
     app.config.update(
@@ -139,7 +153,7 @@ def pages(
         template = app.jinja_env.get_template("reference.html")
         pieces = []
         rendering = template.generate_async(
-            contract=described, api_document=api_document, spans=spans
+            {**for_everybody(), "contract": described, "api_document": api_document, "spans": spans}
         )
         async with aclosing(rendering):
             async for piece in rendering:
@@ -148,11 +162,22 @@ def pages(
                     await trio.lowlevel.checkpoint()
         api_page = "".join(pieces).encode()
 
+    add_frame(app, now)
     if registering is not None:
         add_register_page(app, registering, public_url)
+    site = Site(app, perform, public_url=public_url, new_entropy=new_entropy)
+    add_sign_in_pages(site)
+    add_account_pages(site)
+    add_session_pages(site)
+    add_key_pages(site, now)
+    add_workspace_pages(site)
+    add_member_pages(site)
+    add_administration_pages(site)
 
     @app.get("/")
-    async def index() -> str:
+    async def index() -> str | Response:
+        if g.get("account") is not None:
+            return redirect(HOME)
         return await render_template(
             "index.html", api_document=api_document, api_reference=API_REFERENCE
         )
@@ -198,6 +223,10 @@ def pages(
 
     @app.errorhandler(Problem)
     async def refuse_problem(problem: Problem) -> Response:
+        if isinstance(problem, NotSignedIn) and request.method in ("GET", "HEAD", "POST"):
+            return sign_in_first()
+        if isinstance(problem, AccountLocked):
+            return await show("locked.html", status=problem.status)
         return await refusal(problem, public_url)
 
     @app.after_request

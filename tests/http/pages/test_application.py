@@ -25,6 +25,7 @@ from octavo.http.pages.application import FOREVER, LARGEST_BODY, static_file
 from octavo.http.server.asgi import Application, Event, Scope
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
 from tests.fakes.example_contract import ShelfOperations
+from tests.fakes.page_reader import no_entropy, no_time, nobody
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 PROBLEM = "application/problem+json"
@@ -77,6 +78,9 @@ def make() -> QuartTrio:
         contract=document([ServiceOperations, ShelfOperations], title="Octavo", version="1"),
         problems=[NotFound, Unexplained],
         public_url="https://octavo.example",
+        perform=nobody,
+        now=no_time,
+        new_entropy=no_entropy,
     )
 
     @app.get("/test/failure")
@@ -125,7 +129,7 @@ async def test_index_links_the_api_document(running: Running) -> None:
 
 async def test_index_mentions_only_what_exists(running: Running) -> None:
     _, _, text = await ask(running, "/")
-    assert "a notes backend that you host yourself" in text
+    assert "It keeps notes and images in workspaces" in text
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
@@ -191,7 +195,7 @@ def test_style_sheet_is_small_and_loads_nothing() -> None:
 def test_style_sheet_has_every_class_of_the_templates() -> None:
     used = {
         name
-        for template in FOLDER.glob("*.html")
+        for template in FOLDER.rglob("*.html")
         for names in re.findall(r'class="([a-z -]+)"', template.read_text())
         for name in names.split()
     }
@@ -246,7 +250,13 @@ async def test_api_page_is_cached_by_the_browser_and_revalidated(running: Runnin
 
 async def test_api_page_escapes_the_words_of_the_contract() -> None:
     described = document([ShelfOperations], title="<b>Octavo</b>", version="1")
-    async with pages(api_document="/api/openapi.json", contract=described).test_app() as app:
+    async with pages(
+        api_document="/api/openapi.json",
+        contract=described,
+        perform=nobody,
+        now=no_time,
+        new_entropy=no_entropy,
+    ).test_app() as app:
         _, _, text = await ask(app, "/api/docs")
     assert "&lt;b&gt;Octavo&lt;/b&gt; API" in text
     assert "<b>" not in text

@@ -11,6 +11,7 @@ from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound, RateLimited, WrongOrigin
 from octavo.http.pages import Registering, pages
 from octavo.store import StoreUnavailable
+from tests.fakes.page_reader import no_entropy, no_time, nobody
 
 PUBLIC = "https://notes.example.org"
 GIVEN = {
@@ -48,6 +49,9 @@ def page(accounts: Accounts) -> QuartTrio:
         api_document="/api/openapi.json",
         contract=document([ServiceOperations], title="Octavo", version="1"),
         public_url=PUBLIC,
+        perform=nobody,
+        now=no_time,
+        new_entropy=no_entropy,
         registering=Registering(accounts.opens, accounts.register),
     )
 

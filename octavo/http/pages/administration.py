@@ -1,0 +1,181 @@
+"""The administration of the installation: accounts and invitations."""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+
+from quart import Response
+
+from octavo.http.api.administration import AccountList, AccountSummarySchema
+from octavo.http.api.invitations import InvitationCreated, InvitationList
+from octavo.http.contract.contract_model import Removed
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.site import Audience, Site, Visitor, redirect, show
+from octavo.http.pages.trouble import Trouble, trouble_of
+
+PLACE = "/administration"
+_ACCOUNTS = f"{PLACE}/accounts"
+_INVITATIONS = f"{PLACE}/invitations"
+_MEGABYTE = 1_000_000
+_MEGABYTES = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?")
+
+ROLES = {
+    "member": "Member: has workspaces of their own",
+    "administrator": "Administrator: also administers this installation",
+}
+STATES = {
+    "enabled": "Enabled",
+    "locked": "Locked: can only take their notes away and leave",
+    "disabled": "Disabled: can't sign in",
+}
+
+
+def add_administration_pages(site: Site) -> None:
+    """Serve the pages for administrators of the installation."""
+    only = Audience.ADMINISTRATOR
+
+    @site.page(PLACE, only)
+    async def show_first(visitor: Visitor) -> Response:
+        return redirect(_ACCOUNTS)
+
+    @site.page(_ACCOUNTS, only)
+    async def show_accounts(visitor: Visitor) -> Response:
+        text = visitor.query.get("text", "")
+        page = await visitor.api.get(
+            AccountList, "/api/accounts", after=visitor.query.get("after"), text=text
+        )
+        return await show("administration/accounts.html", page=page, text=text)
+
+    @site.page(f"{_ACCOUNTS}/<uuid:account_id>", only)
+    async def show_account(visitor: Visitor, account_id: str) -> Response:
+        return await _account(visitor, account_id)
+
+    @site.form(f"{_ACCOUNTS}/<uuid:account_id>", only)
+    async def change(visitor: Visitor, account_id: str) -> Response:
+        given = visitor.given
+        limit, fault = parse_megabytes(given.get("storage", ""))
+        if fault:
+            return await _account(visitor, account_id, Trouble(400, "", {"storage": fault}))
+        body: dict[str, object] = {
+            "role": given.get("role", ""),
+            "state": given.get("state", ""),
+            "limit": {"storageBytes": limit},
+        }
+        return await _changed(visitor, account_id, body, {"storageBytes": "storage"})
+
+    @site.form(f"{_ACCOUNTS}/<uuid:account_id>/controls", only)
+    async def change_controls(visitor: Visitor, account_id: str) -> Response:
+        given = visitor.given
+        limit, fault = parse_megabytes(given.get("controlledStorage", ""))
+        revision = given.get("revision", "")
+        if fault or not revision.isdecimal():
+            errors = {"controlledStorage": fault} if fault else {}
+            return await _account(visitor, account_id, Trouble(400, "", errors))
+        locked = "locked" in given
+        controls: dict[str, object] = {
+            "revision": int(revision),
+            "locked": locked,
+            "storageBytes": limit,
+        }
+        if locked:
+            controls["lockReason"] = given.get("lockReason", "").strip() or None
+        names = {"storageBytes": "controlledStorage"}
+        return await _changed(visitor, account_id, {"controls": controls}, names)
+
+    @site.page(f"{_ACCOUNTS}/<uuid:account_id>/remove", only)
+    async def ask_remove(visitor: Visitor, account_id: str) -> Response:
+        account = await _read(visitor, account_id)
+        return await show("administration/remove_account.html", subject=account)
+
+    @site.form(f"{_ACCOUNTS}/<uuid:account_id>/remove", only)
+    async def remove(visitor: Visitor, account_id: str) -> Response:
+        account = await _read(visitor, account_id)
+        try:
+            await visitor.api.send(Removed, "DELETE", f"/api/accounts/{account_id}")
+        except NotFound:
+            raise
+        except Problem as problem:
+            trouble = trouble_of(problem)
+            return await show(
+                "administration/remove_account.html", trouble=trouble, subject=account
+            )
+        return redirect(_ACCOUNTS, "other-account-removed")
+
+    @site.page(_INVITATIONS, only)
+    async def show_invitations(visitor: Visitor) -> Response:
+        return await _invitations(visitor)
+
+    @site.form(_INVITATIONS, only)
+    async def invite(visitor: Visitor) -> Response:
+        given = visitor.given
+        body = {"role": given.get("role", ""), "address": given.get("address", "").strip() or None}
+        try:
+            made = await visitor.api.send(InvitationCreated, "POST", "/api/invitations", body)
+        except Problem as problem:
+            return await _invitations(visitor, trouble_of(problem))
+        return await show("administration/invited.html", invitation=made)
+
+    @site.form(f"{_INVITATIONS}/<uuid:invitation_id>/revoke", only)
+    async def revoke(visitor: Visitor, invitation_id: str) -> Response:
+        await visitor.api.send(Removed, "DELETE", f"/api/invitations/{invitation_id}")
+        return redirect(_INVITATIONS, "invitation-revoked")
+
+
+async def _read(visitor: Visitor, account_id: str) -> AccountSummarySchema:
+    return await visitor.api.get(AccountSummarySchema, f"/api/accounts/{account_id}")
+
+
+async def _account(visitor: Visitor, account_id: str, trouble: Trouble | None = None) -> Response:
+    account = await _read(visitor, account_id)
+    return await show(
+        "administration/account.html",
+        trouble=trouble,
+        subject=account,
+        megabytes=megabytes,
+        given=visitor.given,
+        roles=ROLES,
+        states=STATES,
+    )
+
+
+async def _changed(
+    visitor: Visitor, account_id: str, body: Mapping[str, object], names: Mapping[str, str]
+) -> Response:
+    path = f"/api/accounts/{account_id}"
+    try:
+        await visitor.api.send(AccountSummarySchema, "PATCH", path, body)
+    except NotFound:
+        raise
+    except Problem as problem:
+        return await _account(visitor, account_id, trouble_of(problem, names))
+    return redirect(f"{_ACCOUNTS}/{account_id}", "account-changed")
+
+
+async def _invitations(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+    page = await visitor.api.get(
+        InvitationList, "/api/invitations", after=visitor.query.get("after")
+    )
+    return await show(
+        "administration/invitations.html",
+        trouble=trouble,
+        page=page,
+        given=visitor.given or {"role": "member"},
+        roles=ROLES,
+    )
+
+
+def parse_megabytes(megabytes: str) -> tuple[int | None, str]:
+    """Return a limit given in megabytes, None for no limit, and what is wrong with it."""
+    text = megabytes.strip()
+    if not text:
+        return None, ""
+    if _MEGABYTES.fullmatch(text):
+        count = Decimal(text) * _MEGABYTE
+        if count == count.to_integral_value() and count < 2**53:
+            return int(count), ""
+    return None, "Give a number of megabytes, such as 500, or leave it empty for no limit."
+
+
+def megabytes(count: int | None) -> str:
+    """Return a limit as its field shows it; empty for no limit."""
+    return "" if count is None else f"{(Decimal(count) / _MEGABYTE).normalize():f}"

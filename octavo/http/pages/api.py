@@ -1,0 +1,113 @@
+"""Calls of API operations by pages, in the same process.
+
+A page is a client of the API: what it shows and changes passes through the same operations, with
+their checks of input, rights, origin and rates, as the requests of any other client.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple, TypeVar
+from urllib.parse import quote, urlencode
+
+import trio
+from pydantic_core import to_json
+
+from octavo.http.contract.problems import Header
+from octavo.http.contract.reply import Reply
+from octavo.http.server.asgi import Event, Receive, Scope
+
+M = TypeVar("M")
+
+Perform = Callable[[Scope, Receive, str], Awaitable[object]]
+"""Performs the operation that a scope requests, as `Application.perform` does."""
+
+_FORWARDED = frozenset({b"cookie", b"user-agent", b"origin"})
+
+
+class Performed(NamedTuple):
+    """The result of an operation that sets headers, such as a cookie."""
+
+    result: object
+    headers: tuple[Header, ...]
+
+
+class Api:
+    """The operations of the API, called for the person who requests a page.
+
+    Every call raises the `Problem` of a refusal.
+
+    Args:
+        perform: performs an operation.
+        scope: of the request of the page; its cookie, origin and client are those of the call.
+        request_id: of the request of the page.
+    """
+
+    def __init__(self, perform: Perform, scope: Scope, request_id: str) -> None:
+        self._perform = perform
+        self._scope = scope
+        self._request_id = request_id
+
+    async def get(self, kind: type[M], path: str, **query: str | None) -> M:
+        """Return the response of a GET operation, of type ``kind``.
+
+        Members of ``query`` that are None are left out.
+        """
+        given = {name: value for name, value in query.items() if value is not None}
+        return _typed(kind, (await self.call("GET", path, query=given)).result)
+
+    async def send(
+        self, kind: type[M], method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> M:
+        """Perform an operation that changes something; return its response of type ``kind``.
+
+        If cancelled, it may have been performed.
+        """
+        return _typed(kind, (await self.call(method, path, body)).result)
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+    ) -> Performed:
+        """Perform an operation; return its result and the headers that it sets.
+
+        If cancelled, it may have been performed.
+        """
+        content = b"" if body is None else to_json(body)
+        headers = [each for each in self._scope["headers"] if each[0] in _FORWARDED]
+        if body is not None:
+            headers.append((b"content-type", b"application/json"))
+            headers.append((b"content-length", b"%d" % len(content)))
+        scope = {
+            **self._scope,
+            "method": method,
+            "path": path,
+            "raw_path": quote(path).encode(),
+            "query_string": urlencode(query or {}).encode(),
+            "headers": headers,
+        }
+        result = await self._perform(scope, _receiving(content), self._request_id)
+        if isinstance(result, Reply):
+            return Performed(result.body, tuple(result.headers))
+        return Performed(result, ())
+
+
+def _typed(kind: type[M], result: object) -> M:
+    if not isinstance(result, kind):
+        raise TypeError(f"the operation returned {type(result).__name__}, not {kind.__name__}")
+    return result
+
+
+def _receiving(content: bytes) -> Receive:
+    sent = False
+
+    async def receive() -> Event:
+        nonlocal sent
+        if sent:
+            await trio.sleep_forever()
+        sent = True
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    return receive

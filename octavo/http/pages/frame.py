@@ -1,0 +1,60 @@
+"""What the templates of all pages use: the account, the message, times and sizes."""
+
+from datetime import datetime
+
+from quart import Response, g, request
+from quart_trio import QuartTrio
+
+from octavo.accounts.ports import Clock
+from octavo.http.api.account import AccountSchema
+from octavo.http.pages.localized import When, device_name, locale_of, size, when
+from octavo.http.pages.messages import cleared_message, has_message, message_of
+
+
+def add_frame(app: QuartTrio, now: Clock) -> None:
+    """Provide the names that the templates use; ``now`` is in seconds of Unix time."""
+
+    @app.context_processor
+    async def provide() -> dict[str, object]:
+        context = for_everybody()
+        context["message"] = message_of(request.cookies)
+        context["query"] = request.args
+        account: AccountSchema | None = g.get("account")
+        if account is not None:
+            preferences = account.preferences
+            context["account"] = account
+            context["theme"] = {
+                "family": preferences.theme_family,
+                "appearance": preferences.appearance,
+            }
+            context["limit"] = _least(account.limit.storage_bytes, account.controls.storage_bytes)
+        return context
+
+    @app.after_request
+    async def end_message(response: Response) -> Response:
+        if has_message(request.cookies) and response.status_code < 300:
+            name, value = cleared_message()
+            response.headers.add(name.decode(), value.decode())
+        return response
+
+    def shown_when(time: str) -> When:
+        return when(time, now(), locale_of(request.accept_languages.values()))
+
+    def shown_size(count: int) -> str:
+        return size(count, locale_of(request.accept_languages.values()))
+
+    def is_past(time: str) -> bool:
+        return datetime.fromisoformat(time).timestamp() <= now()
+
+    app.jinja_env.globals.update(
+        when=shown_when, size=shown_size, is_past=is_past, device_name=device_name
+    )
+
+
+def for_everybody() -> dict[str, object]:
+    """Return the names of the frame for a page that is the same for everybody."""
+    return {"account": None, "theme": None, "message": "", "legal_links": []}
+
+
+def _least(*limits: int | None) -> int | None:
+    return min((each for each in limits if each is not None), default=None)

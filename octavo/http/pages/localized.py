@@ -1,0 +1,104 @@
+"""Times, sizes and numbers in the language of the reader."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from babel import Locale, UnknownLocaleError
+from babel.dates import format_datetime, format_timedelta
+from babel.numbers import format_decimal
+
+_ENGLISH = Locale("en")
+_UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB")
+_STEP = 1000
+_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
+_MOST_TAGS = 10
+# The first name that a user agent contains wins: most contain the names of several others.
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser", "Samsung Internet"),
+    ("Firefox", "Firefox"),
+    ("FxiOS", "Firefox"),
+    ("CriOS", "Chrome"),
+    ("Chrome", "Chrome"),
+    ("Safari", "Safari"),
+)
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "Mac"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A time as it is shown.
+
+    Attributes:
+        relative: such as "2 hours ago".
+        exact: date and time in UTC.
+        language: the language tag of both.
+    """
+
+    relative: str
+    exact: str
+    language: str
+
+
+@lru_cache(maxsize=256)
+def _locale(tag: str) -> Locale | None:
+    try:
+        return Locale.parse(tag, sep="-")
+    except (UnknownLocaleError, ValueError):
+        return None
+
+
+def locale_of(tags: Iterable[str]) -> Locale:
+    """Return the locale of the first known language tag, preferred first; English without one."""
+    for number, tag in enumerate(tags):
+        if number >= _MOST_TAGS:
+            break
+        found = _locale(tag) if _TAG.fullmatch(tag) else None
+        if found is not None:
+            return found
+    return _ENGLISH
+
+
+def when(time: str, now: float, locale: Locale) -> When:
+    """Return a time of the API as it is shown ``now``, in seconds of Unix time."""
+    moment = datetime.fromisoformat(time)
+    distance = moment.timestamp() - now
+    # Times of the API are rounded down, some to the minute.
+    near = timedelta(seconds=distance if abs(distance) >= 1 else -1)
+    relative = format_timedelta(near, add_direction=True, threshold=0.95, locale=locale)
+    exact = format_datetime(moment, "medium", locale=locale) + " UTC"
+    return When(relative, exact, str(locale).replace("_", "-"))
+
+
+def size(count: int, locale: Locale) -> str:
+    """Return a size in bytes, such as "1.2 MB"."""
+    number, unit = float(count), 0
+    while round(number, 1) >= _STEP and unit + 1 < len(_UNITS):
+        number, unit = number / _STEP, unit + 1
+    pattern = "#,##0" if unit == 0 or number >= 100 else "#,##0.#"
+    name = "byte" if count == 1 else _UNITS[unit]
+    return f"{format_decimal(number, pattern, locale=locale)} {name}"
+
+
+def device_name(user_agent: str) -> str:
+    """Return what a person calls the browser with ``user_agent``, such as "Firefox on Linux"."""
+    browser, system = _first(_BROWSERS, user_agent), _first(_SYSTEMS, user_agent)
+    if browser and system:
+        return f"{browser} on {system}"
+    return browser or system or user_agent.partition("/")[0][:40] or "Unknown device"
+
+
+def _first(names: Sequence[tuple[str, str]], text: str) -> str:
+    return next((name for part, name in names if part in text), "")

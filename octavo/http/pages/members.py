@@ -1,0 +1,149 @@
+"""The members of a workspace, and the invitations into it."""
+
+from quart import Response
+
+from octavo.http.api.invitations import InvitationCreated, InvitationList
+from octavo.http.api.members import MemberList, MemberSchema
+from octavo.http.api.workspaces import WorkspaceDocument
+from octavo.http.contract.contract_model import Removed
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.site import HOME, Site, Visitor, redirect, show
+from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspaces import LIST, path_of, workspace_of
+
+ROLES = {
+    "owner": "Owner: everything, also deletes it",
+    "administrator": "Administrator: also members and the name",
+    "editor": "Editor: reads and writes",
+    "reader": "Reader: reads",
+}
+"""What a person may do in a role, the highest first."""
+_RULE = f"{HOME}/<uuid:workspace_id>"
+
+
+def grantable(role: str) -> dict[str, str]:
+    """Return the roles that a member with ``role`` can grant; see `may_change_role`."""
+    return {name: text for name, text in ROLES.items() if role == "owner" or name != "owner"}
+
+
+def add_member_pages(site: Site) -> None:
+    """Serve the pages of members and invitations of workspaces."""
+
+    @site.page(f"{_RULE}/members")
+    async def show_members(visitor: Visitor, workspace_id: str) -> Response:
+        return await _members(visitor, workspace_id)
+
+    @site.form(f"{_RULE}/members/<uuid:account_id>/role")
+    async def change_role(visitor: Visitor, workspace_id: str, account_id: str) -> Response:
+        path = f"{LIST}/{workspace_id}/members/{account_id}"
+        body = {"role": visitor.given.get("role", "")}
+        try:
+            await visitor.api.send(MemberSchema, "PATCH", path, body)
+        except Problem as problem:
+            return await _members(visitor, workspace_id, trouble_of(problem))
+        return redirect(f"{path_of(workspace_id)}/members", "member-changed")
+
+    @site.page(f"{_RULE}/members/<uuid:account_id>/remove")
+    async def ask_remove(visitor: Visitor, workspace_id: str, account_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        return await _removal(visitor, workspace, str(account_id))
+
+    @site.form(f"{_RULE}/members/<uuid:account_id>/remove")
+    async def remove(visitor: Visitor, workspace_id: str, account_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        own = str(account_id) == visitor.account.id
+        path = f"{LIST}/{workspace_id}/members/{account_id}"
+        try:
+            await visitor.api.send(Removed, "DELETE", path)
+        except Problem as problem:
+            return await _removal(visitor, workspace, str(account_id), trouble_of(problem))
+        if own:
+            return redirect(HOME, "workspace-left")
+        return redirect(f"{path_of(workspace_id)}/members", "member-removed")
+
+    @site.page(f"{_RULE}/invitations")
+    async def show_invitations(visitor: Visitor, workspace_id: str) -> Response:
+        return await _invitations(visitor, workspace_id)
+
+    @site.form(f"{_RULE}/invitations")
+    async def invite(visitor: Visitor, workspace_id: str) -> Response:
+        given = visitor.given
+        body = {"role": given.get("role", ""), "address": given.get("address", "").strip() or None}
+        path = f"{LIST}/{workspace_id}/invitations"
+        try:
+            made = await visitor.api.send(InvitationCreated, "POST", path, body)
+        except Problem as problem:
+            return await _invitations(visitor, workspace_id, trouble_of(problem))
+        return await show(
+            "workspaces/invited.html",
+            workspace=await workspace_of(visitor, workspace_id),
+            invitation=made,
+        )
+
+    @site.form(f"{_RULE}/invitations/<uuid:invitation_id>/revoke")
+    async def revoke(visitor: Visitor, workspace_id: str, invitation_id: str) -> Response:
+        path = f"{LIST}/{workspace_id}/invitations/{invitation_id}"
+        await visitor.api.send(Removed, "DELETE", path)
+        return redirect(f"{path_of(workspace_id)}/invitations", "invitation-revoked")
+
+
+async def _members(visitor: Visitor, workspace_id: str, trouble: Trouble | None = None) -> Response:
+    workspace = await workspace_of(visitor, workspace_id)
+    page = await visitor.api.get(
+        MemberList, f"{LIST}/{workspace_id}/members", after=visitor.query.get("after")
+    )
+    return await show(
+        "workspaces/members.html",
+        trouble=trouble,
+        workspace=workspace,
+        page=page,
+        roles=grantable(workspace.role),
+        roles_explained=ROLES,
+    )
+
+
+async def _removal(
+    visitor: Visitor,
+    workspace: WorkspaceDocument,
+    account_id: str,
+    trouble: Trouble | None = None,
+) -> Response:
+    member = await _member(visitor, workspace.id, account_id)
+    own = account_id == visitor.account.id
+    return await show(
+        "workspaces/remove_member.html",
+        trouble=trouble,
+        workspace=workspace,
+        member=member,
+        own=own,
+    )
+
+
+async def _member(visitor: Visitor, workspace_id: str, account_id: str) -> MemberSchema:
+    after: str | None = None
+    while True:
+        path = f"{LIST}/{workspace_id}/members"
+        page = await visitor.api.get(MemberList, path, limit="500", after=after)
+        for each in page.items:
+            if each.account_id == account_id:
+                return each
+        if page.next is None:
+            raise NotFound
+        after = page.next
+
+
+async def _invitations(
+    visitor: Visitor, workspace_id: str, trouble: Trouble | None = None
+) -> Response:
+    workspace = await workspace_of(visitor, workspace_id)
+    page = await visitor.api.get(
+        InvitationList, f"{LIST}/{workspace_id}/invitations", after=visitor.query.get("after")
+    )
+    return await show(
+        "workspaces/invitations.html",
+        trouble=trouble,
+        workspace=workspace,
+        page=page,
+        given=visitor.given or {"role": "editor"},
+        roles=grantable(workspace.role),
+    )

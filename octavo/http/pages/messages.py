@@ -1,0 +1,65 @@
+"""Messages after a change: what happened, shown once by the next page.
+
+A cookie names the message, by a code of this module: no other text can be shown with it. It is only
+set by a response to a form.
+"""
+
+from collections.abc import Mapping
+
+from octavo.http.contract.problems import Header
+
+_NAME = "__Host-octavo-message"
+_ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax"
+_SECONDS = 60
+
+MESSAGES: Mapping[str, str] = {
+    "signed-out": "You are signed out.",
+    "registered": "Welcome. Your account is ready.",
+    "name-changed": "Your name is changed.",
+    "preferences-changed": "Your preferences are changed.",
+    "password-changed": "Your password is changed.",
+    "password-reset": "Your password is changed. Sign in with the new one.",
+    "session-ended": "That browser is signed out.",
+    "sessions-ended": "Every other browser is signed out.",
+    "key-revoked": "The key is revoked. Programs that use it are refused from now on.",
+    "consent-recorded": "Thank you. Your agreement is recorded.",
+    "account-removed": "Your account is removed.",
+    "workspace-created": "The workspace is created.",
+    "workspace-renamed": "The workspace is renamed.",
+    "workspace-deleted": "The workspace is deleted.",
+    "workspace-joined": "You are a member of this workspace now.",
+    "workspace-left": "You have left the workspace.",
+    "member-changed": "The role is changed.",
+    "member-removed": "The member is removed.",
+    "invitation-revoked": "The invitation is revoked. Its link opens nothing any more.",
+    "account-changed": "The account is changed.",
+    "other-account-removed": "The account is removed.",
+    "installation-changed": "The installation is changed.",
+}
+"""The texts by their codes."""
+
+
+def message_cookie(code: str) -> Header:
+    """Return the header that has the next page show the message ``code``."""
+    if code not in MESSAGES:
+        raise KeyError(code)
+    return _set_cookie(code, _SECONDS)
+
+
+def cleared_message() -> Header:
+    """Return the header that ends the message."""
+    return _set_cookie("", 0)
+
+
+def message_of(cookies: Mapping[str, str]) -> str:
+    """Return the text that ``cookies`` name; empty without one."""
+    return MESSAGES.get(cookies.get(_NAME, ""), "")
+
+
+def has_message(cookies: Mapping[str, str]) -> bool:
+    """Return whether ``cookies`` contain the cookie, with any value."""
+    return _NAME in cookies
+
+
+def _set_cookie(value: str, seconds: int) -> Header:
+    return (b"set-cookie", f"{_NAME}={value}; {_ATTRIBUTES}; Max-Age={seconds}".encode())

@@ -1,0 +1,75 @@
+"""Forms that are submitted twice: by a double click, or by reloading a response.
+
+Each form contains a value of its own. The first submission with it is performed, and a second one
+within a minute gets the same response. So no key or workspace is created twice, and a secret that
+is shown once is not lost with the response that the browser dropped. Only this process knows the
+responses.
+"""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+import trio
+
+T = TypeVar("T")
+
+REMEMBERED_SECONDS = 60.0
+"""Seconds for which a response is kept."""
+
+
+class _Submission(Generic[T]):
+    def __init__(self) -> None:
+        self.done = trio.Event()
+        self.until = trio.current_time() + REMEMBERED_SECONDS
+        self.response: T | None = None
+
+
+class Resubmissions(Generic[T]):
+    """The responses of recent submissions.
+
+    Args:
+        maximum: the number of responses that are kept; the oldest are dropped.
+    """
+
+    def __init__(self, maximum: int = 1000) -> None:
+        self._maximum = maximum
+        self._submissions: OrderedDict[str, _Submission[T]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._submissions)
+
+    async def respond(
+        self, key: str, perform: Callable[[], Awaitable[T]], *, keeps: Callable[[T], bool]
+    ) -> T:
+        """Return the response to the submission with ``key``: that of ``perform``, or the kept one.
+
+        A response is kept if ``keeps`` returns True. A submission that fails, or is cancelled, is
+        forgotten, and the next one with its key is performed.
+        """
+        while True:
+            self._drop_old()
+            known = self._submissions.get(key)
+            if known is None:
+                break
+            await known.done.wait()
+            if known.response is not None:
+                return known.response
+        self._submissions[key] = submission = _Submission[T]()
+        try:
+            response = await perform()
+            if keeps(response):
+                submission.response = response
+            return response
+        finally:
+            if submission.response is None and self._submissions.get(key) is submission:
+                del self._submissions[key]
+            submission.done.set()
+
+    def _drop_old(self) -> None:
+        now = trio.current_time()
+        while self._submissions:
+            oldest = next(iter(self._submissions.values()))
+            if len(self._submissions) <= self._maximum and oldest.until > now:
+                return
+            self._submissions.popitem(last=False)

@@ -1,0 +1,274 @@
+"""What every page of a signed-in person, and every form, has in common.
+
+A page names the audience it is for, and receives the visitor. Before a form is performed, it must
+prove that a page of this installation sent it: by the header ``origin`` or ``sec-fetch-site``,
+which browsers set and pages can't change, and by a value that only pages of the session contain.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import wraps
+from typing import cast
+from urllib.parse import quote, urlsplit
+
+from pydantic_core import to_json
+from quart import Response, g, render_template, request
+from quart_trio import QuartTrio
+
+from octavo.accounts.ports import NewEntropy
+from octavo.http.api.account import AccountSchema
+from octavo.http.api.auth_protocol import is_external_redirect
+from octavo.http.api.session_cookie import session_token
+from octavo.http.contract.problems import Forbidden, Header, NotSignedIn, Problem, WrongOrigin
+from octavo.http.pages.api import Api, Perform
+from octavo.http.pages.messages import message_cookie
+from octavo.http.pages.resubmission import Resubmissions
+from octavo.http.pages.trouble import Trouble
+from octavo.http.server.asgi import Scope, extension_of
+
+SIGN_IN = "/sign-in"
+HOME = "/workspaces"
+"""Where a person arrives after signing in."""
+
+TOKEN = "token-of-form"
+"""The hidden field with the value that only pages of the session contain."""
+ONCE = "once"
+"""The hidden field with a value of one form."""
+
+_SEE_OTHER = 303
+
+Handler = Callable[..., Awaitable[Response]]
+
+
+class Audience(Enum):
+    """Who a page is for. Others are asked to sign in, or refused."""
+
+    ANYBODY = "anybody"
+    ACCOUNT = "account"
+    ADMINISTRATOR = "administrator"
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """The person who requests a page.
+
+    Attributes:
+        api: calls operations for the person.
+        given: the fields of the form; empty for a page.
+        query: the parameters of the address.
+    """
+
+    api: Api
+    given: Mapping[str, str]
+    query: Mapping[str, str]
+    signed_in: AccountSchema | None
+
+    @property
+    def account(self) -> AccountSchema:
+        """The account of the person. Raises `NotSignedIn` without one."""
+        if self.signed_in is None:
+            raise NotSignedIn
+        return self.signed_in
+
+
+class Site:
+    """Registers the pages of an application.
+
+    Args:
+        app: the application.
+        perform: performs an operation of the API.
+        public_url: the origin of the installation.
+        new_entropy: returns the entropy of hidden fields.
+    """
+
+    def __init__(
+        self, app: QuartTrio, perform: Perform, *, public_url: str, new_entropy: NewEntropy
+    ) -> None:
+        self._app = app
+        self._perform = perform
+        self._public_url = public_url
+        self._submissions = Resubmissions[Response]()
+        app.before_request(self._recognise)
+
+        def once() -> str:
+            return new_entropy()[:16].hex()
+
+        app.jinja_env.globals.update(
+            form_token=lambda: _form_token(_token()),
+            form_once=once,
+        )
+
+    @property
+    def public_url(self) -> str:
+        """The origin of the installation."""
+        return self._public_url
+
+    def page(
+        self, path: str, audience: Audience = Audience.ACCOUNT
+    ) -> Callable[[Handler], Handler]:
+        """Return a decorator that serves the page at ``path``, a Quart rule, with a handler.
+
+        The handler receives the visitor and the values of the path.
+        """
+        return self._rule(path, "GET", audience)
+
+    def form(
+        self, path: str, audience: Audience = Audience.ACCOUNT
+    ) -> Callable[[Handler], Handler]:
+        """Return a decorator that serves the form submitted to ``path`` with a handler."""
+        return self._rule(path, "POST", audience)
+
+    def _rule(self, path: str, method: str, audience: Audience) -> Callable[[Handler], Handler]:
+        def decorate(handler: Handler) -> Handler:
+            @wraps(handler)
+            async def serve(**values: str) -> Response:
+                visitor = self._visitor(audience, await _fields() if method == "POST" else {})
+                if method != "POST":
+                    return await handler(visitor, **values)
+                return await self._perform_form(visitor, handler, values)
+
+            name = f"{method} {path}"
+            self._app.add_url_rule(path, name, serve, methods=[method])
+            return handler
+
+        return decorate
+
+    async def _perform_form(
+        self, visitor: Visitor, handler: Handler, values: Mapping[str, str]
+    ) -> Response:
+        scope = _scope()
+        exchange = extension_of(scope)
+        if exchange is not None:
+            # A double click drops the first request, whose response the second one gets.
+            exchange.ignore_disconnect()
+        self._require_own_form(visitor)
+        if not visitor.given.get(ONCE):
+            return await handler(visitor, **values)
+        # The same form: all of its fields, so that nobody gets a response by its single value.
+        content = to_json([request.path, *visitor.given.items()])
+        key = hashlib.sha256((_token() or b"") + b"\0" + content).hexdigest()
+
+        async def perform() -> Response:
+            return await handler(visitor, **values)
+
+        response = await self._submissions.respond(
+            key, perform, keeps=lambda made: made.status_code < 400
+        )
+        return _copy(response, await response.get_data(as_text=False))
+
+    def _require_own_form(self, visitor: Visitor) -> None:
+        """Raise `WrongOrigin` or `Forbidden` unless a page of this installation sent the form."""
+        origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+        if origin != self._public_url and site != "same-origin":
+            raise WrongOrigin(
+                f"This installation is used at {self._public_url}, and the form comes from another "
+                "address. Open the page there, and fill in the form again."
+            )
+        if visitor.signed_in is not None:
+            expected = _form_token(_token())
+            if not hmac.compare_digest(visitor.given.get(TOKEN, "").encode(), expected.encode()):
+                raise Forbidden(
+                    "The form belongs to another session. Open its page again, and fill it in."
+                )
+
+    def _visitor(self, audience: Audience, given: Mapping[str, str]) -> Visitor:
+        account: AccountSchema | None = g.get("account")
+        if audience is not Audience.ANYBODY:
+            failure: Problem | None = g.get("failure")
+            if failure is not None:
+                raise failure
+            if account is None:
+                raise NotSignedIn
+        if audience is Audience.ADMINISTRATOR and account and account.role != "administrator":
+            raise Forbidden("This page is for administrators of the installation.")
+        return Visitor(self._api(), given, request.args.to_dict(), account)
+
+    def _api(self) -> Api:
+        return Api(self._perform, _scope(), request.headers.get("x-request-id", ""))
+
+    async def _recognise(self) -> None:
+        """Look up the account of the request, for pages and for the frame around them."""
+        if request.path.startswith("/static/") or _token() is None:
+            return
+        try:
+            g.account = await self._api().get(AccountSchema, "/api/account")
+        except NotSignedIn:
+            return
+        except Problem as problem:
+            g.failure = problem
+
+
+async def show(
+    template: str,
+    *,
+    trouble: Trouble | None = None,
+    status: int = 200,
+    **context: object,
+) -> Response:
+    """Return the page of a template; with ``trouble``, it says why its form was refused."""
+    if trouble is not None:
+        status = trouble.status
+    text = await render_template(template, trouble=trouble or Trouble(200), **context)
+    response = Response(text, status, content_type="text/html; charset=utf-8")
+    return with_headers(response, () if trouble is None else trouble.headers)
+
+
+def redirect(path: str, message: str | None = None, headers: Sequence[Header] = ()) -> Response:
+    """Return a redirect to a page, after a form; the page shows the message of this code."""
+    response = Response("", _SEE_OTHER)
+    response.headers["location"] = path
+    cookies = () if message is None else (message_cookie(message),)
+    return with_headers(response, (*headers, *cookies))
+
+
+def with_headers(response: Response, headers: Sequence[Header]) -> Response:
+    """Return ``response`` with additional headers."""
+    for name, value in headers:
+        response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
+    return response
+
+
+def sign_in_first() -> Response:
+    """Return a redirect to the sign-in page, which leads back to the present page."""
+    path = request.full_path.rstrip("?") if request.method == "GET" else _page_of_form()
+    return redirect(f"{SIGN_IN}?next={quote(path, safe='/')}" if path != "/" else SIGN_IN)
+
+
+def inside(path: str, public_url: str) -> str:
+    """Return ``path`` if it leads into this installation, else `HOME`."""
+    return path if path and not is_external_redirect(path, public_url) else HOME
+
+
+def _page_of_form() -> str:
+    referrer = urlsplit(request.headers.get("referer", ""))
+    return referrer.path if referrer.netloc == request.host and referrer.path else "/"
+
+
+def _scope() -> Scope:
+    # Quart has its own ASGI types.
+    return cast(Scope, request.scope)
+
+
+def _token() -> bytes | None:
+    return session_token(_scope()["headers"])
+
+
+def _form_token(token: bytes | None) -> str:
+    return "" if token is None else hmac.digest(token, b"octavo form", "sha256").hex()
+
+
+async def _fields() -> dict[str, str]:
+    form = await request.form
+    return dict(form.items(multi=False))
+
+
+def _copy(response: Response, data: bytes) -> Response:
+    """Return a response of its own for each request: the application adds headers to it."""
+    made = Response(data, response.status_code, content_type=response.content_type)
+    for name, value in response.headers.items():
+        if name.lower() not in ("content-type", "content-length"):
+            made.headers.add(name, value)
+    return made

@@ -1,0 +1,67 @@
+"""Why a form was refused, as its page shows it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from octavo.http.contract.problems import Header, InvalidRequest, Problem
+
+_MINUTE = 60
+_OF_THE_ACCOUNT = frozenset({"not_signed_in", "account_locked", "consent_required"})
+
+# Where the detail of the API is written for developers, or would miss what a person can do here.
+_TEXTS: Mapping[str, str] = {
+    "controls_changed": "Somebody else changed these settings meanwhile. They are shown as they "
+    "are now: check them, and save again.",
+    "address_taken": "There is an account with this address already. Sign in with it instead.",
+    "too_many_keys": "You have the maximum number of keys. Revoke one first.",
+    "last_owner": "A workspace needs an owner. Make another member an owner first.",
+    "last_administrator": "This is the last enabled administrator. Make another account an "
+    "administrator first.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a form was refused.
+
+    Attributes:
+        status: of the page.
+        text: for the whole form; empty when the fields say it.
+        fields: the errors, by the names of fields.
+        headers: of the page, such as ``retry-after``.
+    """
+
+    status: int
+    text: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    headers: tuple[Header, ...] = ()
+
+
+def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trouble:
+    """Return what the page of a form says of ``problem``.
+
+    ``names`` maps a member of the request to the field of the form when their names differ. Raises
+    ``problem`` if it is not of the form: nobody is signed in, or the account is locked.
+    """
+    if problem.code in _OF_THE_ACCOUNT:
+        raise problem
+    fields: dict[str, str] = {}
+    if isinstance(problem, InvalidRequest):
+        errors = problem.members.get("errors")
+        for each in errors if isinstance(errors, list) else []:
+            member = str(each["pointer"]).rpartition("/")[2]
+            fields.setdefault((names or {}).get(member, member), str(each["message"]))
+    text = "" if fields else _TEXTS.get(problem.code, problem.detail)
+    if problem.status == 429:
+        text = f"There were too many attempts. Try again {_wait(problem)}."
+    return Trouble(problem.status, text, fields, problem.headers)
+
+
+def _wait(problem: Problem) -> str:
+    given = next((value for name, value in problem.headers if name == b"retry-after"), b"")
+    seconds = int(given) if given.isdigit() else _MINUTE
+    if seconds < _MINUTE:
+        return "in a minute"
+    minutes = math.ceil(seconds / _MINUTE)
+    return f"in {minutes} minutes" if minutes > 1 else "in a minute"

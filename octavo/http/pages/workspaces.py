@@ -1,0 +1,116 @@
+"""Workspaces: create, rename and delete them, and leave."""
+
+from quart import Response
+
+from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
+from octavo.http.contract.contract_model import Removed
+from octavo.http.contract.problems import AccountLocked, NotFound, Problem
+from octavo.http.pages.site import HOME, Site, Visitor, redirect, show
+from octavo.http.pages.trouble import Trouble, trouble_of
+
+LIST = "/api/workspaces"
+
+
+def path_of(workspace_id: str) -> str:
+    """Return the path of the pages of a workspace."""
+    return f"{HOME}/{workspace_id}"
+
+
+async def workspace_of(visitor: Visitor, workspace_id: str) -> WorkspaceDocument:
+    """Return a workspace of the visitor. Raises `NotFound`."""
+    try:
+        return await visitor.api.get(WorkspaceDocument, f"{LIST}/{workspace_id}")
+    except AccountLocked:
+        # A locked account may list and delete its workspaces.
+        return await _listed(visitor, str(workspace_id))
+
+
+async def _listed(visitor: Visitor, workspace_id: str) -> WorkspaceDocument:
+    after: str | None = None
+    while True:
+        page = await visitor.api.get(WorkspaceList, LIST, limit="500", after=after)
+        for each in page.items:
+            if each.id == workspace_id:
+                return each
+        if page.next is None:
+            raise NotFound
+        after = page.next
+
+
+def add_workspace_pages(site: Site) -> None:
+    """Serve the list of workspaces, and the settings of each."""
+
+    @site.page(HOME)
+    async def show_list(visitor: Visitor) -> Response:
+        return await _list(visitor)
+
+    @site.form(HOME)
+    async def create(visitor: Visitor) -> Response:
+        body = {"name": visitor.given.get("name", "")}
+        try:
+            made = await visitor.api.send(WorkspaceDocument, "POST", LIST, body)
+        except Problem as problem:
+            return await _list(visitor, trouble_of(problem))
+        return redirect(path_of(made.id), "workspace-created")
+
+    @site.page(f"{HOME}/<uuid:workspace_id>")
+    async def show_first(visitor: Visitor, workspace_id: str) -> Response:
+        found = await workspace_of(visitor, workspace_id)
+        return redirect(f"{path_of(found.id)}/members")
+
+    @site.page(f"{HOME}/<uuid:workspace_id>/settings")
+    async def show_settings(visitor: Visitor, workspace_id: str) -> Response:
+        return await _settings(visitor, await workspace_of(visitor, workspace_id))
+
+    @site.form(f"{HOME}/<uuid:workspace_id>/settings")
+    async def rename(visitor: Visitor, workspace_id: str) -> Response:
+        body = {"name": visitor.given.get("name", "")}
+        path = f"{LIST}/{workspace_id}"
+        try:
+            await visitor.api.send(WorkspaceDocument, "PUT", path, body)
+        except NotFound:
+            raise
+        except Problem as problem:
+            workspace = await workspace_of(visitor, workspace_id)
+            return await _settings(visitor, workspace, trouble_of(problem))
+        return redirect(f"{path_of(workspace_id)}/settings", "workspace-renamed")
+
+    @site.page(f"{HOME}/<uuid:workspace_id>/delete")
+    async def ask_delete(visitor: Visitor, workspace_id: str) -> Response:
+        return await _deletion(await workspace_of(visitor, workspace_id))
+
+    @site.form(f"{HOME}/<uuid:workspace_id>/delete")
+    async def delete(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        if visitor.given.get("name", "").strip() != workspace.name:
+            wrong = Trouble(400, "", {"name": f"Type the name exactly: {workspace.name}"})
+            return await _deletion(workspace, wrong, visitor.given)
+        try:
+            await visitor.api.send(Removed, "DELETE", f"{LIST}/{workspace_id}")
+        except NotFound:
+            raise
+        except Problem as problem:
+            return await _deletion(workspace, trouble_of(problem), visitor.given)
+        return redirect(HOME, "workspace-deleted")
+
+
+async def _list(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+    page = await visitor.api.get(WorkspaceList, LIST, after=visitor.query.get("after"))
+    return await show("workspaces/list.html", trouble=trouble, page=page, given=visitor.given)
+
+
+async def _settings(
+    visitor: Visitor, workspace: WorkspaceDocument, trouble: Trouble | None = None
+) -> Response:
+    given = visitor.given or {"name": workspace.name}
+    return await show("workspaces/settings.html", trouble=trouble, workspace=workspace, given=given)
+
+
+async def _deletion(
+    workspace: WorkspaceDocument,
+    trouble: Trouble | None = None,
+    given: object = None,
+) -> Response:
+    return await show(
+        "workspaces/delete.html", trouble=trouble, workspace=workspace, given=given or {}
+    )

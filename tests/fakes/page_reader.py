@@ -1,0 +1,258 @@
+"""A browser without scripts: it opens pages, fills in their forms, and keeps cookies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from http.cookies import SimpleCookie
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
+
+from quart_trio import QuartTrio
+
+from octavo.http.api.service import ServiceOperations
+from octavo.http.contract.openapi import document
+from octavo.http.contract.problems import NotSignedIn
+from octavo.http.pages import pages
+from octavo.http.server.asgi import Receive, Scope
+from octavo.model.accounts.account import Role
+from tests.fakes.identity_fixture import PASSWORD, identity_fixture
+from tests.fakes.users_api import ADDRESS, ORIGIN, UsersApi
+
+if TYPE_CHECKING:
+    from quart.typing import TestClientProtocol
+
+_VOID = frozenset({"input", "meta", "link", "br", "wbr"})
+_REDIRECTS = 5
+
+
+async def nobody(scope: Scope, receive: Receive, request_id: str) -> object:
+    """Perform no operation: nobody is signed in."""
+    raise NotSignedIn
+
+
+def no_time() -> float:
+    """Return the start of Unix time."""
+    return 0.0
+
+
+def no_entropy() -> bytes:
+    """Return bytes without entropy."""
+    return bytes(32)
+
+
+@dataclass
+class Form:
+    """A form of a page: where it leads, its fields with their values, and its button."""
+
+    method: str
+    action: str
+    fields: dict[str, str] = field(default_factory=dict)
+    unchecked: set[str] = field(default_factory=set)
+    button: str = ""
+
+
+class Document(HTMLParser):
+    """What a person and a screen reader find on a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.forms: list[Form] = []
+        self.links: dict[str, str] = {}
+        self.headings: list[str] = []
+        self.alerts: list[str] = []
+        self.title = ""
+        self.labelled: set[str] = set()
+        self.ids: list[str] = []
+        self.described: set[str] = set()
+        self.controls: list[dict[str, str | None]] = []
+        self.focused: list[str] = []
+        self._open: list[tuple[str, dict[str, str | None], list[str]]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if "id" in given:
+            self.ids.append(given["id"] or "")
+        self.described |= set((given.get("aria-describedby") or "").split())
+        if "autofocus" in given:
+            self.focused.append(given.get("name") or "")
+        if tag == "form":
+            self.forms.append(Form(given.get("method") or "get", given.get("action") or ""))
+        if tag in ("input", "select"):
+            self._add_control(tag, given)
+        if tag == "option" and "selected" in given:
+            select = next(each for each in reversed(self._open) if each[0] == "select")[1]
+            self.forms[-1].fields[select.get("name") or ""] = given.get("value") or ""
+        if tag == "label":
+            self.labelled.add(given.get("for") or "")
+        if tag not in _VOID:
+            self._open.append((tag, given, []))
+
+    def _add_control(self, tag: str, given: dict[str, str | None]) -> None:
+        name, value = given.get("name"), given.get("value") or ""
+        if given.get("type") != "hidden" and "hidden" not in given:
+            self.controls.append(given)
+        if name is None or not self.forms:
+            return
+        if given.get("type") == "checkbox" and "checked" not in given:
+            self.forms[-1].unchecked.add(name)
+        else:
+            self.forms[-1].fields.setdefault(name, value)
+
+    def handle_data(self, data: str) -> None:
+        for _, _, text in self._open:
+            text.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open:
+            name, given, parts = self._open.pop()
+            self._close(name, given, " ".join("".join(parts).split()))
+            if name == tag:
+                return
+
+    def _close(self, tag: str, given: dict[str, str | None], text: str) -> None:
+        if tag == "a":
+            self.links.setdefault(text, given.get("href") or "")
+        elif tag == "h1":
+            self.headings.append(text)
+        elif tag == "title":
+            self.title = text
+        elif tag == "button" and self.forms:
+            self.forms[-1].button = text
+        elif tag == "option" and "selected" in given and "value" not in given:
+            select = next(each for each in reversed(self._open) if each[0] == "select")[1]
+            self.forms[-1].fields[select.get("name") or ""] = text
+        if given.get("role") in ("alert", "status"):
+            self.alerts.append(text)
+
+
+class PageReader:
+    """A person in a browser.
+
+    Attributes:
+        status, path, text, page: of the response that is shown.
+    """
+
+    def __init__(self, app: QuartTrio) -> None:
+        self._client: TestClientProtocol = app.test_client(use_cookies=False)
+        self.cookies: dict[str, str] = {}
+        self.headers: dict[str, str] = {"sec-fetch-site": "same-origin", "user-agent": "Firefox"}
+        self.status, self.path, self.text = 0, "", ""
+        self.page = Document("")
+        self.received: dict[str, str] = {}
+
+    async def open(self, path: str) -> Document:
+        """Open a page, and follow redirects."""
+        await self._request("GET", path)
+        return self.page
+
+    async def send(self, path: str, **given: str) -> Document:
+        """Submit fields to ``path``, whatever the page contains."""
+        await self._request("POST", path, urlencode(given).encode())
+        return self.page
+
+    async def submit(self, button: str, **given: str | None) -> Document:
+        """Fill in the form with a button that begins so, and submit it.
+
+        None unchecks a box, or leaves a field out. Fields that the form does not have are errors.
+        """
+        form = self.form(button)
+        assert set(given) <= set(form.fields) | form.unchecked, form
+        fields = {**form.fields, **given}
+        sent = {name: value for name, value in fields.items() if value is not None}
+        await self._request(
+            "POST", form.action or urlsplit(self.path).path, urlencode(sent).encode()
+        )
+        return self.page
+
+    def form(self, button: str) -> Form:
+        """Return the form with a button that begins so."""
+        found = [each for each in self.page.forms if each.button.startswith(button)]
+        assert found, [each.button for each in self.page.forms]
+        return found[0]
+
+    async def _request(self, method: str, path: str, data: bytes = b"") -> None:
+        for _ in range(_REDIRECTS):
+            headers = dict(self.headers)
+            if self.cookies:
+                headers["cookie"] = "; ".join(f"{k}={v}" for k, v in self.cookies.items())
+            if method == "POST":
+                headers["origin"] = headers.get("origin", ORIGIN)
+                headers["content-type"] = "application/x-www-form-urlencoded"
+            send = self._client.post if method == "POST" else self._client.get
+            response = await send(path, headers=headers, data=data)
+            for cookie in response.headers.getlist("set-cookie"):
+                for name, morsel in SimpleCookie(cookie).items():
+                    self.cookies[name] = morsel.value
+                    if morsel["max-age"] == "0":
+                        del self.cookies[name]
+            self.status, self.path = response.status_code, path
+            self.received = {name.lower(): value for name, value in response.headers}
+            if response.status_code != 303:
+                break
+            method, path, data = "GET", response.headers["location"], b""
+        text = await response.get_data(as_text=True)
+        assert isinstance(text, str)
+        self.text, self.page = text, Document(text)
+        if self.received.get("content-type", "").startswith("text/html"):
+            self._check()
+
+    def _check(self) -> None:
+        """What is true of every page."""
+        page = self.page
+        assert len(page.headings) == 1, page.headings
+        assert page.title.endswith("Octavo"), page.title
+        assert "<script" not in self.text
+        assert "style=" not in self.text
+        assert len(set(page.ids)) == len(page.ids), page.ids
+        assert page.described <= set(page.ids)
+        for control in page.controls:
+            assert control.get("id") in page.labelled or control.get("aria-label"), control
+        for form in page.forms:
+            assert form.button, form
+            if form.method == "post" and "token-of-form" in form.fields:
+                assert form.fields["token-of-form"], form
+        assert len(page.focused) <= 1
+
+
+class Installation:
+    """An installation with pages over an in-memory store."""
+
+    def __init__(self, users: UsersApi) -> None:
+        self.users = users
+        self.app = pages(
+            api_document="/api/openapi.json",
+            contract=document([ServiceOperations], title="Octavo", version="1"),
+            public_url=ORIGIN,
+            perform=users.application.perform,
+            now=users.identity.sources.now,
+            new_entropy=users.identity.sources.new_entropy,
+        )
+
+    def stranger(self) -> PageReader:
+        """A person who is not signed in."""
+        return PageReader(self.app)
+
+    async def person(self, address: str = ADDRESS, role: Role = "member") -> PageReader:
+        """A person with an account, signed in through the page."""
+        await self.users.identity.account(address, role)
+        return await self.signed_in(address)
+
+    async def signed_in(self, address: str) -> PageReader:
+        """A person with an account, in another browser."""
+        reader = self.stranger()
+        await reader.open("/sign-in")
+        await reader.submit("Sign in", address=address, password=PASSWORD)
+        assert reader.path == "/workspaces", reader.text
+        return reader
+
+
+@contextmanager
+def installation() -> Iterator[Installation]:
+    """Return an installation without accounts."""
+    with identity_fixture() as identity:
+        yield Installation(UsersApi(identity))

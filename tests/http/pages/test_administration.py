@@ -1,0 +1,144 @@
+"""The pages of administrators."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.http.pages.administration import megabytes, parse_megabytes
+from tests.fakes.page_reader import Installation, PageReader
+
+PLACES = ("/administration", "/administration/accounts", "/administration/invitations")
+
+
+async def account_of(ann: PageReader, text: str) -> str:
+    """Open the page of the only account that is found with ``text``, and return its path."""
+    await ann.open(f"/administration/accounts?text={text}")
+    [path] = {each for each in ann.page.links.values() if "accounts/" in each}
+    await ann.open(path)
+    return path
+
+
+@given(st.none() | st.integers(0, 2**53 - 1))
+def test_limit_survives_its_field(limit: int | None) -> None:
+    assert parse_megabytes(megabytes(limit)) == (limit, "")
+
+
+@pytest.mark.parametrize("text", ["-1", "x", "1e3", "0.0000001", "9999999999.9", "\u0661", "1 000"])
+def test_invalid_limit_is_explained(text: str) -> None:
+    limit, fault = parse_megabytes(text)
+    assert limit is None
+    assert fault.startswith("Give a number of megabytes")
+
+
+def test_limit_in_megabytes() -> None:
+    assert parse_megabytes(" 1.5 ") == (int(Decimal("1.5") * 10**6), "")
+    assert parse_megabytes("") == (None, "")
+
+
+@pytest.mark.parametrize("path", PLACES)
+async def test_pages_are_for_administrators(bob: PageReader, path: str) -> None:
+    await bob.open(path)
+    assert (bob.status, bob.page.headings) == (403, ["Forbidden"])
+
+
+async def test_accounts_are_listed_and_found(ann: PageReader, bob: PageReader) -> None:
+    await ann.open("/administration")
+    assert "ann@example.org" in ann.text
+    assert "bob@example.org" in ann.text
+    await ann.open("/administration/accounts?text=BOB")
+    assert "bob@example.org" in ann.text
+    assert "ann@example.org" not in ann.text
+    await ann.open("/administration/accounts?text=nobody")
+    assert "No account found" in ann.text
+
+
+async def test_administrator_locks_and_unlocks_an_account(ann: PageReader, bob: PageReader) -> None:
+    await account_of(ann, "bob")
+    await ann.submit("Save", state="locked", storage="1.5")
+    assert ann.page.alerts == ["The account is changed."]
+    assert ann.form("Save").fields["storage"] == "1.5"
+    assert "locked</span>" in ann.text
+    await bob.open("/workspaces")
+    await bob.submit("Create the workspace", name="Mine")
+    assert (bob.status, bob.page.headings) == (423, ["Your account is locked"])
+    await ann.submit("Save", state="enabled", storage="")
+    await bob.open("/workspaces")
+    await bob.submit("Create the workspace", name="Mine")
+    assert bob.page.headings == ["Mine"]
+
+
+async def test_disabled_person_is_signed_out(ann: PageReader, bob: PageReader) -> None:
+    await account_of(ann, "bob")
+    await ann.submit("Save", state="disabled")
+    await bob.open("/workspaces")
+    assert bob.path.startswith("/sign-in")
+
+
+async def test_last_administrator_is_kept(ann: PageReader) -> None:
+    await account_of(ann, "ann")
+    page = await ann.submit("Save", role="member")
+    assert ann.status == 409
+    assert page.alerts[0].startswith("This is the last enabled administrator.")
+
+
+async def test_controls_that_changed_meanwhile_are_shown_again(
+    ann: PageReader, bob: PageReader
+) -> None:
+    path = await account_of(ann, "bob")
+    stale = ann.form("Save the controls")
+    await ann.submit("Save the controls", controlledStorage="5", locked="on", lockReason="Unpaid")
+    assert ann.page.alerts == ["The account is changed."]
+    assert ann.form("Save the controls").fields["controlledStorage"] == "5"
+    page = await ann.send(f"{path}/controls", **stale.fields)
+    assert ann.status == 409
+    assert page.alerts[0].startswith("Somebody else changed these settings meanwhile.")
+    assert ann.form("Save the controls").fields["revision"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("button", "field"), [("Save", "storage"), ("Save the controls", "controlledStorage")]
+)
+async def test_invalid_limit_is_refused_at_its_field(
+    ann: PageReader, button: str, field: str
+) -> None:
+    await account_of(ann, "ann")
+    form = next(each for each in ann.page.forms if each.button == button)
+    page = await ann.send(form.action, **{**form.fields, field: "much"})
+    assert (ann.status, page.focused) == (400, [field])
+    assert 'value="much"' in ann.text
+
+
+async def test_account_is_removed_after_a_question(ann: PageReader, bob: PageReader) -> None:
+    path = await account_of(ann, "bob")
+    page = await ann.open(f"{path}/remove")
+    assert page.headings == ["Remove this account?"]
+    await ann.submit("Remove the account")
+    assert (ann.path, ann.page.alerts) == (
+        "/administration/accounts",
+        ["The account is removed."],
+    )
+    await bob.open("/account")
+    assert bob.path.startswith("/sign-in")
+    await ann.open(path)
+    assert ann.status == 404
+
+
+async def test_last_administrator_is_not_removed(ann: PageReader) -> None:
+    path = await account_of(ann, "ann")
+    await ann.open(f"{path}/remove")
+    await ann.submit("Remove the account")
+    assert ann.status == 409
+
+
+async def test_administrator_invites_and_revokes(house: Installation, ann: PageReader) -> None:
+    await ann.open("/administration/invitations")
+    await ann.submit("Create the link", role="administrator", address="cid@example.org")
+    assert "register?invitation=" in ann.text
+    await ann.open("/administration/invitations")
+    assert "cid@example.org" in ann.text
+    await ann.submit("Revoke")
+    assert ann.page.alerts[0].startswith("The invitation is revoked.")
+    page = await ann.submit("Create the link", address="cid")
+    assert (ann.status, page.focused) == (400, ["address"])

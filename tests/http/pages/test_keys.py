@@ -1,0 +1,114 @@
+"""The pages of sessions and keys."""
+
+import re
+
+from tests.fakes.page_reader import Installation, PageReader
+from tests.fakes.users_api import ADDRESS
+
+SECRET = re.compile(r"octk_\w{36}")
+
+
+async def create_key(ann: PageReader, name: str = "laptop", days: str = "30") -> str:
+    await ann.open("/account/keys")
+    await ann.submit("Create the key", name=name, days=days)
+    assert ann.status == 200
+    return str(SECRET.findall(ann.text)[0])
+
+
+async def test_secret_is_shown_once(house: Installation, ann: PageReader) -> None:
+    secret = await create_key(ann)
+    assert ann.page.headings == ["The key laptop is ready"]
+    key = (b"authorization", b"Bearer " + secret.encode())
+    response = await house.users.get("/api/account", key)
+    assert response.json()["address"] == ADDRESS
+    await ann.open("/account/keys")
+    assert secret not in ann.text
+    assert "laptop" in ann.text
+
+
+async def test_form_that_is_sent_twice_creates_one_key(ann: PageReader) -> None:
+    await ann.open("/account/keys")
+    form = ann.form("Create the key")
+    given = {**form.fields, "name": "laptop"}
+    secrets = set()
+    for _ in range(2):
+        await ann.send(form.action, **given)
+        secrets.add(SECRET.findall(ann.text)[0])
+    assert len(secrets) == 1
+    await ann.open("/account/keys")
+    assert ann.text.count("laptop") == 2, "the name, and the hidden words of its button"
+
+
+async def test_empty_list_says_what_keys_are_for(ann: PageReader) -> None:
+    await ann.open("/account/keys")
+    assert "No keys yet" in ann.text
+
+
+async def test_name_is_required(ann: PageReader) -> None:
+    await ann.open("/account/keys")
+    page = await ann.submit("Create the key", name=" ")
+    assert (ann.status, page.focused) == (400, ["name"])
+
+
+async def test_key_that_never_ends(ann: PageReader) -> None:
+    await create_key(ann, days="")
+    await ann.open("/account/keys")
+    assert re.search(r'data-name="Ends">never<', ann.text)
+
+
+async def test_key_that_has_ended_is_marked(house: Installation, ann: PageReader) -> None:
+    await create_key(ann, days="30")
+    await ann.open("/account/keys")
+    assert "in 1 month" in ann.text
+    house.users.identity.sources.time += 29 * 86_400
+    ann = await house.signed_in(ADDRESS)
+    house.users.identity.sources.time += 2 * 86_400
+    await ann.open("/account/keys")
+    assert '<span class="badge bad">ended</span>' in ann.text
+
+
+async def test_key_is_revoked_after_a_question(house: Installation, ann: PageReader) -> None:
+    secret = await create_key(ann)
+    await ann.open("/account/keys")
+    page = await ann.open(ann.page.links["Revoke laptop"])
+    assert page.headings == ["Revoke this key?"]
+    await ann.submit("Revoke the key")
+    assert ann.page.alerts[0].startswith("The key is revoked.")
+    key = (b"authorization", b"Bearer " + secret.encode())
+    assert (await house.users.get("/api/account", key)).status == 401
+
+
+async def test_question_about_an_unknown_key_leads_to_the_list(ann: PageReader) -> None:
+    await ann.open("/account/keys/01900000-0000-7000-8000-0000000000ff/revoke")
+    assert ann.path == "/account/keys"
+
+
+async def test_maximum_number_of_keys_is_said(ann: PageReader) -> None:
+    for number in range(25):
+        await create_key(ann, str(number))
+    await ann.open("/account/keys")
+    assert "You have 25 keys, which is the maximum." in ann.text
+    assert all(not each.button.startswith("Create") for each in ann.page.forms)
+
+
+async def test_sessions_are_listed_and_ended(house: Installation, ann: PageReader) -> None:
+    other = await house.signed_in(ADDRESS)
+    await ann.open("/account/sessions")
+    assert ann.text.count("Firefox") >= 2
+    assert ann.text.count("this one") == 1
+    ends = [each for each in ann.page.forms if each.action.endswith("/end")]
+    await ann.send(ends[0].action, **ends[0].fields)
+    assert ann.page.alerts == ["That browser is signed out."]
+    await other.open("/account")
+    assert other.path.startswith("/sign-in")
+
+
+async def test_every_other_session_ends(house: Installation, ann: PageReader) -> None:
+    others = [await house.signed_in(ADDRESS) for _ in range(2)]
+    await ann.open("/account/sessions")
+    await ann.submit("Sign out every other browser")
+    assert ann.page.alerts == ["Every other browser is signed out."]
+    for other in others:
+        await other.open("/account")
+        assert other.path.startswith("/sign-in")
+    assert (await ann.open("/account")).headings == ["Ann"]

@@ -1,0 +1,116 @@
+"""The pages of members and invitations."""
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from octavo.http.pages.members import ROLES, grantable
+from octavo.model import workspace
+from octavo.model.workspace import may_change_role
+from tests.fakes.page_reader import Installation, PageReader
+from tests.http.pages.test_workspaces import create
+
+
+async def invite(reader: PageReader, path: str, role: str = "editor", address: str = "") -> str:
+    """Invite somebody, and return the token of the invitation."""
+    await reader.open(f"{path}/invitations")
+    await reader.submit("Create the link", role=role, address=address)
+    assert reader.status == 200, reader.text
+    assert reader.page.controls[-1]["id"] == "link"
+    link = reader.page.controls[-1]["value"] or ""
+    return urlsplit(link).query.removeprefix("invitation=")
+
+
+async def join(house: Installation, reader: PageReader, token: str) -> None:
+    cookie = (b"cookie", b"__Host-octavo=" + reader.cookies["__Host-octavo"].encode())
+    origin = (b"origin", b"https://notes.example")
+    response = await house.users.post("/api/invitations/accept", {"token": token}, cookie, origin)
+    assert response.status == 200
+
+
+@pytest.mark.parametrize("role", workspace.ROLES)
+def test_roles_on_offer_are_those_that_may_be_granted(role: workspace.Role) -> None:
+    if workspace.grants(role, "manage"):
+        assert set(grantable(role)) == {
+            each for each in workspace.ROLES if may_change_role(role, None, each)
+        }
+    assert set(ROLES) == set(workspace.ROLES)
+
+
+async def test_owner_invites_changes_and_removes(
+    house: Installation, ann: PageReader, bob: PageReader
+) -> None:
+    path = await create(ann)
+    await join(house, bob, await invite(ann, path))
+    await bob.open(path)
+    assert (bob.status, bob.page.headings) == (200, ["Household"])
+    assert "bob@example.org" not in bob.text.partition("<main")[2].replace("Bob", "")
+    await ann.open(f"{path}/members")
+    assert "bob@example.org" in ann.text
+    [form] = [each for each in ann.page.forms if each.fields.get("role") == "editor"]
+    await ann.send(form.action, **{**form.fields, "role": "reader"})
+    assert ann.page.alerts == ["The role is changed."]
+    removal = next(path for text, path in ann.page.links.items() if text.startswith("Remove"))
+    await ann.open(removal)
+    await ann.submit("Remove the member")
+    assert ann.page.alerts == ["The member is removed."]
+    await bob.open(path)
+    assert bob.status == 404
+
+
+async def test_last_owner_can_neither_leave_nor_step_down(ann: PageReader) -> None:
+    path = await create(ann)
+    await ann.open(f"{path}/members")
+    form = ann.form("Change")
+    page = await ann.send(form.action, **{**form.fields, "role": "reader"})
+    assert (ann.status, page.alerts[0][:27]) == (409, "A workspace needs an owner.")
+    await ann.open(f"{path}/members")
+    await ann.open(ann.page.links["Leave"])
+    page = await ann.submit("Leave the workspace")
+    assert (ann.status, page.alerts[0][:27]) == (409, "A workspace needs an owner.")
+
+
+async def test_member_leaves(house: Installation, ann: PageReader, bob: PageReader) -> None:
+    path = await create(ann)
+    await join(house, bob, await invite(ann, path, "reader"))
+    await bob.open(f"{path}/settings")
+    assert all(each.button != "Rename" for each in bob.page.forms)
+    await bob.open(bob.page.links["Leave the workspace"])
+    await bob.submit("Leave the workspace")
+    assert (bob.path, bob.page.alerts) == ("/workspaces", ["You have left the workspace."])
+
+
+async def test_reader_is_not_offered_what_is_refused(
+    house: Installation, ann: PageReader, bob: PageReader
+) -> None:
+    path = await create(ann)
+    await join(house, bob, await invite(ann, path, "reader"))
+    await bob.open(f"{path}/members")
+    assert "Invitations" not in bob.page.links
+    assert {each.button for each in bob.page.forms} == {"Sign out"}
+    await bob.open(f"{path}/invitations")
+    assert bob.status == 403
+
+
+async def test_invitation_is_revoked(ann: PageReader) -> None:
+    path = await create(ann)
+    await invite(ann, path, address="cid@example.org")
+    await ann.open(f"{path}/invitations")
+    assert "cid@example.org" in ann.text
+    await ann.submit("Revoke")
+    assert ann.page.alerts[0].startswith("The invitation is revoked.")
+    assert "revoked</span>" in ann.text
+
+
+async def test_invalid_address_is_refused_at_its_field(ann: PageReader) -> None:
+    path = await create(ann)
+    await ann.open(f"{path}/invitations")
+    page = await ann.submit("Create the link", address="cid")
+    assert (ann.status, page.focused) == (400, ["address"])
+    assert ann.form("Create the link").fields["address"] == "cid"
+
+
+async def test_unknown_member_does_not_exist(ann: PageReader) -> None:
+    path = await create(ann)
+    await ann.open(f"{path}/members/01900000-0000-7000-8000-0000000000ff/remove")
+    assert ann.status == 404

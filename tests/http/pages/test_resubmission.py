@@ -1,0 +1,86 @@
+"""Forms that are submitted twice."""
+
+import pytest
+import trio
+import trio.testing
+
+from octavo.http.pages.resubmission import REMEMBERED_SECONDS, Resubmissions
+
+
+class Counted:
+    """Counts how often it was performed; each response is that number."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.count = 0
+        self.seconds = seconds
+
+    async def perform(self) -> int:
+        self.count += 1
+        number = self.count
+        await trio.sleep(self.seconds)
+        return number
+
+
+def always(_: int) -> bool:
+    return True
+
+
+async def test_second_submission_gets_the_response_of_the_first() -> None:
+    submissions, counted = Resubmissions[int](), Counted()
+    for _ in range(2):
+        assert await submissions.respond("a", counted.perform, keeps=always) == 1
+    assert await submissions.respond("b", counted.perform, keeps=always) == 2
+
+
+async def test_concurrent_submission_waits_for_the_first(autojump_clock: object) -> None:
+    submissions, counted = Resubmissions[int](), Counted(seconds=5)
+    responses: list[int] = []
+
+    async def submit() -> None:
+        responses.append(await submissions.respond("a", counted.perform, keeps=always))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(submit)
+    assert (responses, counted.count) == ([1, 1, 1], 1)
+
+
+async def test_cancelled_submission_is_performed_by_the_next(autojump_clock: object) -> None:
+    submissions, counted = Resubmissions[int](), Counted(seconds=5)
+    with trio.move_on_after(1):
+        await submissions.respond("a", counted.perform, keeps=always)
+    assert len(submissions) == 0
+    assert await submissions.respond("a", counted.perform, keeps=always) == 2
+
+
+async def test_failed_submission_is_performed_again() -> None:
+    submissions = Resubmissions[int]()
+
+    async def fail() -> int:
+        raise ValueError("the reason")
+
+    with pytest.raises(ValueError, match="the reason"):
+        await submissions.respond("a", fail, keeps=always)
+    assert await submissions.respond("a", Counted().perform, keeps=always) == 1
+
+
+async def test_response_that_is_not_kept_is_performed_again() -> None:
+    submissions, counted = Resubmissions[int](), Counted()
+    for expected in (1, 2):
+        found = await submissions.respond("a", counted.perform, keeps=lambda _: False)
+        assert found == expected
+
+
+async def test_response_is_forgotten_after_a_minute(autojump_clock: object) -> None:
+    submissions, counted = Resubmissions[int](), Counted()
+    await submissions.respond("a", counted.perform, keeps=always)
+    await trio.sleep(REMEMBERED_SECONDS)
+    assert await submissions.respond("a", counted.perform, keeps=always) == 2
+
+
+async def test_number_of_responses_is_bounded() -> None:
+    submissions, counted = Resubmissions[int](maximum=3), Counted()
+    for number in range(10):
+        await submissions.respond(str(number), counted.perform, keeps=always)
+    assert len(submissions) <= 4
+    assert await submissions.respond("9", counted.perform, keeps=always) == 10

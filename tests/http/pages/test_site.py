@@ -1,0 +1,99 @@
+"""Who may see a page, and which forms are performed."""
+
+import pytest
+
+from tests.fakes.page_reader import Installation, PageReader
+from tests.fakes.users_api import ADDRESS, ORIGIN
+
+PATHS = (
+    "/account",
+    "/account/password",
+    "/account/sessions",
+    "/account/keys",
+    "/account/removal",
+    "/workspaces",
+    "/workspaces/01900000-0000-7000-8000-0000000000ff/members",
+    "/administration/accounts",
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_stranger_is_asked_to_sign_in(house: Installation, path: str) -> None:
+    reader = house.stranger()
+    await reader.open(path)
+    assert (reader.path, reader.page.headings) == (f"/sign-in?next={path}", ["Sign in"])
+    assert reader.cookies == {}
+
+
+async def test_form_of_an_ended_session_asks_to_sign_in(ann: PageReader) -> None:
+    await ann.open("/account")
+    form = ann.form("Change the name")
+    ann.cookies.clear()
+    ann.headers["referer"] = "http://localhost/account"
+    await ann.send(form.action, **form.fields)
+    assert ann.path == "/sign-in?next=/account"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": ORIGIN, "sec-fetch-site": "same-origin"}, 200),
+        ({"origin": "null", "sec-fetch-site": "same-origin"}, 403),
+        ({"origin": "https://evil.example", "sec-fetch-site": "cross-site"}, 403),
+        ({"origin": "null", "sec-fetch-site": "none"}, 403),
+    ],
+)
+async def test_form_must_come_from_this_installation(
+    ann: PageReader, headers: dict[str, str], status: int
+) -> None:
+    await ann.open("/account")
+    ann.headers.update(headers)
+    await ann.submit("Change the name", displayName="Mallory")
+    assert ann.status == status
+    ann.headers["origin"] = ORIGIN
+    await ann.open("/account")
+    assert ann.page.headings == (["Mallory"] if status == 200 else ["Ann"])
+
+
+@pytest.mark.parametrize("token", ["", "0" * 64, None])
+async def test_form_must_come_from_a_page_of_the_session(
+    ann: PageReader, token: str | None
+) -> None:
+    await ann.open("/account")
+    given = {"token-of-form": token, "displayName": "Mallory"}
+    await ann.submit("Change the name", **given)
+    assert (ann.status, ann.page.headings) == (403, ["Forbidden"])
+    assert (await ann.open("/account")).headings == ["Ann"]
+
+
+async def test_token_of_another_session_is_refused(house: Installation, ann: PageReader) -> None:
+    other = await house.signed_in(ADDRESS)
+    await other.open("/account")
+    await ann.open("/account")
+    theirs = other.form("Change the name").fields["token-of-form"]
+    await ann.submit("Change the name", **{"token-of-form": theirs, "displayName": "Mallory"})
+    assert ann.status == 403
+
+
+async def test_page_of_a_form_alone_is_not_found(ann: PageReader) -> None:
+    await ann.open("/account/name")
+    assert ann.status == 405
+
+
+async def test_start_of_a_signed_in_person_is_the_workspaces(ann: PageReader) -> None:
+    await ann.open("/")
+    assert ann.path == "/workspaces"
+
+
+async def test_invalid_cookie_is_ignored(house: Installation) -> None:
+    reader = house.stranger()
+    reader.cookies["__Host-octavo"] = "x" * 43
+    await reader.open("/")
+    assert (reader.status, reader.page.headings) == (200, ["Your notes, on your own server"])
+
+
+async def test_pages_need_the_store(house: Installation, ann: PageReader) -> None:
+    house.users.identity.store.away = True
+    house.users.identity.sources.time += 10
+    await ann.open("/account")
+    assert ann.status == 503

@@ -1,0 +1,26 @@
+"""What a page says of a refusal."""
+
+import pytest
+
+from octavo.http.contract.problems import Forbidden, InvalidRequest, RateLimited
+from octavo.http.pages.trouble import trouble_of
+
+
+def test_errors_belong_to_fields() -> None:
+    problem = InvalidRequest(errors=[("/name", "Too long."), ("/controls/storageBytes", "No.")])
+    trouble = trouble_of(problem, {"storageBytes": "storage"})
+    assert (trouble.status, trouble.text) == (400, "")
+    assert trouble.fields == {"name": "Too long.", "storage": "No."}
+
+
+def test_refusal_without_fields_is_said_of_the_form() -> None:
+    assert trouble_of(Forbidden("Not you.")).text == "Not you."
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(1, "in a minute"), (60, "in a minute"), (61, "in 2 minutes")]
+)
+def test_too_many_attempts_name_the_wait(seconds: int, expected: str) -> None:
+    trouble = trouble_of(RateLimited(retry_after=seconds))
+    assert trouble.text == f"There were too many attempts. Try again {expected}."
+    assert trouble.headers == ((b"retry-after", b"%d" % seconds),)
