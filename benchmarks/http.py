@@ -82,14 +82,14 @@ class Service:
 
 
 @contextmanager
-def service(core: int) -> Iterator[Service]:
+def service(core: int, *options: str) -> Iterator[Service]:
     """Serve on one core, with a data folder in the system's temporary folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command = [*pinned(core), sys.executable, "-m", "octavo", "serve", "--bind"]
         command += ["127.0.0.1:0", "--data-dir", str(folder / "data"), "--public-url", ORIGIN]
         command += ["--connections-per-client", "5000", "--log-format", "json"]
-        command += ["--requests-per-connection", "1000000000"]
+        command += ["--requests-per-connection", "1000000000", *options]
         with (folder / "log").open("wb") as log, (folder / "out").open("wb") as out:
             environment = {**os.environ, "PYTHONPATH": str(ROOT)}
             process = subprocess.Popen(command, cwd=folder, stderr=log, stdout=out, env=environment)

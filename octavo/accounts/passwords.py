@@ -1,11 +1,16 @@
 """Hash and verify passwords with argon2id in threads, with bounded memory.
 
 Each hash takes its memory (64 MiB by default) and its time, even for unauthenticated callers.
-Therefore few run concurrently, few wait, and further callers are refused.
+Therefore few run concurrently, few wait, and further callers are refused. On Linux the threads have
+the lowest priority: hashes take the processor time that everything else leaves.
 """
 
+import os
+import sys
+import threading
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -20,6 +25,7 @@ from octavo.model.accounts.refusal import TooManyAttempts
 
 _SALT, _HASH = 16, 32
 _RETRY_AFTER = 2
+_LOWEST = 19
 
 T = TypeVar("T")
 
@@ -68,6 +74,8 @@ class Passwords:
         )
         self._dummy = _dummy_hash(cost)
         self._limiter = trio.CapacityLimiter(at_once)
+        # Of their own, because a thread keeps its priority.
+        self._threads = ThreadPoolExecutor(at_once, "argon2", _lower_priority)
         self._capacity = at_once + waiting
         self._in_use = 0
 
@@ -107,7 +115,9 @@ class Passwords:
             return False
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await trio.to_thread.run_sync(work, limiter=self._limiter)
+        return await trio.to_thread.run_sync(
+            lambda: self._threads.submit(work).result(), limiter=self._limiter
+        )
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
@@ -118,6 +128,13 @@ class Passwords:
             yield
         finally:
             self._in_use -= 1
+
+
+def _lower_priority() -> None:
+    """Give this thread, and those that argon2 starts from it, the lowest priority."""
+    # On other systems, the priority is that of the whole process.
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)
 
 
 def _dummy_hash(cost: Argon2) -> str:

@@ -1,5 +1,7 @@
 """Hashing and verifying passwords."""
 
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +53,27 @@ def test_default_cost_is_the_second_recommended_profile() -> None:
         profile.memory_cost,
         profile.parallelism,
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="priorities of threads are those of Linux")
+async def test_hashes_have_the_lowest_priority_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def priority() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    found: list[int] = []
+    verify = PasswordHasher.verify
+
+    def watched(hasher: PasswordHasher, encoded: str, password: bytes) -> bool:
+        found.append(priority())
+        return verify(hasher, encoded, password)
+
+    monkeypatch.setattr(PasswordHasher, "verify", watched)
+    kept = passwords()
+    assert await kept.verify(PASSWORD, await kept.hash(PASSWORD))
+    assert found == [19]
+    assert await trio.to_thread.run_sync(priority) == priority() < 19
 
 
 async def test_hash_has_the_cost_that_was_asked_for() -> None:

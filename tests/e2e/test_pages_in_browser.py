@@ -1,65 +1,84 @@
-"""The pages in a real browser: they fit its width, run no script, and lead to an account."""
+"""The pages in a real browser: they fit, are readable and accessible, and tell whole stories."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import pytest
-from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
-from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
 
-from tests.e2e.browser import missing, running_browser, show
-from tests.e2e.octavo_process import data_folder, invited, running
+from tests.e2e.browser import missing, show
+from tests.e2e.browsing import (
+    NARROW,
+    ORIGIN,
+    WIDE,
+    PageSite,
+    field,
+    fill_in,
+    follow,
+    heading,
+    message,
+    page_site,
+    press,
+)
+from tests.e2e.octavo_process import invited
+from tests.e2e.people import PASSWORD
 
-HOST = "localhost:8080"
-ORIGIN = f"http://{HOST}"
-NARROW, WIDE = 320, 1280
-PASSWORD = "correct horse battery staple"
 Scheme = Literal["light", "dark"]
+AXE_CORE = Path(__file__).parents[1] / "yjs/node_modules/axe-core/axe.min.js"
 READABLE = 4.5
 """The least contrast of text: WCAG 2.2, success criterion 1.4.3."""
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """An installation in a browser, and the tokens of its invitations by what became of them."""
-
-    browser: Chrome
-    invitations: Mapping[str, str]
-
-    def address(self, path: str) -> str:
-        """The address of a page: ``{name}`` in its path is the token of an invitation."""
-        return ORIGIN + path.format_map(self.invitations)
+NEW_PASSWORD = "sailing past nine lighthouses"
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def site() -> Iterator[PageSite]:
     reason = missing()
     if reason is not None:
         pytest.skip(reason)
-    with data_folder() as folder, running(folder, "--public-url", ORIGIN) as octavo:
-        used = octavo.invitation()
-        invitations = {"used": used, "spent": invited(folder), "opened": invited(folder)}
-        with running_browser(HOST, octavo.port) as browser:
-            made = Site(browser, invitations)
-            fill_in(
-                open_page(made, "/register?invitation={used}", WIDE), "ann@example.org", PASSWORD
-            )
-            yield made
+    with page_site() as made:
+        yield made
 
 
-PATHS = [
-    "/",
-    "/problems",
-    "/problems/precondition_failed",
-    "/register",
-    "/register?invitation={opened}",
-    "/register?invitation={used}",
-    "/register/done",
-    "/api/docs",
-    "/not-a-page",
+PAGES = [
+    ("", "/"),
+    ("", "/sign-in"),
+    ("", "/problems"),
+    ("", "/problems/precondition_failed"),
+    ("", "/register"),
+    ("", "/register?invitation={opened}"),
+    ("", "/register?invitation={used}"),
+    ("", "/api/docs"),
+    ("", "/not-a-page"),
+    ("Ann", "/sign-out"),
+    ("Ann", "/workspaces"),
+    ("Bob", "/workspaces"),
+    ("Ann", "/workspaces/{workspace}/members"),
+    ("Bob", "/workspaces/{workspace}/members"),
+    ("Ann", "/workspaces/{workspace}/members/{bob}/remove"),
+    ("Bob", "/workspaces/{workspace}/members/{bob}/remove"),
+    ("Ann", "/workspaces/{workspace}/invitations"),
+    ("Ann", "/workspaces/{workspace}/settings"),
+    ("Ann", "/workspaces/{workspace}/delete"),
+    ("Ann", "/account"),
+    ("Ann", "/account/password"),
+    ("Ann", "/account/sessions"),
+    ("Ann", "/account/keys"),
+    ("Bob", "/account/keys"),
+    ("Ann", "/account/keys/{key}/revoke"),
+    ("Ann", "/account/removal"),
+    ("Ann", "/administration/accounts"),
+    ("Ann", "/administration/accounts?text=nobody"),
+    ("Ann", "/administration/accounts/{bob}"),
+    ("Ann", "/administration/accounts/{bob}/remove"),
+    ("Ann", "/administration/invitations"),
+    ("Bob", "/administration/accounts"),
+    ("Cid", "/account"),
+    ("Cid", "/account/sessions"),
 ]
+"""Who opens a page, and the page."""
 
 WIDTH = "return document.documentElement.scrollWidth"
 
@@ -107,66 +126,187 @@ BRIGHTNESS = """
 """
 
 
-def open_page(site: Site, path: str, width: int, scheme: Scheme = "light") -> Chrome:
-    """Open a page of the installation."""
-    show(site.browser, site.address(path), width, scheme)
-    return site.browser
+AXE = """
+    const done = arguments[arguments.length - 1];
+    axe.run(document, {resultTypes: ["violations"]}).then((result) => done(
+        result.violations.map((each) => [each.id, ...each.nodes.map((node) => node.html)])
+    ), (error) => done([[String(error)]]));
+"""
+"""What axe-core finds, with the elements."""
 
 
-def field(page: Chrome, label: str) -> WebElement:
-    """Return the field with this label."""
-    [found] = page.find_elements(By.XPATH, f"//input[@id=//label[starts-with(., '{label}')]/@for]")
-    return found
+@pytest.fixture(scope="module")
+def axe() -> str:
+    return AXE_CORE.read_text()
 
 
-def fill_in(page: Chrome, email: str, password: str) -> None:
-    """Fill in the form of an invitation as a person does, and submit it."""
-    field(page, "E-mail address").send_keys(email)
-    field(page, "Name").send_keys("Ann")
-    field(page, "Password").send_keys(password)
-    page.find_element(By.CSS_SELECTOR, "button").click()
+def accessibility_faults(site: PageSite, axe: str) -> object:
+    """Return what axe-core finds wrong with the page that is shown, which has no script itself."""
+    allow = {"value": False}
+    site.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", allow)
+    try:
+        site.browser.execute_script(axe)
+        return site.browser.execute_async_script(AXE)
+    finally:
+        site.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(NARROW, "dark"), (WIDE, "light")])
-@pytest.mark.parametrize("path", PATHS)
-def test_page_fits_the_window_and_is_readable(
-    site: Site, path: str, width: int, scheme: Scheme
+@pytest.mark.parametrize(("person", "path"), PAGES)
+def test_page_fits_the_window_and_is_readable_and_accessible(
+    site: PageSite, axe: str, person: str, path: str, width: int, scheme: Scheme
 ) -> None:
-    page = open_page(site, path, width, scheme)
+    site.become(person)
+    page = site.open(path, width, scheme)
     assert page.execute_script(WIDTH) == width
     assert page.execute_script(OVERFLOWING) == []
     assert page.execute_script(FAINT) == []
     assert page.find_elements(By.TAG_NAME, "script") == []
     assert page.execute_script(BRIGHTNESS) == {"light": "bright", "dark": "dim"}[scheme]
+    assert accessibility_faults(site, axe) == []
 
 
-def test_checks_see_what_does_not_fit_and_what_is_faint(site: Site) -> None:
+@pytest.mark.parametrize("appearance", ["light", "dark"])
+@pytest.mark.parametrize("family", ["paper", "slate", "sepia"])
+def test_every_palette_is_readable(site: PageSite, family: str, appearance: Scheme) -> None:
+    site.become("Bob")
+    site.api("Bob", "PUT", "/api/account/preferences", {"themeFamily": family})
+    site.api("Bob", "PUT", "/api/account/preferences", {"appearance": appearance})
+    opposite = {"light": "dark", "dark": "light"}[appearance]
+    for path in ("/account", "/workspaces/{workspace}/members", "/account/removal"):
+        page = site.open(path, WIDE, opposite)
+        assert page.execute_script(FAINT) == []
+        assert page.execute_script(BRIGHTNESS) == {"light": "bright", "dark": "dim"}[appearance]
+    site.api("Bob", "PUT", "/api/account/preferences", {"appearance": "system"})
+
+
+def test_checks_see_what_does_not_fit_and_what_is_faint(site: PageSite, axe: str) -> None:
     # At an address of its own: the policy of the installation's pages allows no style in a page.
     wide = "data:text/html,<!doctype html><p style='width: 400px; color: gray'>wide and faint"
     show(site.browser, wide, NARROW, "light")
     assert site.browser.execute_script(WIDTH) > NARROW
     assert len(site.browser.execute_script(OVERFLOWING)) == 1
     assert [each[:4] for each in site.browser.execute_script(FAINT)] == ["3.95"]
+    assert "document-title" in json.dumps(accessibility_faults(site, axe))
 
 
-def test_browser_runs_no_script(site: Site) -> None:
+def test_browser_runs_no_script(site: PageSite) -> None:
     show(site.browser, "data:text/html,<p>as sent<script>document.body.remove()</script>", 320, "")
     assert site.browser.find_element(By.TAG_NAME, "p").text == "as sent"
 
 
-def test_form_that_is_refused_keeps_what_was_typed_and_says_why(site: Site) -> None:
-    page = open_page(site, "/register?invitation={opened}", NARROW)
-    fill_in(page, "bob@example.org", "short")
-    assert field(page, "E-mail address").get_attribute("value") == "bob@example.org"
+def test_form_that_is_refused_keeps_what_was_typed_and_says_why(site: PageSite) -> None:
+    site.become("")
+    page = site.open("/register?invitation={opened}", NARROW)
+    fill_in(page, {"E-mail": "dan@example.org", "Name": "Dan", "Password": "short"})
+    press(page, "Create the account")
+    assert field(page, "E-mail address").get_attribute("value") == "dan@example.org"
     assert field(page, "Password").get_attribute("value") == ""
     assert page.find_element(By.CSS_SELECTOR, "[role=alert] a").text == "Password"
     assert page.switch_to.active_element.get_attribute("name") == "password"
 
 
-def test_person_registers_and_the_link_shows_no_form_again(site: Site) -> None:
-    page = open_page(site, "/register?invitation={spent}", NARROW)
-    fill_in(page, "cid@example.org", PASSWORD)
-    assert page.current_url == ORIGIN + "/register/done"
-    open_page(site, "/register?invitation={spent}", NARROW)
-    assert page.find_element(By.TAG_NAME, "h1").text == "This invitation can't be used"
-    assert page.find_elements(By.TAG_NAME, "form") == []
+def test_keyboard_reaches_the_content_first(site: PageSite) -> None:
+    site.become("Ann")
+    page = site.open("/account")
+    body = page.find_element(By.TAG_NAME, "body")
+    body.send_keys("\ue004")
+    assert page.switch_to.active_element.text == "Skip to the content"
+
+
+def test_menu_opens_on_a_narrow_screen(site: PageSite) -> None:
+    site.become("Ann")
+    page = site.open("/workspaces", NARROW)
+    links = "details.narrow nav a"
+    assert not page.find_element(By.CSS_SELECTOR, links).is_displayed()
+    page.find_element(By.CSS_SELECTOR, "details.narrow summary").click()
+    shown = [each.text for each in page.find_elements(By.CSS_SELECTOR, links)]
+    assert shown == ["Workspaces", "Account", "Administration"]
+    assert page.execute_script(WIDTH) == NARROW
+
+
+def test_administrator_locks_an_account_and_the_person_learns_why(site: PageSite) -> None:
+    site.become("Ann")
+    page = site.open("/administration/accounts")
+    fill_in(page, {"Name or address": "bob"})
+    press(page, "Find")
+    follow(page, "Bob")
+    page.find_element(By.ID, "locked").click()
+    fill_in(page, {"Reason": "Please call us."})
+    press(page, "Save the controls")
+    assert message(page) == "The account is changed."
+    site.become("Bob")
+    page = site.open("/workspaces", NARROW)
+    fill_in(page, {"Name": "Mine"})
+    press(page, "Create the workspace")
+    assert heading(page) == "Your account is locked"
+    assert "Please call us." in page.find_element(By.TAG_NAME, "main").text
+    site.become("Ann")
+    page = site.open("/administration/accounts/{bob}")
+    page.find_element(By.ID, "locked").click()
+    press(page, "Save the controls")
+    site.become("Bob")
+    assert heading(site.open("/workspaces")) == "Workspaces"
+
+
+def test_last_administrator_stays_one(site: PageSite) -> None:
+    site.become("Ann")
+    page = site.open("/administration/accounts/{ann}")
+    Select(field(page, "Role")).select_by_value("member")
+    press(page, "Save")
+    assert message(page).startswith("This is the last enabled administrator.")
+    page = site.open("/account/removal")
+    fill_in(page, {"Your password": PASSWORD})
+    press(page, "Remove my account")
+    assert message(page).startswith("This is the last enabled administrator.")
+
+
+def test_key_is_created_copied_and_revoked(site: PageSite) -> None:
+    site.become("Ann")
+    page = site.open("/account/keys", NARROW)
+    fill_in(page, {"Name": "reading list"})
+    press(page, "Create the key")
+    secret = field(page, "Secret").get_attribute("value") or ""
+    by_key = {"authorization": f"Bearer {secret}"}
+    assert site.http.get("/api/account", headers=by_key).status_code == 200
+    follow(page, "I have copied it")
+    assert secret not in page.page_source
+    follow(page, "Revoke")
+    press(page, "Revoke the key")
+    assert message(page).startswith("The key is revoked.")
+    assert site.http.get("/api/account", headers=by_key).status_code == 401
+
+
+def test_password_is_changed_and_used(site: PageSite) -> None:
+    site.become("")
+    page = site.open(f"/register?invitation={invited(site.folder)}")
+    fill_in(page, {"E-mail": "fay@example.org", "Name": "Fay", "Password": PASSWORD})
+    press(page, "Create the account")
+    page = site.open("/account/password")
+    fill_in(page, {"Present password": "not the password", "New password": NEW_PASSWORD})
+    press(page, "Change the password")
+    assert page.switch_to.active_element.get_attribute("name") == "currentPassword"
+    fill_in(page, {"Present password": PASSWORD, "New password": NEW_PASSWORD})
+    press(page, "Change the password")
+    assert message(page) == "Your password is changed."
+    page.find_element(By.CSS_SELECTOR, ".end button").click()
+    assert message(page) == "You are signed out."
+    fill_in(page, {"E-mail": "fay@example.org", "Password": NEW_PASSWORD})
+    press(page, "Sign in")
+    assert page.current_url == f"{ORIGIN}/workspaces"
+
+
+def test_workspace_is_created_renamed_and_deleted(site: PageSite) -> None:
+    site.become("Bob")
+    page = site.open("/workspaces", NARROW)
+    fill_in(page, {"Name": "Recipes"})
+    press(page, "Create the workspace")
+    assert (heading(page), message(page)) == ("Recipes", "The workspace is created.")
+    follow(page, "Settings")
+    fill_in(page, {"Name": "Baking"})
+    press(page, "Rename")
+    assert (heading(page), message(page)) == ("Baking", "The workspace is renamed.")
+    follow(page, "Delete the workspace")
+    fill_in(page, {"Name of the workspace": "Baking"})
+    press(page, "Delete for good")
+    assert message(page) == "The workspace is deleted."

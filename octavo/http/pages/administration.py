@@ -41,9 +41,7 @@ def add_administration_pages(site: Site) -> None:
     @site.page(_ACCOUNTS, only)
     async def show_accounts(visitor: Visitor) -> Response:
         text = visitor.query.get("text", "")
-        page = await visitor.api.get(
-            AccountList, "/api/accounts", after=visitor.query.get("after"), text=text
-        )
+        page = await visitor.api.get(AccountList, "/api/accounts", **visitor.page, text=text)
         return await show("administration/accounts.html", page=page, text=text)
 
     @site.page(f"{_ACCOUNTS}/<uuid:account_id>", only)
@@ -152,9 +150,7 @@ async def _changed(
 
 
 async def _invitations(visitor: Visitor, trouble: Trouble | None = None) -> Response:
-    page = await visitor.api.get(
-        InvitationList, "/api/invitations", after=visitor.query.get("after")
-    )
+    page = await visitor.api.get(InvitationList, "/api/invitations", **visitor.page)
     return await show(
         "administration/invitations.html",
         trouble=trouble,

@@ -1,5 +1,6 @@
 """The Quart application of the pages."""
 
+import gzip
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
@@ -142,14 +143,14 @@ def pages(
         public_url=public_url,
         site=urlsplit(public_url).netloc,
     )
-    api_page = b""
+    api_page = packed_api_page = b""
 
     described = reference(contract)
 
     @app.before_serving
     async def write_api_page() -> None:
         # The longest page, and the same for everyone: rendered once, with checkpoints.
-        nonlocal api_page
+        nonlocal api_page, packed_api_page
         template = app.jinja_env.get_template("reference.html")
         pieces = []
         rendering = template.generate_async(
@@ -161,6 +162,7 @@ def pages(
                 if len(pieces) % PIECES == 0:
                     await trio.lowlevel.checkpoint()
         api_page = "".join(pieces).encode()
+        packed_api_page = await trio.to_thread.run_sync(gzip.compress, api_page)
 
     add_frame(app, now)
     if registering is not None:
@@ -184,7 +186,7 @@ def pages(
 
     @app.get(API_REFERENCE)
     async def show_api() -> Response:
-        response = Response(api_page, content_type="text/html; charset=utf-8")
+        response = _packed(api_page, packed_api_page, "text/html; charset=utf-8")
         response.headers["cache-control"] = "no-cache"
         await response.add_etag()
         await response.make_conditional(request)
@@ -203,8 +205,10 @@ def pages(
         return await render_template("problem.html", problem=problem, phrase=phrase)
 
     def serve_file(file: StaticFile, path: str, cache_control: str) -> None:
+        packed = gzip.compress(file.content, mtime=0)
+
         async def send() -> Response:
-            response = Response(file.content, content_type=file.media_type)
+            response = _packed(file.content, packed, file.media_type)
             response.headers["cache-control"] = cache_control
             await response.add_etag()
             await response.make_conditional(request)
@@ -237,3 +241,17 @@ def pages(
         return response
 
     return app
+
+
+def _packed(content: bytes, packed: bytes, media_type: str) -> Response:
+    """Return ``content``, compressed for a client that accepts it.
+
+    Only what is the same for everybody is compressed: the length of a compressed page would reveal
+    something about its secrets.
+    """
+    accepted = request.accept_encodings.quality("gzip") > 0
+    response = Response(packed if accepted else content, content_type=media_type)
+    response.headers["vary"] = "accept-encoding"
+    if accepted:
+        response.headers["content-encoding"] = "gzip"
+    return response

@@ -25,9 +25,7 @@ def add_session_pages(site: Site) -> None:
 
     @site.page(_SESSIONS)
     async def show_sessions(visitor: Visitor) -> Response:
-        page = await visitor.api.get(
-            SessionList, "/api/account/sessions", after=visitor.query.get("after")
-        )
+        page = await visitor.api.get(SessionList, "/api/account/sessions", **visitor.page)
         return await show("account/sessions.html", page=page)
 
     @site.form(f"{_SESSIONS}/<uuid:session_id>/end")

@@ -89,9 +89,7 @@ def add_member_pages(site: Site) -> None:
 
 async def _members(visitor: Visitor, workspace_id: str, trouble: Trouble | None = None) -> Response:
     workspace = await workspace_of(visitor, workspace_id)
-    page = await visitor.api.get(
-        MemberList, f"{LIST}/{workspace_id}/members", after=visitor.query.get("after")
-    )
+    page = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", **visitor.page)
     return await show(
         "workspaces/members.html",
         trouble=trouble,
@@ -137,7 +135,9 @@ async def _invitations(
 ) -> Response:
     workspace = await workspace_of(visitor, workspace_id)
     page = await visitor.api.get(
-        InvitationList, f"{LIST}/{workspace_id}/invitations", after=visitor.query.get("after")
+        InvitationList,
+        f"{LIST}/{workspace_id}/invitations",
+        **visitor.page,
     )
     return await show(
         "workspaces/invitations.html",

@@ -38,6 +38,8 @@ TOKEN = "token-of-form"
 ONCE = "once"
 """The hidden field with a value of one form."""
 
+# Rows of a list on one page: it stays small on a slow line.
+_ROWS = "30"
 _SEE_OTHER = 303
 
 Handler = Callable[..., Awaitable[Response]]
@@ -72,6 +74,11 @@ class Visitor:
         if self.signed_in is None:
             raise NotSignedIn
         return self.signed_in
+
+    @property
+    def page(self) -> dict[str, str | None]:
+        """The parameters of a list in the API for the page that the address names."""
+        return {"limit": _ROWS, "after": self.query.get("after")}
 
 
 class Site:

@@ -95,7 +95,7 @@ def add_workspace_pages(site: Site) -> None:
 
 
 async def _list(visitor: Visitor, trouble: Trouble | None = None) -> Response:
-    page = await visitor.api.get(WorkspaceList, LIST, after=visitor.query.get("after"))
+    page = await visitor.api.get(WorkspaceList, LIST, **visitor.page)
     return await show("workspaces/list.html", trouble=trouble, page=page, given=visitor.given)
 
 

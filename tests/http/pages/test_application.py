@@ -1,5 +1,6 @@
 """The pages: HTML without scripts, refusals in the requested format, failures logged."""
 
+import gzip
 import json
 import logging
 import re
@@ -175,6 +176,20 @@ async def test_file_is_cached_and_revalidated(
     assert headers["cache-control"] == cache_control
     again = await running.test_client().get(path, headers={"if-none-match": headers["etag"]})
     assert (again.status_code, await again.get_data()) == (304, b"")
+
+
+@pytest.mark.parametrize("path", [STYLE, ICON_PATH, "/api/docs"])
+async def test_what_is_the_same_for_everybody_is_compressed(running: Running, path: str) -> None:
+    client = running.test_client()
+    plain = await (await client.get(path)).get_data()
+    response = await client.get(path, headers={"accept-encoding": "br, gzip;q=0.5"})
+    assert response.headers["content-encoding"] == "gzip"
+    assert response.headers["vary"] == "accept-encoding"
+    packed = await response.get_data()
+    assert isinstance(packed, bytes)
+    assert gzip.decompress(packed) == plain
+    other = await client.get(path, headers={"accept-encoding": "gzip;q=0"})
+    assert "content-encoding" not in other.headers
 
 
 def test_path_of_a_file_changes_with_its_content(tmp_path: Path) -> None:

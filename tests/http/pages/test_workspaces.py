@@ -58,13 +58,13 @@ async def test_workspace_of_others_does_not_exist(ann: PageReader, bob: PageRead
 
 
 async def test_long_list_has_pages(house: Installation, ann: PageReader) -> None:
-    for number in range(101):
+    for number in range(31):
         await create(ann, f"Number {number}")
     await ann.open("/workspaces")
-    assert "Number 99" in ann.page.links
-    assert "Number 100" not in ann.page.links
+    assert "Number 29" in ann.page.links
+    assert "Number 30" not in ann.page.links
     await ann.open(ann.page.links["Next page"])
-    assert "Number 100" in ann.page.links
+    assert "Number 30" in ann.page.links
     await ann.open(ann.page.links["First page"])
     assert "Number 0" in ann.page.links
 

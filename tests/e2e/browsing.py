@@ -1,0 +1,179 @@
+"""People in a browser at an installation that has accounts, workspaces, keys and invitations."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.expected_conditions import staleness_of
+from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.e2e.browser import running_browser, show
+from tests.e2e.octavo_process import data_folder, invited, running
+from tests.e2e.people import PASSWORD
+from tests.e2e.server import PATIENCE
+
+HOST = "localhost:8080"
+ORIGIN = f"http://{HOST}"
+NARROW, WIDE = 320, 1280
+_COOKIE = "__Host-octavo"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account of the installation, with the cookie of a session."""
+
+    account_id: str
+    address: str
+    cookie: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageSite:
+    """An installation in a browser.
+
+    Attributes:
+        browser: the browser.
+        folder: the data folder of the server.
+        http: a client of the server, for what is prepared without the browser.
+        people: the accounts, by their first names.
+        values: what paths of pages contain, by name.
+    """
+
+    browser: Chrome
+    folder: Path
+    http: httpx.Client
+    people: Mapping[str, Account]
+    values: Mapping[str, str]
+
+    def path(self, template: str) -> str:
+        """Return a path: ``{name}`` in the template is one of the values."""
+        return template.format_map(self.values)
+
+    def become(self, name: str) -> None:
+        """Let the browser have the session of a person; of nobody for an empty name."""
+        self.browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+        if name:
+            cookie = {"name": _COOKIE, "value": self.people[name].cookie, "url": ORIGIN}
+            flags = {"secure": True, "httpOnly": True, "path": "/", "sameSite": "Lax"}
+            self.browser.execute_cdp_cmd("Network.setCookie", {**cookie, **flags})
+
+    def open(self, template: str, width: int = WIDE, scheme: str = "light") -> Chrome:
+        """Open a page."""
+        show(self.browser, ORIGIN + self.path(template), width, scheme)
+        return self.browser
+
+    def api(
+        self, name: str, method: str, path: str, document: object = None
+    ) -> Mapping[str, object]:
+        """Perform an operation of the API as a person, and return the response."""
+        cookie = f"{_COOKIE}={self.people[name].cookie}"
+        headers = {"cookie": cookie, "origin": ORIGIN}
+        response = self.http.request(method, path, headers=headers, json=document)
+        assert response.is_success, response.text
+        found = response.json()
+        assert isinstance(found, dict)
+        return found
+
+
+def heading(page: Chrome) -> str:
+    """Return the heading of a page."""
+    return page.find_element(By.TAG_NAME, "h1").text
+
+
+def message(page: Chrome) -> str:
+    """Return what a page says of the last change."""
+    return page.find_element(By.CSS_SELECTOR, "[role=status], [role=alert]").text
+
+
+def field(page: Chrome, label: str) -> WebElement:
+    """Return the field with a label that begins so."""
+    [found] = page.find_elements(By.XPATH, f"//*[@id=//label[starts-with(., '{label}')]/@for]")
+    return found
+
+
+def fill_in(page: Chrome, given: Mapping[str, str]) -> None:
+    """Type texts into fields, named by their labels."""
+    for label, text in given.items():
+        found = field(page, label)
+        found.clear()
+        found.send_keys(text)
+
+
+def press(page: Chrome, text: str) -> None:
+    """Press the button in the main part of a page whose text begins so."""
+    buttons = page.find_elements(By.CSS_SELECTOR, "main button")
+    _go(page, next(each for each in buttons if each.text.startswith(text)))
+
+
+def follow(page: Chrome, text: str) -> None:
+    """Follow the link in the main part of a page whose text begins so."""
+    links = page.find_elements(By.CSS_SELECTOR, "main a")
+    _go(page, next(each for each in links if each.text.startswith(text)))
+
+
+def _go(page: Chrome, leading: WebElement) -> None:
+    """Click what leads to another page, and wait for it: a password takes its time."""
+    present = page.find_element(By.TAG_NAME, "html")
+    leading.click()
+    WebDriverWait(page, PATIENCE).until(staleness_of(present))
+
+
+def _register(http: httpx.Client, name: str, invitation: str) -> Account:
+    address = f"{name.lower()}@example.org"
+    given = {
+        "invitation": invitation,
+        "address": address,
+        "password": PASSWORD,
+        "displayName": name,
+    }
+    response = http.post("/api/registrations", json=given, headers={"origin": ORIGIN})
+    assert response.status_code == 201, response.text
+    cookie = response.headers["set-cookie"].partition(";")[0].partition("=")[2]
+    return Account(response.json()["id"], address, cookie)
+
+
+@contextmanager
+def page_site(*options: str) -> Iterator[PageSite]:
+    """Run an installation with people, and a browser that finds it at `ORIGIN`.
+
+    Ann administers the installation and owns a workspace, in which Bob is an editor; Cid is locked
+    by the operator.
+    """
+    with (
+        data_folder() as folder,
+        running(folder, "--public-url", ORIGIN, *options) as octavo,
+        httpx.Client(base_url=octavo.url, timeout=30, trust_env=False) as http,
+    ):
+        first = octavo.invitation()
+        people = {"Ann": _register(http, "Ann", first)}
+        for name in ("Bob", "Cid"):
+            people[name] = _register(http, name, invited(folder))
+        values = {"used": first, "opened": invited(folder), "spent": invited(folder)}
+        with running_browser(HOST, octavo.port) as browser:
+            site = PageSite(browser, folder, http, people, values)
+            _furnish(site, values)
+            yield site
+
+
+def _furnish(site: PageSite, values: dict[str, str]) -> None:
+    made = site.api("Ann", "POST", "/api/workspaces", {"name": "Household & garden"})
+    values["workspace"] = str(made["id"])
+    base = f"/api/workspaces/{made['id']}"
+    sent = site.api("Ann", "POST", f"{base}/invitations", {"role": "editor"})
+    site.api("Bob", "POST", "/api/invitations/accept", {"token": sent["token"]})
+    note = {"path": "Tea/Earl Grey.md", "text": "# Earl Grey\n\nSteep for four minutes.\n"}
+    site.api("Ann", "POST", f"{base}/files", note)
+    for_address = {"role": "reader", "address": "dora.van.der.berg@a-long-name.example.org"}
+    site.api("Ann", "POST", f"{base}/invitations", for_address)
+    key = site.api("Ann", "POST", "/api/account/keys", {"name": "backup script"})
+    values["key"] = str(key["id"])
+    values["bob"] = site.people["Bob"].account_id
+    values["ann"] = site.people["Ann"].account_id
+    controls = {"revision": 1, "locked": True, "lockReason": "The bill of March is open."}
+    path = f"/api/accounts/{site.people['Cid'].account_id}"
+    site.api("Ann", "PATCH", path, {"controls": controls})
