@@ -1,6 +1,6 @@
 """Every setting: its name, default, description and validation."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Self, TypeVar
 
@@ -10,13 +10,15 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from octavo.settings.addresses import (
     Bind,
     DatabaseUrl,
+    NamedAddress,
     host_name,
-    is_loopback,
+    legal_document,
     local_origin,
     origin,
+    portal_addresses,
     remote_port,
 )
-from octavo.settings.names import variable
+from octavo.settings.contradictions import contradictions
 from octavo.settings.sender import Sender
 from octavo.settings.values import (
     Network,
@@ -34,9 +36,6 @@ from octavo.settings.values import (
 )
 
 T = TypeVar("T")
-
-LARGEST_UPDATE = 6_000_000
-"""The largest document update, in bytes, that fits into a request of 8 MiB as base64."""
 
 
 def _read(parse: Callable[[str], T]) -> BeforeValidator:
@@ -56,6 +55,8 @@ _File = Annotated[str, _read(file)]
 _Database = Annotated[DatabaseUrl, PlainSerializer(str)]
 _Positive = Annotated[int, _read(count(1))]
 _Port = Annotated[int, _read(remote_port)]
+_LegalDocument = Annotated[str, _read(legal_document)]
+_Line = Annotated[str, _read(line)]
 
 SMTP_PORTS = {"starttls": 587, "tls": 465, "none": 25}
 """The usual port for each value of ``smtp_security``."""
@@ -176,6 +177,33 @@ class Settings(BaseSettings):
         "operator-token` makes them. Without any, the operator API is off",
         json_schema_extra={"secret": True},
     )
+    terms: _LegalDocument = Field(
+        default="",
+        description="terms of the installation: a Markdown file, which is shown at /legal/terms, "
+        "or an http(s) address. People must accept them",
+    )
+    terms_version: _Line = Field(
+        default="", description="version of the terms when they are an address"
+    )
+    privacy_notice: _LegalDocument = Field(
+        default="",
+        description="privacy notice of the installation: a Markdown file, which is shown at "
+        "/legal/privacy, or an http(s) address. People must accept it",
+    )
+    privacy_version: _Line = Field(
+        default="", description="version of the privacy notice when it is an address"
+    )
+    registration_policy: Annotated[str, _read(choice("invitation", "open"))] = Field(
+        default="",
+        description="who may create an account: invitation (people who are invited) or open "
+        "(everybody; requires smtp_host, terms and privacy_notice). If unset, administrators "
+        "decide",
+    )
+    portal: Annotated[tuple[NamedAddress, ...], _read(portal_addresses)] = Field(
+        default=(),
+        description="pages of the operator's account portal, as name=address separated by commas, "
+        "such as billing=https://billing.example.org/start",
+    )
     smtp_host: Annotated[str, _read(host_name)] = Field(
         default="",
         description="name or IP address of the mail server that sends the messages of this "
@@ -191,7 +219,7 @@ class Settings(BaseSettings):
         description="TCP port of the mail server; if unset, 587 with starttls, 465 with tls, and "
         "25 with none",
     )
-    smtp_user: Annotated[str, _read(line)] = Field(
+    smtp_user: _Line = Field(
         default="", description="name to authenticate with at the mail server, with smtp_password"
     )
     smtp_password: Annotated[SecretStr | None, _read(line)] = Field(
@@ -258,58 +286,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        contradictions = list(self._contradictions())
-        if contradictions:
-            raise ValueError("\n".join(contradictions))
+        found = list(contradictions(self))
+        if found:
+            raise ValueError("\n".join(found))
         return self
-
-    def _contradictions(self) -> Iterator[str]:
-        if self.drain > self.grace:
-            yield (
-                f"the drain time ({self.drain:g} s) is part of the grace time "
-                f"({self.grace:g} s) and can't be longer: "
-                f"lower {variable('drain')} or raise {variable('grace')}"
-            )
-        if bool(self.tls_certificate) is not bool(self.tls_key):
-            yield (
-                "TLS needs a certificate and its key: "
-                f"give both {variable('tls_certificate')} and {variable('tls_key')}, or neither"
-            )
-        if self.history_all_days > self.history_hourly_days:
-            yield (
-                f"every revision is kept for {self.history_all_days:g} days, but hourly ones"
-                f" for {self.history_hourly_days:g} days only: lower"
-                f" {variable('history_all_days')} or raise {variable('history_hourly_days')}"
-            )
-        if self.document_update_size > min(self.document_size, LARGEST_UPDATE):
-            yield (
-                f"an update of {self.document_update_size} bytes exceeds the request limit of"
-                f" {LARGEST_UPDATE} bytes or the document limit of {self.document_size}:"
-                f" lower {variable('document_update_size')}"
-            )
-        if self.session_idle_days > self.session_absolute_days:
-            yield (
-                f"a session that expires after {self.session_absolute_days:g} days "
-                f"can't be idle for {self.session_idle_days:g} days: lower "
-                f"{variable('session_idle_days')} or raise {variable('session_absolute_days')}"
-            )
-        yield from self._mail_contradictions()
-
-    def _mail_contradictions(self) -> Iterator[str]:
-        if bool(self.smtp_host) is not bool(self.mail_from):
-            yield (
-                "sending mail needs a mail server and a sender: "
-                f"give both {variable('smtp_host')} and {variable('mail_from')}, or neither"
-            )
-        if bool(self.smtp_user) is not bool(self.smtp_password):
-            yield (
-                "authentication at the mail server needs a name and a password: "
-                f"give both {variable('smtp_user')} and {variable('smtp_password')}, or neither"
-            )
-        elif self.smtp_user and not self.smtp_host:
-            yield f"{variable('smtp_user')} has no mail server: give {variable('smtp_host')}, too"
-        elif self.smtp_user and self.smtp_security == "none" and not is_loopback(self.smtp_host):
-            yield (
-                "the password for the mail server would be sent unencrypted: "
-                f"set {variable('smtp_security')} to starttls or tls"
-            )
