@@ -8,6 +8,7 @@ from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
 from octavo.model.accounts.api_key import ApiKey, KeyId
+from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
 from octavo.model.accounts.refusal import (
     AccountGone,
     InvalidCredentials,
@@ -18,7 +19,7 @@ from octavo.model.accounts.session import Session, SessionId, SessionLife
 from octavo.model.accounts.token import api_key, digest_of
 from octavo.model.identity import AccountId
 from octavo.store import Store
-from octavo.store.scripts import accounts, api_keys, sessions
+from octavo.store.scripts import accounts, api_keys, consents, sessions
 from octavo.store.scripts.accounts import AccountDetails
 from octavo.store.transaction import Transaction
 
@@ -70,6 +71,40 @@ class OwnAccount:
                 spell_check=spell_check,
             )
         )
+
+
+class OwnConsent:
+    """Records the consent of an account to the legal documents.
+
+    Args:
+        store: the store of accounts.
+        credentials: drops cached callers whose consent changes.
+        legal: the documents in force.
+        now: the clock.
+    """
+
+    def __init__(
+        self, store: Store, credentials: Credentials, legal: LegalDocuments, *, now: Clock
+    ) -> None:
+        self._store = store
+        self._credentials = credentials
+        self._legal = legal
+        self._now = now
+
+    async def accept(self, account_id: AccountId, versions: Versions) -> Consent:
+        """Record that the account accepts ``versions``, which must be those in force; return it.
+
+        Raises `ConsentRequired`, `AccountGone` and `StoreUnavailable`. If cancelled, it may have
+        been recorded.
+        """
+        self._legal.require_current(versions)
+        consent = Consent(versions, milliseconds(self._now()))
+        try:
+            await self._store.write(consents.record(account_id, consent))
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(account_id)
+        return consent
 
 
 class OwnPassword:

@@ -1,6 +1,7 @@
 """The components of the service below HTTP, each under supervision."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from octavo.documents import DocumentCache
 from octavo.http.api.access import Access
 from octavo.http.api.changeset_submission import Workspaces
 from octavo.model.accounts.attempts import Rate
+from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
@@ -30,9 +32,11 @@ from octavo.model.identity import Position, WorkspaceId
 from octavo.render.limits import check_renderable
 from octavo.service.engine import StoreEngine
 from octavo.service.entropy import new_id, now
+from octavo.service.legal import Legal
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
+from octavo.store.scripts import portal_tokens
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
@@ -61,9 +65,14 @@ class Components:
     attempts: Attempts
     life: SessionLife
     operator_tokens: tuple[str, ...]
+    legal: Legal
+    prerequisites: Prerequisites
+    portal: Mapping[str, str]
 
 
-def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) -> Components:
+def add_components(
+    root: Supervisor, settings: Settings, engine: StoreEngine, legal: Legal
+) -> Components:
     """Add the components to the supervisor, each after its dependencies; nothing runs yet."""
     if engine.sqlite is not None:
         writer = root.add(storage_spec(engine.sqlite))
@@ -77,7 +86,13 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
     # Another process may revoke a credential, and the next request must be refused.
     fresh = 0.0 if engine.postgres is not None else CACHE_SECONDS
     credentials = Credentials(
-        store, activity, now=now, life=life, fresh=fresh, forgotten=hub.recheck_access
+        store,
+        activity,
+        now=now,
+        life=life,
+        fresh=fresh,
+        legal=legal.documents,
+        forgotten=hub.recheck_access,
     )
 
     indexer = IndexingJob(store)
@@ -142,6 +157,13 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
         attempts=Attempts(_rates(settings)),
         life=life,
         operator_tokens=settings.operator_tokens,
+        legal=legal,
+        prerequisites=Prerequisites(
+            _policy(settings),
+            mail_transport=bool(settings.smtp_host),
+            legal_documents=legal.documents.complete,
+        ),
+        portal={each.name: each.address for each in settings.portal},
     )
 
 
@@ -182,6 +204,14 @@ def _notify(hub: NoticeHub[Frame], workspace_id: WorkspaceId, position: Position
         hub.announce(workspace_id, position)
 
 
+def _policy(settings: Settings) -> RegistrationPolicy | None:
+    match settings.registration_policy:
+        case "invitation" | "open" as policy:
+            return policy
+        case _:
+            return None
+
+
 def _document_limits(settings: Settings) -> DocumentLimits:
     return DocumentLimits(
         update=settings.document_update_size,
@@ -204,7 +234,11 @@ def _retention(store: Store, settings: Settings, life: SessionLife) -> Retention
         store,
         now=now,
         retention=retention,
-        steps=(lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000), end_sessions),
+        steps=(
+            lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000),
+            end_sessions,
+            portal_tokens.expire,
+        ),
     )
 
 

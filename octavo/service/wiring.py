@@ -7,10 +7,12 @@ from typing import cast
 import trio
 
 from octavo.accounts.administration import AccountRemoval, Administration
+from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Changed, Members
-from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
+from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnKeys, OwnPassword, OwnSessions
 from octavo.accounts.passwords import Passwords
+from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
 from octavo.http import pages
@@ -23,8 +25,10 @@ from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contract_document import ContractOperations, encoded
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
+from octavo.http.api.legal import LegalDocumentPage, LegalOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import PATH as NOTICES
@@ -50,10 +54,12 @@ from octavo.http.pages import API_REFERENCE, Registering
 from octavo.http.pages.api import Perform
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.client_network import client_network
+from octavo.model.accounts.consent import DocumentName
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service.components import Components
 from octavo.service.deferred import Deferred, DeferredApplication
 from octavo.service.entropy import new_entropy, new_id, now
+from octavo.service.legal import Legal
 from octavo.service.notice_streams import NoticeStreams
 from octavo.ws.notice_stream import SUBPROTOCOL
 
@@ -73,7 +79,8 @@ def wire_application(
     The pages are loaded when ``started`` is set, or with the lifespan if it is None.
     """
     store = parts.store
-    authenticator = SessionOrKey(parts.credentials, origin=public_url)
+    legal = parts.legal.documents
+    authenticator = SessionOrKey(parts.credentials, origin=public_url, legal=legal)
     contract = Deferred(contract_document)
 
     def gone(workspace_id: WorkspaceId) -> None:
@@ -99,6 +106,8 @@ def wire_application(
             parts.attempts.admit_client("registration", client_network(client))
         return await registrations.register_by_form(form, headers, client)
 
+    legal_pages = Deferred(partial(_legal_pages, parts.legal, public_url))
+
     async def document() -> bytes:
         return encoded(await contract.get())
 
@@ -107,7 +116,7 @@ def wire_application(
             _pages,
             await contract.get(),
             public_url,
-            Registering(registrations.opens, register),
+            Registering(registrations.opens, register, legal),
             application.perform,
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
@@ -139,6 +148,7 @@ def wire_application(
             SearchOperations(store, parts.access),
             SyncOperations(store, parts.access, authenticator),
             NoticeOperations(),
+            LegalOperations(legal_pages.get),
         ],
         new_id=new_id,
         log_request=log_request,
@@ -174,14 +184,32 @@ def _pages(
     return cast(ASGIApplication, application)
 
 
+def _legal_pages(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDocumentPage]:
+    if not legal.html:
+        return {}
+    from octavo.http.pages.legal import legal_pages  # noqa: PLC0415 - loads the template engine
+
+    return legal_pages(legal.html, legal.documents, public_url)
+
+
 def _identity(
     parts: Components, origin: str, gone: Callable[[WorkspaceId], None], member_changed: Changed
 ) -> tuple[RegistrationOperations, list[object]]:
     store, life, credentials = parts.store, parts.life, parts.credentials
+    legal, prerequisites = parts.legal.documents, parts.prerequisites
     passwords = Passwords(new_entropy=new_entropy)
     maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
     signing_in = SignIn(store, credentials, passwords, parts.attempts, maker, now=now, life=life)
-    registration = Registration(store, passwords, parts.attempts, maker, now=now, new_id=new_id)
+    registration = Registration(
+        store,
+        passwords,
+        parts.attempts,
+        maker,
+        legal,
+        prerequisites,
+        now=now,
+        new_id=new_id,
+    )
     own_keys = OwnKeys(store, credentials, now=now, new_id=new_id, new_entropy=new_entropy)
     own_password = OwnPassword(store, credentials, passwords, parts.attempts, now=now)
     own_sessions = OwnSessions(store, credentials, now=now, life=life)
@@ -189,13 +217,16 @@ def _identity(
         store, credentials, passwords, parts.attempts, now=now, gone=gone, changed=member_changed
     )
     administration = Administration(store, credentials, now=now)
-    registrations = RegistrationOperations(registration, life=life, origin=origin)
+    own_consent = OwnConsent(store, credentials, legal, now=now)
+    portal = Portal(store, parts.portal, now=now, new_token=new_entropy)
+    registrations = RegistrationOperations(registration, life=life, origin=origin, legal=legal)
     return registrations, [
-        AuthOperations(signing_in, own_password, life=life, origin=origin),
+        AuthOperations(signing_in, own_password, life=life, origin=origin, legal=legal),
         registrations,
-        AccountOperations(OwnAccount(store, now=now), removal),
+        AccountOperations(OwnAccount(store, now=now), removal, own_consent, portal, legal),
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
         AdministrationOperations(administration, removal),
-        OperatorOperations(administration, removal),
+        InstallationOperations(Installation(store, prerequisites)),
+        OperatorOperations(administration, removal, portal),
     ]

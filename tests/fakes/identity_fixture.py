@@ -10,13 +10,23 @@ from octavo.accounts.activity import Activity
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.credentials import Credentials
+from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import invite
-from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
+from octavo.accounts.own_account import (
+    OwnAccount,
+    OwnConsent,
+    OwnKeys,
+    OwnPassword,
+    OwnSessions,
+)
 from octavo.accounts.passwords import Argon2, Passwords
+from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
 from octavo.model.accounts.account import Role, State
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
+from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.session import SessionLife
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Store
@@ -29,6 +39,11 @@ START = 1_800_000_000.0
 LIFE = SessionLife()
 CHEAP = Argon2(passes=1, memory=8, lanes=1)
 PASSWORD = "tulips on the moon"
+PORTAL = {
+    "billing": "https://billing.example/start?from=notes#top",
+    "plan": "https://billing.example/plan",
+}
+NO_PREREQUISITES = Prerequisites()
 
 
 @dataclass
@@ -51,11 +66,19 @@ class PredictableSources:
 class IdentityFixture:
     """The use cases, wired as the service wires them."""
 
-    def __init__(self, kept: Store) -> None:
+    def __init__(
+        self,
+        kept: Store,
+        legal: LegalDocuments = NO_DOCUMENTS,
+        prerequisites: Prerequisites = NO_PREREQUISITES,
+    ) -> None:
         self.sources = sources = PredictableSources()
         self.store = store = FaultyStore(kept)
+        self.legal = legal
         self.activity = Activity(store)
-        self.credentials = Credentials(store, self.activity, now=sources.now, life=LIFE)
+        self.credentials = Credentials(
+            store, self.activity, now=sources.now, life=LIFE, legal=legal
+        )
         self.passwords = Passwords(new_entropy=sources.new_entropy, cost=CHEAP)
         self.attempts = Attempts(RATES)
         self.maker = SessionMaker(
@@ -75,10 +98,15 @@ class IdentityFixture:
             self.passwords,
             self.attempts,
             self.maker,
+            legal,
+            prerequisites,
             now=sources.now,
             new_id=sources.new_id,
         )
+        self.installation = Installation(store, prerequisites)
+        self.portal = Portal(store, PORTAL, now=sources.now, new_token=sources.new_entropy)
         self.own_account = OwnAccount(store, now=sources.now)
+        self.own_consent = OwnConsent(store, self.credentials, legal, now=sources.now)
         self.own_password = OwnPassword(
             store, self.credentials, self.passwords, self.attempts, now=sources.now
         )
@@ -124,7 +152,13 @@ class IdentityFixture:
     async def account(self, address: str = "ann@example.org", role: Role = "member") -> SignedIn:
         """An account with `PASSWORD`, signed in."""
         return await self.registration.register(
-            await self.invite(role=role), Address(address), PASSWORD, "Ann", "Firefox", "192.0.2.7"
+            await self.invite(role=role),
+            Address(address),
+            PASSWORD,
+            "Ann",
+            "Firefox",
+            "192.0.2.7",
+            accepted=self.legal.versions if self.legal.due_from(None) else None,
         )
 
     async def set_state(self, account_id: AccountId, state: State) -> None:
@@ -145,9 +179,13 @@ class IdentityFixture:
 
 
 @contextmanager
-def identity_fixture(fault_point: FaultPoint | None = None) -> Iterator[IdentityFixture]:
+def identity_fixture(
+    fault_point: FaultPoint | None = None,
+    legal: LegalDocuments = NO_DOCUMENTS,
+    prerequisites: Prerequisites = NO_PREREQUISITES,
+) -> Iterator[IdentityFixture]:
     store = open_inline(fault_point=fault_point)
     try:
-        yield IdentityFixture(store)
+        yield IdentityFixture(store, legal, prerequisites)
     finally:
         store.close()

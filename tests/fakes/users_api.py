@@ -10,6 +10,7 @@ from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
+from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.members import MemberOperations
@@ -52,14 +53,27 @@ class UsersApi:
         self.application = Application(
             [
                 AuthOperations(
-                    identity.signing_in, identity.own_password, life=LIFE, origin=ORIGIN
+                    identity.signing_in,
+                    identity.own_password,
+                    life=LIFE,
+                    origin=ORIGIN,
+                    legal=identity.legal,
                 ),
-                RegistrationOperations(identity.registration, life=LIFE, origin=ORIGIN),
-                AccountOperations(identity.own_account, identity.removal),
+                RegistrationOperations(
+                    identity.registration, life=LIFE, origin=ORIGIN, legal=identity.legal
+                ),
+                AccountOperations(
+                    identity.own_account,
+                    identity.removal,
+                    identity.own_consent,
+                    identity.portal,
+                    identity.legal,
+                ),
                 SessionOperations(identity.own_sessions, life=LIFE),
                 KeyOperations(identity.own_keys, now=now),
                 AdministrationOperations(identity.administration, identity.removal),
-                OperatorOperations(identity.administration, identity.removal),
+                InstallationOperations(identity.installation),
+                OperatorOperations(identity.administration, identity.removal, identity.portal),
                 WorkspaceOperations(
                     identity.store,
                     self.access,
@@ -74,7 +88,9 @@ class UsersApi:
             new_id=lambda: "made-here",
             log_request=self.records.append,
             authenticators={
-                Security.SESSION_OR_KEY: SessionOrKey(identity.credentials, origin=ORIGIN),
+                Security.SESSION_OR_KEY: SessionOrKey(
+                    identity.credentials, origin=ORIGIN, legal=identity.legal
+                ),
                 Security.OPERATOR: OperatorTokens(operator_digests),
             },
             rate_limiter=AttemptLimiter(identity.attempts),
@@ -121,12 +137,14 @@ class UsersApi:
         password: str = PASSWORD,
         name: str = "Ann",
         headers: Headers = (FROM_HERE,),
+        **more: object,
     ) -> Response:
         document = {
             "invitation": invitation,
             "address": address,
             "password": password,
             "displayName": name,
+            **more,
         }
         return await self.post("/api/registrations", document, *headers)
 

@@ -18,6 +18,7 @@ from octavo.http.api.auth_protocol import (
 )
 from octavo.http.api.authentication import refuse_other_origin, require_origin
 from octavo.http.api.fields import NewPassword
+from octavo.http.api.refusals import refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
@@ -32,6 +33,7 @@ from octavo.http.contract.problems import (
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
 from octavo.model.accounts.address import Address, parse_address
+from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentRequired, LegalDocuments
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of
@@ -112,15 +114,23 @@ class AuthOperations:
         own_password: the use case that changes passwords.
         life: their lifetime.
         origin: of the installation, such as ``https://notes.example.org``.
+        legal: the documents that accounts must have accepted.
     """
 
     def __init__(
-        self, signing_in: SignIn, own_password: OwnPassword, *, life: SessionLife, origin: str
+        self,
+        signing_in: SignIn,
+        own_password: OwnPassword,
+        *,
+        life: SessionLife,
+        origin: str,
+        legal: LegalDocuments = NO_DOCUMENTS,
     ) -> None:
         self._signing_in = signing_in
         self._own_password = own_password
         self._life = life
         self._origin = origin
+        self._legal = legal
 
     @operation(
         id="signInWithPassword",
@@ -217,7 +227,14 @@ class AuthOperations:
         description="Requires the cookie of a session and the present password. API keys stay "
         "valid.",
         security=Security.NONE,
-        problems=(NotSignedIn, CredentialRefused, WrongOrigin, AccountLocked, *STORE_PROBLEMS),
+        problems=(
+            NotSignedIn,
+            CredentialRefused,
+            WrongOrigin,
+            *refused_with(ConsentRequired),
+            AccountLocked,
+            *STORE_PROBLEMS,
+        ),
         body=protocol_body(AuthPasswordChange, limit=_LONGEST_BODY),
         rate="password",
         finish_when_client_leaves=True,
@@ -232,6 +249,8 @@ class AuthOperations:
                 raise NotSignedIn
             if found.account.state == "locked":
                 raise AccountLocked
+            if self._legal.due_from(found.account.consent):
+                raise ConsentRequired(self._legal)
             fault = password_fault(body.new_password, found.account.address)
             if fault is not None:
                 raise InvalidRequest(errors=[("/newPassword", fault)])

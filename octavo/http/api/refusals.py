@@ -18,7 +18,9 @@ from octavo.actors.core import (
     OutcomeUnknown,
 )
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
+from octavo.http.api.consent import required_documents
 from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
+from octavo.http.contract import problems
 from octavo.http.contract.problems import (
     CredentialRefused,
     Forbidden,
@@ -28,6 +30,7 @@ from octavo.http.contract.problems import (
     Problem,
     RateLimited,
 )
+from octavo.model.accounts.consent import ConsentRequired
 from octavo.model.accounts.refusal import TooManyAttempts
 from octavo.model.etag import entity_tag
 from octavo.model.identity import FileId, RevisionId
@@ -184,6 +187,19 @@ _TABLE = (
     ),
     _Row(
         409,
+        "setting_locked",
+        "The settings of the server determine this.",
+        "The operator of the installation can change the setting, or leave it out.",
+    ),
+    _Row(
+        409,
+        "setting_required",
+        "Open registration requires a mail server and legal documents.",
+        "The operator of the installation must name a mail server, terms and a privacy notice in "
+        "the settings of the server first. The detail says what is missing.",
+    ),
+    _Row(
+        409,
         "already_member",
         "The account is a member of the workspace.",
         "Change the role of the member instead.",
@@ -209,8 +225,9 @@ def _problem_type(row: _Row) -> type[Problem]:
     return cast("type[Problem]", type(name, (Problem,), members))
 
 
+_COMMON = (NotFound, NotSignedIn, CredentialRefused, Forbidden, problems.ConsentRequired)
 REFUSALS: Mapping[str, type[Problem]] = {
-    **{each.code: each for each in (NotFound, NotSignedIn, CredentialRefused, Forbidden)},
+    **{each.code: each for each in _COMMON},
     **{row.code: _problem_type(row) for row in _TABLE},
 }
 """The problem of each code that a `DomainError` can have, without `RateLimited`."""
@@ -310,6 +327,8 @@ def _refused(refusal: DomainError) -> Problem:
         return RateLimited(refusal.detail, retry_after=refusal.retry_after)
     members: dict[str, object] = {}
     headers: tuple[Header, ...] = ()
+    if isinstance(refusal, ConsentRequired):
+        members["required"] = required_documents(refusal.documents).model_dump(by_alias=True)
     if isinstance(refusal, HeadMoved):
         members["fileIds"] = list(refusal.file_ids)
         headers = _etag(refusal.heads)

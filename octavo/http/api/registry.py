@@ -7,8 +7,10 @@ from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contract_document import ContractOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
+from octavo.http.api.legal import LegalOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import NoticeOperations
@@ -48,6 +50,7 @@ CONTRACT: tuple[type, ...] = (
     SessionOperations,
     KeyOperations,
     AdministrationOperations,
+    InstallationOperations,
     OperatorOperations,
     WorkspaceOperations,
     MemberOperations,
@@ -61,6 +64,7 @@ CONTRACT: tuple[type, ...] = (
     SearchOperations,
     SyncOperations,
     NoticeOperations,
+    LegalOperations,
 )
 """Every class whose methods declare operations."""
 _OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (

@@ -1,15 +1,12 @@
 """The Quart application of the pages."""
 
 import gzip
-import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
-from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Protocol
-from urllib.parse import urlsplit
+from typing import Protocol
 
 import trio
 from quart import Response, g, render_template, request
@@ -33,8 +30,10 @@ from octavo.http.pages.register import add_register_page
 from octavo.http.pages.registering import Registering
 from octavo.http.pages.sign_in import add_sign_in_pages
 from octavo.http.pages.site import HOME, Site, redirect, show, sign_in_first
+from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.workspaces import add_workspace_pages
-from octavo.templates import FOLDER, ICON, STYLE_SHEET
+from octavo.model.accounts.consent import NO_DOCUMENTS
+from octavo.templates import FOLDER
 
 FOREVER = "public, max-age=31536000, immutable"
 """The ``cache-control`` of a file whose path contains a digest of its content (RFC 8246)."""
@@ -66,21 +65,6 @@ class _Pages(QuartTrio):
                 raise error
             return await self.handle_user_exception(error.exceptions[0])
         return await super().handle_user_exception(error)
-
-
-class StaticFile(NamedTuple):
-    """A file that pages load, under a path that depends on its content."""
-
-    path: str
-    content: bytes
-    media_type: str
-
-
-def static_file(file: Path, media_type: str) -> StaticFile:
-    """Read ``file`` and return it with its path."""
-    content = file.read_bytes()
-    digest = hashlib.sha256(content).hexdigest()[:16]
-    return StaticFile(f"/static/{file.stem}-{digest}{file.suffix}", content, media_type)
 
 
 class Explained(Protocol):
@@ -135,14 +119,10 @@ def pages(
         PROPAGATE_EXCEPTIONS=False,
     )
     explained = {problem.code: problem for problem in problems}
-    style = static_file(STYLE_SHEET, "text/css; charset=utf-8")
-    icon = static_file(ICON, "image/svg+xml")
-    app.jinja_env.globals.update(
-        style_sheet=style.path,
-        icon=icon.path,
-        public_url=public_url,
-        site=urlsplit(public_url).netloc,
+    style, icon, variables = page_files(
+        public_url, NO_DOCUMENTS if registering is None else registering.legal
     )
+    app.jinja_env.globals.update(variables)
     api_page = packed_api_page = b""
 
     described = reference(contract)

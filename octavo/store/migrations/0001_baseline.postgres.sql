@@ -18,7 +18,11 @@ CREATE TABLE accounts (
     controls_revision BIGINT NOT NULL DEFAULT 1,
     controls_locked BIGINT NOT NULL DEFAULT 0,
     controls_lock_reason TEXT,
-    controls_storage_limit BIGINT
+    controls_storage_limit BIGINT,
+    -- The versions of the legal documents that the person accepted last; all are NULL before.
+    consent_terms TEXT,
+    consent_privacy TEXT,
+    consent_at BIGINT
 );
 
 -- Accounts that the operator removed.
@@ -26,6 +30,20 @@ CREATE TABLE removed_accounts (
     id UUID NOT NULL PRIMARY KEY,
     removed_at BIGINT NOT NULL
 );
+
+-- What administrators decide about the installation: one row.
+CREATE TABLE installation (
+    registration_policy TEXT NOT NULL
+);
+INSERT INTO installation (registration_policy) VALUES ('invitation');
+
+-- Tokens that hand a person to the operator's portal, by their SHA-256 digests.
+CREATE TABLE portal_tokens (
+    digest BYTEA NOT NULL PRIMARY KEY,
+    account_id UUID NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX portal_tokens_by_account ON portal_tokens (account_id);
 
 -- Of secrets, only SHA-256 digests are stored.
 CREATE TABLE sessions (

@@ -21,7 +21,11 @@ CREATE TABLE accounts (
     controls_revision INTEGER NOT NULL DEFAULT 1,
     controls_locked INTEGER NOT NULL DEFAULT 0,
     controls_lock_reason TEXT,
-    controls_storage_limit INTEGER
+    controls_storage_limit INTEGER,
+    -- The versions of the legal documents that the person accepted last; all are NULL before.
+    consent_terms TEXT,
+    consent_privacy TEXT,
+    consent_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- Accounts that the operator removed.
@@ -29,6 +33,20 @@ CREATE TABLE removed_accounts (
     id BLOB NOT NULL PRIMARY KEY,
     removed_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- What administrators decide about the installation: one row.
+CREATE TABLE installation (
+    registration_policy TEXT NOT NULL
+) STRICT;
+INSERT INTO installation (registration_policy) VALUES ('invitation');
+
+-- Tokens that hand a person to the operator's portal, by their SHA-256 digests.
+CREATE TABLE portal_tokens (
+    digest BLOB NOT NULL PRIMARY KEY,
+    account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX portal_tokens_by_account ON portal_tokens (account_id);
 
 -- Of secrets, only SHA-256 digests are stored.
 CREATE TABLE sessions (

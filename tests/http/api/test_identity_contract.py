@@ -6,6 +6,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.auth import AuthOperations
+from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.operator import OperatorOperations
@@ -23,6 +24,7 @@ GROUPS = (
     SessionOperations,
     KeyOperations,
     AdministrationOperations,
+    InstallationOperations,
     InvitationOperations,
     OperatorOperations,
 )
@@ -42,7 +44,7 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
         (
             "changePassword",
             "POST /api/auth/change-password",
-            {200, 400, 401, 403, 408, 413, 415, 423, 429, 500},
+            {200, 400, 401, 403, 408, 409, 413, 415, 423, 429, 500},
         ),
         (
             "registerAccount",
@@ -50,19 +52,44 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
             {201, 400, 403, 404, 408, 409, 413, 415, 429, 500},
         ),
         ("getAccount", "GET /api/account", {200, 400, 401, 403, 500}),
-        ("updateOwnAccount", "PATCH /api/account", {200, 400, 401, 403, 408, 413, 415, 423, 500}),
+        (
+            "updateOwnAccount",
+            "PATCH /api/account",
+            {200, 400, 401, 403, 408, 409, 413, 415, 423, 500},
+        ),
         (
             "updatePreferences",
             "PUT /api/account/preferences",
-            {200, 400, 401, 403, 408, 413, 415, 423, 500},
+            {200, 400, 401, 403, 408, 409, 413, 415, 423, 500},
         ),
         (
             "removeOwnAccount",
             "POST /api/account/removal",
             {200, 400, 401, 403, 408, 409, 413, 415, 429, 500},
         ),
-        ("listAccounts", "GET /api/accounts", {200, 400, 401, 403, 423, 500}),
-        ("readAccount", "GET /api/accounts/{accountId}", {200, 400, 401, 403, 404, 423, 500}),
+        (
+            "acceptLegalDocuments",
+            "POST /api/account/consent",
+            {200, 400, 401, 403, 408, 409, 413, 415, 500},
+        ),
+        (
+            "openAccountPortal",
+            "POST /api/account/portal",
+            {200, 400, 401, 403, 404, 408, 413, 415, 500},
+        ),
+        ("getInstallation", "GET /api/installation", {200, 400, 401, 403, 409, 423, 500}),
+        (
+            "updateInstallation",
+            "PUT /api/installation",
+            {200, 400, 401, 403, 408, 409, 413, 415, 423, 500},
+        ),
+        (
+            "redeemPortalToken",
+            "POST /api/operator/portal/redeem",
+            {200, 400, 401, 404, 408, 413, 415, 429, 500},
+        ),
+        ("listAccounts", "GET /api/accounts", {200, 400, 401, 403, 409, 423, 500}),
+        ("readAccount", "GET /api/accounts/{accountId}", {200, 400, 401, 403, 404, 409, 423, 500}),
         (
             "updateAccount",
             "PATCH /api/accounts/{accountId}",
@@ -76,13 +103,13 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
         (
             "createInvitation",
             "POST /api/invitations",
-            {201, 400, 401, 403, 404, 408, 413, 415, 423, 500},
+            {201, 400, 401, 403, 404, 408, 409, 413, 415, 423, 500},
         ),
-        ("listInvitations", "GET /api/invitations", {200, 400, 401, 403, 423, 500}),
+        ("listInvitations", "GET /api/invitations", {200, 400, 401, 403, 409, 423, 500}),
         (
             "revokeInvitation",
             "DELETE /api/invitations/{invitationId}",
-            {200, 400, 401, 403, 404, 423, 500},
+            {200, 400, 401, 403, 404, 409, 423, 500},
         ),
         (
             "acceptInvitation",
@@ -114,7 +141,7 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
         (
             "revokeOtherSessions",
             "POST /api/account/sessions/revoke-others",
-            {200, 400, 401, 403, 423, 500},
+            {200, 400, 401, 403, 409, 423, 500},
         ),
         ("listApiKeys", "GET /api/account/keys", {200, 400, 401, 403, 500}),
         (
@@ -157,6 +184,8 @@ def test_operations_unavailable_to_a_locked_account_are_these() -> None:
         "readAccount",
         "updateAccount",
         "removeAccount",
+        "getInstallation",
+        "updateInstallation",
         "createInvitation",
         "listInvitations",
         "revokeInvitation",

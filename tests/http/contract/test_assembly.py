@@ -333,6 +333,7 @@ def test_success_is_the_return_type_of_the_handler(
                 "key_refused",
                 "not_signed_in",
                 "forbidden",
+                "consent_required",
                 "account_locked",
                 "internal_error",
                 "server_busy",

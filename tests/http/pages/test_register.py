@@ -10,6 +10,7 @@ from octavo.http.api.service import ServiceOperations
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound, RateLimited, WrongOrigin
 from octavo.http.pages import Registering, pages
+from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.store import StoreUnavailable
 from tests.fakes.page_reader import no_entropy, no_time, nobody
 
@@ -29,11 +30,12 @@ class Accounts:
         self.problem = problem
         self.asked: list[Mapping[str, str]] = []
         self.open = True
+        self.open_to_all = False
 
     async def opens(self, invitation: str) -> bool:
         if isinstance(self.problem, StoreUnavailable):
             raise self.problem
-        return self.open
+        return self.open if invitation else self.open_to_all
 
     async def register(
         self, form: Mapping[str, str], headers: Sequence[Header], client: str | None
@@ -44,7 +46,7 @@ class Accounts:
         return (b"set-cookie", b"a=b")
 
 
-def page(accounts: Accounts) -> QuartTrio:
+def page(accounts: Accounts, legal: LegalDocuments = NO_DOCUMENTS) -> QuartTrio:
     return pages(
         api_document="/api/openapi.json",
         contract=document([ServiceOperations], title="Octavo", version="1"),
@@ -52,7 +54,7 @@ def page(accounts: Accounts) -> QuartTrio:
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
-        registering=Registering(accounts.opens, accounts.register),
+        registering=Registering(accounts.opens, accounts.register, legal),
     )
 
 
@@ -149,7 +151,7 @@ async def test_link_that_cannot_be_looked_up_says_so() -> None:
     response = await page(accounts).test_client().get("/register?invitation=any")
     assert response.status_code == 503
     assert int(response.headers["retry-after"]) > 0
-    assert "Your invitation stays valid." in await response.get_data(as_text=True)
+    assert "An invitation stays valid." in await response.get_data(as_text=True)
 
 
 @pytest.mark.parametrize(
