@@ -50,40 +50,41 @@ class UsersApi:
             changed=self._member_changed,
         )
         self.members = Members(identity.store, now=now, changed=self._member_changed)
+        self.groups: list[object] = [
+            AuthOperations(
+                identity.signing_in,
+                identity.own_password,
+                life=LIFE,
+                origin=ORIGIN,
+                legal=identity.legal,
+            ),
+            RegistrationOperations(
+                identity.registration, life=LIFE, origin=ORIGIN, legal=identity.legal
+            ),
+            AccountOperations(
+                identity.own_account,
+                identity.removal,
+                identity.own_consent,
+                identity.portal,
+                identity.legal,
+            ),
+            SessionOperations(identity.own_sessions, life=LIFE),
+            KeyOperations(identity.own_keys, now=now),
+            AdministrationOperations(identity.administration, identity.removal),
+            InstallationOperations(identity.installation),
+            OperatorOperations(identity.administration, identity.removal, identity.portal),
+            WorkspaceOperations(
+                identity.store,
+                self.access,
+                now=now,
+                new_id=identity.sources.new_id,
+                gone=self.access.forget,
+            ),
+            MemberOperations(self.members, self.access),
+            InvitationOperations(self.invitations, self.access, now=now, public_url=ORIGIN),
+        ]
         self.application = Application(
-            [
-                AuthOperations(
-                    identity.signing_in,
-                    identity.own_password,
-                    life=LIFE,
-                    origin=ORIGIN,
-                    legal=identity.legal,
-                ),
-                RegistrationOperations(
-                    identity.registration, life=LIFE, origin=ORIGIN, legal=identity.legal
-                ),
-                AccountOperations(
-                    identity.own_account,
-                    identity.removal,
-                    identity.own_consent,
-                    identity.portal,
-                    identity.legal,
-                ),
-                SessionOperations(identity.own_sessions, life=LIFE),
-                KeyOperations(identity.own_keys, now=now),
-                AdministrationOperations(identity.administration, identity.removal),
-                InstallationOperations(identity.installation),
-                OperatorOperations(identity.administration, identity.removal, identity.portal),
-                WorkspaceOperations(
-                    identity.store,
-                    self.access,
-                    now=now,
-                    new_id=identity.sources.new_id,
-                    gone=self.access.forget,
-                ),
-                MemberOperations(self.members, self.access),
-                InvitationOperations(self.invitations, self.access, now=now, public_url=ORIGIN),
-            ],
+            self.groups,
             failure_problem=problem_of,
             new_id=lambda: "made-here",
             log_request=self.records.append,
