@@ -16,11 +16,13 @@ from tests.e2e.operations import (
     files,
     finding,
     identity,
+    installation,
     operator,
 )
 from tests.e2e.operations.cases import CASES, Case
 from tests.e2e.operations.common import ALIKE, common_case, operations
-from tests.e2e.operations.world import World
+from tests.e2e.operations.installation import PORTAL
+from tests.e2e.operations.world import CONSENT, World
 from tests.e2e.people import client, invite, register
 from tests.e2e.served_contract import ServedContract
 
@@ -45,6 +47,7 @@ FOR_MEMBERS_ALONE = {
     "createWorkspaceInvitation",
     "deleteFile",
     "deleteWorkspace",
+    "getInstallation",
     "listAccounts",
     "listInvitations",
     "listWorkspaceInvitations",
@@ -59,11 +62,13 @@ FOR_MEMBERS_ALONE = {
     "saveNote",
     "updateAccount",
     "updateFile",
+    "updateInstallation",
     "updateMember",
     "updateWorkspace",
 }
-# A server with an operator token does not produce it.
-OF_OTHER_SETTINGS = {"operator_off"}
+# A server with an operator token, where administrators decide on the registration policy, does not
+# produce these; test_legal.py has the second.
+OF_OTHER_SETTINGS = {"operator_off", "setting_locked"}
 # Only an image has no text to compare or to restore, and only notes can be created; and what was
 # accepted once is within the limits, as long as these don't change.
 OF_OTHER_KINDS = {
@@ -101,6 +106,10 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             "--registration-attempts-per-client",
             "300",
         )
+        terms = folder.parent / "terms.md"
+        terms.write_text("---\nversion: 2\n---\n# Our terms\n")
+        options += ("--terms", str(terms), "--privacy-notice", "https://elsewhere.example/privacy")
+        options += ("--privacy-version", CONSENT["privacyVersion"], "--portal", f"billing={PORTAL}")
         token = operator_token(bytes(32))
         options += ("--operator-tokens", digest_of(token.encode()).hex())
         database = None
@@ -110,13 +119,13 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             options += ("--database", database)
         octavo = stack.enter_context(running(folder, *options))
         http = stack.enter_context(client(octavo.url))
-        owner = register(octavo.url, octavo.invitation())
-        reader, stranger, locked = (
-            register(octavo.url, invite(folder, database)) for _ in range(3)
+        owner = register(octavo.url, octavo.invitation(), consent=CONSENT)
+        reader, stranger, locked, due = (
+            register(octavo.url, invite(folder, database), consent=CONSENT) for _ in range(4)
         )
         made = http.post("/api/workspaces", json={"name": "Shared"}, headers=owner.by_key)
         workspace = made.json()["id"]
-        for person in (reader, locked):
+        for person in (reader, locked, due):
             change(
                 folder,
                 database,
@@ -128,6 +137,11 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             database,
             f"UPDATE accounts SET state = 'locked' WHERE id = '{locked.account_id}'",
         )
+        change(
+            folder,
+            database,
+            f"UPDATE accounts SET consent_terms = '1' WHERE id = '{due.account_id}'",
+        )
         document = http.get("/api/openapi.json").json()
         yield World(
             http=http,
@@ -136,6 +150,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             reader=reader,
             stranger=stranger,
             locked=locked,
+            due=due,
             workspace=workspace,
             invitation=lambda: invite(folder, database),
             operator={"authorization": f"Bearer {token}"},
@@ -163,7 +178,9 @@ def test_no_case_covers_an_undocumented_response() -> None:
     assert {(case.operation, case.outcome) for case in CASES} - DOCUMENTED == set()
 
 
-@pytest.mark.parametrize("module", [identity, operator, files, changesets, documents, finding])
+@pytest.mark.parametrize(
+    "module", [identity, installation, operator, files, changesets, documents, finding]
+)
 def test_modules_of_cases_are_in_the_table(module: object) -> None:
     name = getattr(module, "__name__", "")
     assert any(case.way.__module__ == name for case in CASES)
