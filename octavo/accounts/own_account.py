@@ -94,7 +94,7 @@ class OwnConsent:
     async def accept(self, account_id: AccountId, versions: Versions) -> Consent:
         """Record that the account accepts ``versions``, which must be those in force; return it.
 
-        Raises `ConsentRequired`, `AccountGone` and `StoreUnavailable`. If cancelled, it may have
+        Raises `ConsentDue`, `AccountGone` and `StoreUnavailable`. If cancelled, it may have
         been recorded.
         """
         self._legal.require_current(versions)

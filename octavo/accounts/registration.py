@@ -77,7 +77,7 @@ class Registration:
         ``password`` and ``display_name`` must be valid; ``accepted`` are the versions of the legal
         documents that the person accepts. Concurrent requests create one account per invitation.
 
-        Raises `ConsentRequired` unless ``accepted`` are the versions in force;
+        Raises `ConsentDue` unless ``accepted`` are the versions in force;
         `InvitationUnusable`, also for None unless the policy is open; `AddressTaken`, but only
         for a person who may register the address; `TooManyAttempts`; `StoreUnavailable`. If
         cancelled, the account may have been created.

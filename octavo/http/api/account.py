@@ -35,7 +35,7 @@ from octavo.http.contract.problems import CredentialRefused, InvalidRequest, Not
 from octavo.http.contract.reply import Reply
 from octavo.model.accounts import account as model
 from octavo.model.accounts.administration import Controls
-from octavo.model.accounts.consent import ConsentRequired, LegalDocuments
+from octavo.model.accounts.consent import ConsentDue, LegalDocuments
 from octavo.model.accounts.portal import LONGEST_PAGE
 from octavo.model.accounts.refusal import LastAdministrator
 from octavo.model.label import parse_label
@@ -251,7 +251,7 @@ class AccountOperations:
         "with others, nothing is recorded. getAccount says what is due.",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
-        problems=refused_with(ConsentRequired),
+        problems=refused_with(ConsentDue),
         body=json_body(ConsentInput, limit=_LONGEST_BODY),
     )
     async def accept_legal_documents(self, call: Call, body: ConsentInput) -> ConsentRecorded:

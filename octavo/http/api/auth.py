@@ -33,7 +33,7 @@ from octavo.http.contract.problems import (
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
 from octavo.model.accounts.address import Address, parse_address
-from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentRequired, LegalDocuments
+from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of
@@ -231,7 +231,7 @@ class AuthOperations:
             NotSignedIn,
             CredentialRefused,
             WrongOrigin,
-            *refused_with(ConsentRequired),
+            *refused_with(ConsentDue),
             AccountLocked,
             *STORE_PROBLEMS,
         ),
@@ -250,7 +250,7 @@ class AuthOperations:
             if found.account.state == "locked":
                 raise AccountLocked
             if self._legal.due_from(found.account.consent):
-                raise ConsentRequired(self._legal)
+                raise ConsentDue(self._legal)
             fault = password_fault(body.new_password, found.account.address)
             if fault is not None:
                 raise InvalidRequest(errors=[("/newPassword", fault)])

@@ -25,7 +25,7 @@ from octavo.http.contract.problems import (
     WrongOrigin,
 )
 from octavo.http.server.client_network import client_network
-from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentRequired, LegalDocuments
+from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.token import digest_of, is_operator_token
 
 _BEARER = b"bearer "
@@ -51,7 +51,7 @@ class SessionOrKey:
     async def authenticate(self, call: Call) -> Caller:
         """Return the caller.
 
-        Raises what `identify` raises, `StoreUnavailable`, and the problem of `ConsentRequired`
+        Raises what `identify` raises, `StoreUnavailable`, and the problem of `ConsentDue`
         when the caller must accept documents before this operation. Cancellation changes nothing.
         """
         scope = call.scope
@@ -60,7 +60,7 @@ class SessionOrKey:
         restricted = call.operation.locked is Locked.REFUSED and not caller.locked
         if restricted and caller.consent_due:
             with refusals_as_problems():
-                raise ConsentRequired(self._legal)
+                raise ConsentDue(self._legal)
         return caller
 
     async def identify(self, headers: Sequence[Header], *, changes: bool) -> Caller:

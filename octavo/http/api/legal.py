@@ -8,7 +8,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, NotFound
-from octavo.http.contract.reply import NotModified, Page
+from octavo.http.contract.reply import HtmlPage, NotModified
 from octavo.model.accounts.consent import DocumentName
 from octavo.model.etag import entity_tag
 
@@ -60,7 +60,7 @@ class LegalOperations:
     )
     async def get_legal_document(
         self, call: Call, path: LegalDocumentPath, headers: IfNoneMatch
-    ) -> Page | NotModified:
+    ) -> HtmlPage | NotModified:
         """Return the page of a document."""
         page = (await self._pages()).get(path.document)
         if page is None:
@@ -68,4 +68,4 @@ class LegalOperations:
         validators = (_CACHE_CONTROL, (b"etag", entity_tag(page.etag)))
         if headers.tags.names_weakly(page.etag):
             return NotModified(validators)
-        return Page(page.html, validators)
+        return HtmlPage(page.html, validators)

@@ -20,8 +20,8 @@ from octavo.actors.core import (
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.http.api.consent import required_documents
 from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
-from octavo.http.contract import problems
 from octavo.http.contract.problems import (
+    ConsentRequired,
     CredentialRefused,
     Forbidden,
     Header,
@@ -30,7 +30,7 @@ from octavo.http.contract.problems import (
     Problem,
     RateLimited,
 )
-from octavo.model.accounts.consent import ConsentRequired
+from octavo.model.accounts.consent import ConsentDue
 from octavo.model.accounts.refusal import TooManyAttempts
 from octavo.model.etag import entity_tag
 from octavo.model.identity import FileId, RevisionId
@@ -225,7 +225,7 @@ def _problem_type(row: _Row) -> type[Problem]:
     return cast("type[Problem]", type(name, (Problem,), members))
 
 
-_COMMON = (NotFound, NotSignedIn, CredentialRefused, Forbidden, problems.ConsentRequired)
+_COMMON = (NotFound, NotSignedIn, CredentialRefused, Forbidden, ConsentRequired)
 REFUSALS: Mapping[str, type[Problem]] = {
     **{each.code: each for each in _COMMON},
     **{row.code: _problem_type(row) for row in _TABLE},
@@ -327,7 +327,7 @@ def _refused(refusal: DomainError) -> Problem:
         return RateLimited(refusal.detail, retry_after=refusal.retry_after)
     members: dict[str, object] = {}
     headers: tuple[Header, ...] = ()
-    if isinstance(refusal, ConsentRequired):
+    if isinstance(refusal, ConsentDue):
         members["required"] = required_documents(refusal.documents).model_dump(by_alias=True)
     if isinstance(refusal, HeadMoved):
         members["fileIds"] = list(refusal.file_ids)

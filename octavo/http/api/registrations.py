@@ -24,7 +24,7 @@ from octavo.http.contract.unavailable import STORE_PROBLEMS
 from octavo.model.accounts.account import LONGEST_NAME, Preferences
 from octavo.model.accounts.address import Address, parse_address
 from octavo.model.accounts.administration import Controls, Decisions, StorageLimit
-from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentRequired, LegalDocuments
+from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.refusal import AddressTaken
 from octavo.model.accounts.session import SessionLife
@@ -88,7 +88,7 @@ class RegistrationOperations:
         status=201,
         problems=(
             NotFound,
-            *refused_with(ConsentRequired, AddressTaken),
+            *refused_with(ConsentDue, AddressTaken),
             WrongOrigin,
             *STORE_PROBLEMS,
         ),

@@ -131,7 +131,7 @@ class DeclaredResponses:
         if self._operation.streams and declared is None:
             named = "a Stream"
         elif self._operation.page and declared is None:
-            named = "a Page"
+            named = "an HtmlPage"
         where = f": {reason}" if reason and self._strict else ""
         return self._failure(f"declares {named}, and returned a {type(content).__name__}{where}")
 

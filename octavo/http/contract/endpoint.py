@@ -19,13 +19,13 @@ from octavo.http.contract.operation import Locked, Operation, Security
 from octavo.http.contract.parameters import Parameters
 from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
 from octavo.http.contract.problems import AccountLocked, Header, Problem
-from octavo.http.contract.reply import NotModified, Page, Reply, Stream
+from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
 from octavo.http.server.asgi import Extension, Receive
 from octavo.http.server.response import FixedHeaders
 
 _JSON: Header = (b"content-type", b"application/json")
-_PAGE: Header = (b"content-type", Page.MEDIA_TYPE.encode())
+_PAGE: Header = (b"content-type", HtmlPage.MEDIA_TYPE.encode())
 AUTHENTICATED_SECONDS = 1.0
 """Seconds for which a caller stays authenticated while the body arrives."""
 _NO_LENGTH = frozenset({204, 304})
@@ -244,7 +244,7 @@ class Endpoint:
             return PreparedResponse(304, [*result.headers], self._headers, None)
         if isinstance(result, Stream):
             return self._stream(result)
-        if isinstance(result, Page):
+        if isinstance(result, HtmlPage):
             return self._page(result)
         return self._checked(self._status, result, ())
 
@@ -273,7 +273,7 @@ class Endpoint:
         length = (b"content-length", b"%d" % len(body))
         return PreparedResponse(status, [length, *headers], self._json_headers, body)
 
-    def _page(self, page: Page) -> PreparedResponse:
+    def _page(self, page: HtmlPage) -> PreparedResponse:
         if not self.operation.page:
             raise self._declared.other_content(page)
         self._declared.headers(page.headers)

@@ -118,7 +118,7 @@ class Operation(Declaration):
         empty: the handler may return None, for a success without content.
         not_modified: the handler may return a 304.
         streams: the handler may return a `Stream`.
-        page: the handler may return a `Page`.
+        page: the handler may return an `HtmlPage`.
     """
 
     handler: str

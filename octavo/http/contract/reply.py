@@ -33,7 +33,7 @@ class NotModified:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HtmlPage:
     """An HTML page, which is sent with the security headers of pages."""
 
     MEDIA_TYPE: ClassVar[str] = "text/html; charset=utf-8"

@@ -18,7 +18,7 @@ from octavo.http.contract.declaration_check import (
     check_statuses,
 )
 from octavo.http.contract.operation import ContractError, Declaration, Operation
-from octavo.http.contract.reply import NotModified, Page, Reply, Stream
+from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.router import is_identifier, parameters_of
 
 _PARTS = ("path", "query", "headers", "body")
@@ -149,7 +149,7 @@ def _success(hint: object) -> _Success:
     contents: list[object] = []
     for member in get_args(hint) if union else (hint,):
         content = get_args(member)[0] if get_origin(member) is Reply else member
-        if content not in (NotModified, Page, Stream, *contents):
+        if content not in (NotModified, HtmlPage, Stream, *contents):
             contents.append(content)
     marks = get_args(hint) if union else (hint,)
     nothing = (None, type(None))
@@ -160,7 +160,7 @@ def _success(hint: object) -> _Success:
         response_type = contents[0]
     else:
         response_type = Union[tuple(contents)]  # noqa: UP007 - made of values
-    return _Success(response_type, empty, NotModified in marks, Stream in marks, Page in marks)
+    return _Success(response_type, empty, NotModified in marks, Stream in marks, HtmlPage in marks)
 
 
 def _check_success(declared: Declaration, success: _Success) -> None:

@@ -67,18 +67,18 @@ class LegalDocuments:
         )
 
     def require_current(self, accepted: Versions | None) -> None:
-        """Raise `ConsentRequired` unless ``accepted`` are exactly the versions in force.
+        """Raise `ConsentDue` unless ``accepted`` are exactly the versions in force.
 
         None accepts nothing, which suffices when no document is named.
         """
         if (Versions() if accepted is None else accepted) != self.versions:
-            raise ConsentRequired(self)
+            raise ConsentDue(self)
 
 
 NO_DOCUMENTS = LegalDocuments()
 
 
-class ConsentRequired(DomainError):
+class ConsentDue(DomainError):
     """The account has not accepted the documents in force.
 
     Attributes:

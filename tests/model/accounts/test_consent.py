@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from octavo.model.accounts.consent import (
     Consent,
-    ConsentRequired,
+    ConsentDue,
     LegalDocument,
     LegalDocuments,
     Versions,
@@ -31,7 +31,7 @@ def test_only_the_versions_in_force_can_be_accepted(
     if versions == documents.versions:
         documents.require_current(versions)
     else:
-        with pytest.raises(ConsentRequired) as refused:
+        with pytest.raises(ConsentDue) as refused:
             documents.require_current(versions)
         assert refused.value.documents == documents
 
@@ -42,7 +42,7 @@ def test_accepting_nothing_suffices_without_documents(documents: LegalDocuments)
         documents.require_current(None)
         assert not documents.due_from(None)
     else:
-        with pytest.raises(ConsentRequired):
+        with pytest.raises(ConsentDue):
             documents.require_current(None)
         assert documents.due_from(None)
 
