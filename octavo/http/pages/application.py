@@ -15,12 +15,19 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
 from octavo.accounts.ports import Clock, NewEntropy
-from octavo.http.contract.problems import AccountLocked, NotFound, NotSignedIn, Problem
+from octavo.http.contract.problems import (
+    AccountLocked,
+    ConsentRequired,
+    NotFound,
+    NotSignedIn,
+    Problem,
+)
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import API_REFERENCE
 from octavo.http.pages.account import add_account_pages
 from octavo.http.pages.administration import add_administration_pages
 from octavo.http.pages.api import Perform
+from octavo.http.pages.consent import add_consent_page
 from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.keys import add_key_pages, add_session_pages
 from octavo.http.pages.members import add_member_pages
@@ -29,7 +36,7 @@ from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.pages.register import add_register_page
 from octavo.http.pages.registering import Registering
 from octavo.http.pages.sign_in import add_sign_in_pages
-from octavo.http.pages.site import HOME, Site, redirect, show, sign_in_first
+from octavo.http.pages.site import HOME, Site, consent_first, redirect, show, sign_in_first
 from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.model.accounts.consent import NO_DOCUMENTS
@@ -150,6 +157,7 @@ def pages(
     site = Site(app, perform, public_url=public_url, new_entropy=new_entropy)
     add_sign_in_pages(site)
     add_account_pages(site)
+    add_consent_page(site)
     add_session_pages(site)
     add_key_pages(site, now)
     add_workspace_pages(site)
@@ -209,6 +217,8 @@ def pages(
     async def refuse_problem(problem: Problem) -> Response:
         if isinstance(problem, NotSignedIn) and request.method in ("GET", "HEAD", "POST"):
             return sign_in_first()
+        if isinstance(problem, ConsentRequired):
+            return consent_first()
         if isinstance(problem, AccountLocked):
             return await show("locked.html", status=problem.status)
         return await refusal(problem, public_url)

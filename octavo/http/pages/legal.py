@@ -19,7 +19,8 @@ def legal_pages(
 ) -> dict[DocumentName, LegalDocumentPage]:
     """Return the pages of ``documents``, which are sanitised HTML.
 
-    ``legal`` are the documents in force, which each page links to; ``public_url`` is the address of the installation, without a trailing slash.
+    ``legal`` are the documents in force, which each page links to; ``public_url`` is the address of
+    the installation, without a trailing slash.
     """
     loader = jinja2.FileSystemLoader(FOLDER)
     environment = jinja2.Environment(loader=loader, autoescape=True)

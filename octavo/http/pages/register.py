@@ -7,6 +7,7 @@ from urllib.parse import quote, urlsplit
 from quart import Response, make_response, render_template, request
 from quart_trio import QuartTrio
 
+from octavo.http.api.consent import required_documents
 from octavo.http.api.store_problems import store_problem
 from octavo.http.contract.problems import (
     ConsentRequired,
@@ -17,7 +18,7 @@ from octavo.http.contract.problems import (
     WrongOrigin,
 )
 from octavo.http.pages.registering import Registering
-from octavo.model.accounts.consent import LegalDocuments
+from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.store import StoreUnavailable
 
 PATH = "/register"
@@ -130,8 +131,7 @@ async def _form(
         errors=errors,
         refused="" if problem is None or errors else problem.detail,
         other_origin=other_origin,
-        terms=legal.terms,
-        privacy=legal.privacy,
+        documents=None if legal == NO_DOCUMENTS else required_documents(legal),
     )
     status, headers = (200, ()) if problem is None else (problem.status, problem.headers)
     return _with_headers(await make_response(page, status), headers)

@@ -9,10 +9,14 @@ from octavo.http.contract.application import Application
 from octavo.http.contract.openapi import document
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages.legal import legal_pages
-from octavo.model.accounts.consent import DocumentName
+from octavo.model.accounts.consent import DocumentName, LegalDocument, LegalDocuments
 from tests.fakes.asgi_client import Response, ask
 
-PAGES = legal_pages({"terms": "<h1>Our terms</h1>"}, "https://notes.example")
+LEGAL = LegalDocuments(
+    LegalDocument("1", "https://notes.example/legal/terms"),
+    LegalDocument("2", "https://elsewhere.example/privacy"),
+)
+PAGES = legal_pages({"terms": "<h1>Our terms</h1>"}, LEGAL, "https://notes.example")
 
 
 async def get(path: str, *headers: tuple[bytes, bytes], method: str = "GET") -> Response:
@@ -39,6 +43,8 @@ async def test_document_is_a_page_that_browsers_check_again() -> None:
     text = response.body.decode()
     assert '<article class="prose">\n<h1>Our terms</h1>\n</article>' in text
     assert "<title>Terms \N{EN DASH} Octavo</title>" in text
+    assert '<a href="https://notes.example/legal/terms">Terms</a>' in text
+    assert '<a href="https://elsewhere.example/privacy">Privacy notice</a>' in text
     assert "<script" not in text
     assert text.count('<link rel="stylesheet" href="/static/octavo-') == 1
 
@@ -76,7 +82,7 @@ async def test_other_documents_do_not_match_the_contract() -> None:
 
 def test_pages_of_different_documents_have_different_tags() -> None:
     first, second = (
-        legal_pages({"terms": html}, "https://notes.example")["terms"] for html in ("a", "b")
+        legal_pages({"terms": html}, LEGAL, "https://notes.example")["terms"] for html in ("a", "b")
     )
     assert first.etag != second.etag
 

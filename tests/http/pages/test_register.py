@@ -200,7 +200,7 @@ async def test_form_links_to_the_documents_and_requires_consent() -> None:
     assert 'name="privacyVersion" value="2"' in text
     assert f'href="{PUBLIC}/legal/terms"' in text
     assert 'href="https://elsewhere.example/privacy?a=1&amp;b=2"' in text
-    assert re.search('<input type="checkbox" name="accept" value="yes" required>', text)
+    assert re.search('<input id="accept" name="accept" type="checkbox" value="on" required>', text)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ async def test_consent_is_given_by_the_checkbox_only() -> None:
     accounts = Accounts()
     client = page(accounts, LEGAL).test_client()
     versions = {"termsVersion": "1", "privacyVersion": "2"}
-    await client.post("/register", form={**GIVEN, **versions, "accept": "yes"})
+    await client.post("/register", form={**GIVEN, **versions, "accept": "on"})
     await client.post("/register", form={**GIVEN, **versions})
     assert accounts.asked == [{**GIVEN, **versions}, GIVEN]
 
