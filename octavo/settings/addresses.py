@@ -139,7 +139,29 @@ def is_local(public_url: str) -> bool:
 
     There, and with https, they keep the cookie of a session; elsewhere they drop it.
     """
-    host = urlsplit(public_url).hostname or ""
+    return is_loopback(urlsplit(public_url).hostname or "")
+
+
+def host_name(text: str) -> str:
+    """Read the host of another server: a name, an IPv4 or an IPv6 address."""
+    host = _ipv6(text) or _host(text)
+    if host is None:
+        raise ValueError(
+            "is not a host: give a name or an IP address, without scheme and port, such as "
+            "mail.example.org"
+        )
+    return host
+
+
+def remote_port(text: str) -> int:
+    """Read the port of another server."""
+    if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= 65535:
+        raise ValueError("is not a port: give a whole number from 1 to 65535")
+    return int(text)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether ``host``, a name or an address, is this machine itself."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

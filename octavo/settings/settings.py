@@ -4,11 +4,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from octavo.settings.addresses import Bind, DatabaseUrl, local_origin, origin
+from octavo.settings.addresses import (
+    Bind,
+    DatabaseUrl,
+    host_name,
+    is_loopback,
+    local_origin,
+    origin,
+    remote_port,
+)
 from octavo.settings.names import variable
+from octavo.settings.sender import Sender
 from octavo.settings.values import (
     Network,
     choice,
@@ -17,6 +26,7 @@ from octavo.settings.values import (
     digests,
     file,
     folder,
+    line,
     networks,
     seconds,
     switch,
@@ -45,6 +55,10 @@ _Days = Annotated[float, _read(days)]
 _File = Annotated[str, _read(file)]
 _Database = Annotated[DatabaseUrl, PlainSerializer(str)]
 _Positive = Annotated[int, _read(count(1))]
+_Port = Annotated[int, _read(remote_port)]
+
+SMTP_PORTS = {"starttls": 587, "tls": 465, "none": 25}
+"""The usual port for each value of ``smtp_security``."""
 
 
 class Settings(BaseSettings):
@@ -162,6 +176,35 @@ class Settings(BaseSettings):
         "operator-token` makes them. Without any, the operator API is off",
         json_schema_extra={"secret": True},
     )
+    smtp_host: Annotated[str, _read(host_name)] = Field(
+        default="",
+        description="name or IP address of the mail server that sends the messages of this "
+        "installation; without it, none are sent",
+    )
+    smtp_security: Annotated[str, _read(choice("starttls", "tls", "none"))] = Field(
+        default="starttls",
+        description="encryption of the connection to the mail server: starttls (required, not "
+        "opportunistic), tls from the first byte, or none",
+    )
+    smtp_port: _Port = Field(
+        default_factory=lambda known: SMTP_PORTS[known.get("smtp_security", "starttls")],
+        description="TCP port of the mail server; if unset, 587 with starttls, 465 with tls, and "
+        "25 with none",
+    )
+    smtp_user: Annotated[str, _read(line)] = Field(
+        default="", description="name to authenticate with at the mail server, with smtp_password"
+    )
+    smtp_password: Annotated[SecretStr | None, _read(line)] = Field(
+        default=None, description="password of smtp_user", json_schema_extra={"secret": True}
+    )
+    mail_from: Annotated[Sender | None, _read(Sender.parse)] = Field(
+        default=None,
+        description="sender of the messages: an address, or a name and an address such as "
+        "Octavo <notes@example.org>; required with smtp_host",
+    )
+    mail_per_address: _Positive = Field(
+        default=5, description="messages to one address within an hour; more are not sent"
+    )
     head_time: _Wait = Field(
         default=10.0,
         description="seconds to receive the head of a request, and for a TLS handshake",
@@ -249,4 +292,24 @@ class Settings(BaseSettings):
                 f"a session that expires after {self.session_absolute_days:g} days "
                 f"can't be idle for {self.session_idle_days:g} days: lower "
                 f"{variable('session_idle_days')} or raise {variable('session_absolute_days')}"
+            )
+        yield from self._mail_contradictions()
+
+    def _mail_contradictions(self) -> Iterator[str]:
+        if bool(self.smtp_host) is not bool(self.mail_from):
+            yield (
+                "sending mail needs a mail server and a sender: "
+                f"give both {variable('smtp_host')} and {variable('mail_from')}, or neither"
+            )
+        if bool(self.smtp_user) is not bool(self.smtp_password):
+            yield (
+                "authentication at the mail server needs a name and a password: "
+                f"give both {variable('smtp_user')} and {variable('smtp_password')}, or neither"
+            )
+        elif self.smtp_user and not self.smtp_host:
+            yield f"{variable('smtp_user')} has no mail server: give {variable('smtp_host')}, too"
+        elif self.smtp_user and self.smtp_security == "none" and not is_loopback(self.smtp_host):
+            yield (
+                "the password for the mail server would be sent unencrypted: "
+                f"set {variable('smtp_security')} to starttls or tls"
             )
