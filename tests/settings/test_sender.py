@@ -20,7 +20,8 @@ def test_parse_reads_an_address_with_and_without_a_name(text: str, sender: Sende
 
 
 @pytest.mark.parametrize(
-    "text", ["", "notes", "<>", "A <b", "A\r\nBcc: <a@b.example>", "\u202eA <a@b>"]
+    "text",
+    ["", "notes", "<>", "A <b", "A\r\nBcc: <a@b.example>", "\u202eA <a@b>"],
 )
 def test_parse_refuses_what_is_not_one_mailbox(text: str) -> None:
     with pytest.raises(ValueError, match="is not a sender"):
