@@ -10,6 +10,7 @@ from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Changed, Members
 from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
+from octavo.accounts.password_reset import PasswordReset
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
@@ -30,6 +31,7 @@ from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.operator import OperatorOperations
+from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of, refusals_as_problems
 from octavo.http.api.registrations import RegistrationOperations
@@ -183,7 +185,24 @@ def _identity(
     signing_in = SignIn(store, credentials, passwords, parts.attempts, maker, now=now, life=life)
     registration = Registration(store, passwords, parts.attempts, maker, now=now, new_id=new_id)
     own_keys = OwnKeys(store, credentials, now=now, new_id=new_id, new_entropy=new_entropy)
-    own_password = OwnPassword(store, credentials, passwords, parts.attempts, now=now)
+    own_password = OwnPassword(
+        store,
+        credentials,
+        passwords,
+        parts.attempts,
+        now=now,
+        new_id=new_id,
+        mail_added=parts.mail.wake,
+    )
+    password_reset = PasswordReset(
+        store,
+        credentials,
+        passwords,
+        parts.attempts,
+        now=now,
+        new_id=new_id,
+        mail_added=parts.mail.wake,
+    )
     own_sessions = OwnSessions(store, credentials, now=now, life=life)
     removal = AccountRemoval(
         store, credentials, passwords, parts.attempts, now=now, gone=gone, changed=member_changed
@@ -192,6 +211,7 @@ def _identity(
     registrations = RegistrationOperations(registration, life=life, origin=origin)
     return registrations, [
         AuthOperations(signing_in, own_password, life=life, origin=origin),
+        PasswordResetOperations(password_reset, origin=origin),
         registrations,
         AccountOperations(OwnAccount(store, now=now), removal),
         SessionOperations(own_sessions, life=life),

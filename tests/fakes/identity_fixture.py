@@ -12,6 +12,7 @@ from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.invitations import invite
 from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
+from octavo.accounts.password_reset import PasswordReset, create_reset_token
 from octavo.accounts.passwords import Argon2, Passwords
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
@@ -79,8 +80,24 @@ class IdentityFixture:
             new_id=sources.new_id,
         )
         self.own_account = OwnAccount(store, now=sources.now)
+        self.mail_added = 0
         self.own_password = OwnPassword(
-            store, self.credentials, self.passwords, self.attempts, now=sources.now
+            store,
+            self.credentials,
+            self.passwords,
+            self.attempts,
+            now=sources.now,
+            new_id=sources.new_id,
+            mail_added=self._add_mail,
+        )
+        self.password_reset = PasswordReset(
+            store,
+            self.credentials,
+            self.passwords,
+            self.attempts,
+            now=sources.now,
+            new_id=sources.new_id,
+            mail_added=self._add_mail,
         )
         self.gone: list[WorkspaceId] = []
         self.changed: list[tuple[WorkspaceId, AccountId]] = []
@@ -102,6 +119,20 @@ class IdentityFixture:
             new_id=sources.new_id,
             new_entropy=sources.new_entropy,
         )
+
+    def _add_mail(self) -> None:
+        self.mail_added += 1
+
+    async def reset_token(self, address: str = "ann@example.org") -> str:
+        """A token to choose a new password, as `octavo recover` makes it."""
+        _, token = await create_reset_token(
+            self.store,
+            Address(address),
+            now=self.sources.now,
+            new_token=self.sources.new_entropy,
+        )
+        assert token is not None
+        return token
 
     async def invite(
         self,

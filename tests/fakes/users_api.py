@@ -14,6 +14,7 @@ from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.operator import OperatorOperations
+from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
@@ -54,6 +55,7 @@ class UsersApi:
                 AuthOperations(
                     identity.signing_in, identity.own_password, life=LIFE, origin=ORIGIN
                 ),
+                PasswordResetOperations(identity.password_reset, origin=ORIGIN),
                 RegistrationOperations(identity.registration, life=LIFE, origin=ORIGIN),
                 AccountOperations(identity.own_account, identity.removal),
                 SessionOperations(identity.own_sessions, life=LIFE),

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.account import AccountSchema, account_schema
+from octavo.http.api.auth_protocol import AUTH_PROBLEMS
 from octavo.http.api.authentication import require_origin
 from octavo.http.api.fields import EmailAddress, NewPassword, label
 from octavo.http.api.refusals import refusals_as_problems, refused_with
@@ -17,7 +18,7 @@ from octavo.http.contract.bodies.faults import invalid_request
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import Header, InvalidRequest, NotFound, WrongOrigin
+from octavo.http.contract.problems import Header, InvalidRequest
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import STORE_PROBLEMS
 from octavo.model.accounts.account import LONGEST_NAME, Preferences
@@ -70,7 +71,7 @@ class RegistrationOperations:
         "revoked or for another address is treated as missing.",
         security=Security.NONE,
         status=201,
-        problems=(NotFound, *refused_with(AddressTaken), WrongOrigin, *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *refused_with(AddressTaken), *STORE_PROBLEMS),
         body=json_body(RegistrationInput, limit=_LONGEST_BODY),
         rate="registration",
         headers=SET_COOKIE,
