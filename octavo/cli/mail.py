@@ -10,6 +10,7 @@ from octavo.cli.help import Command, example, help_option
 from octavo.cli.output import Failed, say
 from octavo.cli.reading import read, takes_settings
 
+_EXAMPLE = "octavo mail test ada@example.org"
 _SETTINGS = (
     "public_url",
     "smtp_host",
@@ -26,9 +27,18 @@ class _Group(click.Group):
         return help_option()
 
 
-@click.group("mail", cls=_Group, help="Test the mail settings.")
-def command() -> None:
-    """Choose one of the commands on mail."""
+@click.group(
+    "mail",
+    cls=_Group,
+    invoke_without_command=True,
+    help="Test the mail settings.",
+    epilog=example(_EXAMPLE),
+)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Choose one of the commands on mail; without one, print the help."""
+    if context.invoked_subcommand is None:
+        say(context.get_help())
 
 
 @command.command(
@@ -36,7 +46,7 @@ def command() -> None:
     cls=Command,
     help="Send a test message to ADDRESS with the settings at hand. It does not pass through the "
     "outbox; the server need not run.",
-    epilog=example("octavo mail test ada@example.org"),
+    epilog=example(_EXAMPLE),
 )
 @click.argument("address")
 @takes_settings(*_SETTINGS)
