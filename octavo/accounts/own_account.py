@@ -1,5 +1,6 @@
 """The operations of an account on itself: details, password, sessions and API keys."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from octavo.accounts.attempts import Attempts
@@ -18,8 +19,16 @@ from octavo.model.accounts.refusal import (
 from octavo.model.accounts.session import Session, SessionId, SessionLife
 from octavo.model.accounts.token import api_key, digest_of
 from octavo.model.identity import AccountId
+from octavo.model.mail import queued
 from octavo.store import Store
-from octavo.store.scripts import accounts, api_keys, consents, sessions
+from octavo.store.scripts import (
+    accounts,
+    api_keys,
+    consents,
+    outbox,
+    password_resets,
+    sessions,
+)
 from octavo.store.scripts.accounts import AccountDetails
 from octavo.store.transaction import Transaction
 
@@ -116,6 +125,8 @@ class OwnPassword:
         passwords: verifies and hashes passwords.
         attempts: counts the attempts for each account, on the route ``password``.
         now: the clock.
+        new_id: returns an id for a message.
+        mail_added: called when a message was added to the outbox; must not block.
     """
 
     def __init__(
@@ -126,12 +137,16 @@ class OwnPassword:
         attempts: Attempts,
         *,
         now: Clock,
+        new_id: NewId,
+        mail_added: Callable[[], None],
     ) -> None:
         self._store = store
         self._credentials = credentials
         self._passwords = passwords
         self._attempts = attempts
         self._now = now
+        self._new_id = new_id
+        self._mail_added = mail_added
 
     async def change(
         self,
@@ -144,7 +159,8 @@ class OwnPassword:
     ) -> Account:
         """Replace the password ``current`` by ``new``, which must be valid; return the account.
 
-        With ``end_others``, every session but ``session`` ends. Raises `InvalidCredentials` when
+        Tokens to reset it end, and the account is notified by mail. With ``end_others``, every
+        session but ``session`` ends. Raises `InvalidCredentials` when
         ``current`` is not the password, `AccountGone`, `TooManyAttempts` and `StoreUnavailable`. If
         cancelled, the password may have changed.
         """
@@ -160,9 +176,13 @@ class OwnPassword:
             account_id, verified=stored.encoded, encoded=encoded, now=now
         )
 
+        notice = queued(self._new_id(), "password_changed", stored.account.address, now)
+
         async def replace_and_end(transaction: Transaction) -> bool:
             if not await replace_it(transaction):
                 return False
+            await password_resets.end_all(transaction, account_id)
+            await outbox.insert(transaction, notice)
             if end_others:
                 await sessions.end_all(account_id, but=session)(transaction)
             return True
@@ -175,6 +195,7 @@ class OwnPassword:
         if not replaced:
             # Another request replaced it meanwhile.
             raise InvalidCredentials
+        self._mail_added()
         return replace(stored.account, updated_at=now)
 
 

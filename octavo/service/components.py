@@ -22,6 +22,7 @@ from octavo.actors.workspace.document_services import DocumentServices, Threads
 from octavo.documents import DocumentCache
 from octavo.http.api.access import Access
 from octavo.http.api.changeset_submission import Workspaces
+from octavo.mail.delivery import MailDelivery
 from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.accounts.session import DAY, SessionLife
@@ -33,10 +34,11 @@ from octavo.render.limits import check_renderable
 from octavo.service.engine import StoreEngine
 from octavo.service.entropy import new_id, now
 from octavo.service.legal import Legal
+from octavo.service.mail import mail_delivery
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
-from octavo.store.scripts import portal_tokens
+from octavo.store.scripts import outbox, password_resets, portal_tokens
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
@@ -49,6 +51,9 @@ if TYPE_CHECKING:
 RECEIPT_DAYS = 31
 """Days that a receipt is kept; the API promises 30."""
 
+MAIL_DRAIN_SECONDS = 2.0
+"""Seconds of a stop in which messages that are being sent can finish."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -60,6 +65,7 @@ class Components:
     workspaces: Workspaces
     hub: NoticeHub[Frame]
     sweeper: SweepingJob
+    mail: MailDelivery
     access: Access
     credentials: Credentials
     attempts: Attempts
@@ -125,8 +131,14 @@ def add_components(
         except StoreUnavailable:
             _log.warning("the last activity of sessions and keys was not recorded")
 
+    mail = mail_delivery(store, settings)
+
+    async def deliver_mail(worker: WorkerContext) -> None:
+        await mail.run(worker.stopping, alone=engine.postgres is None)
+
     root.add(WorkerSpec("notices", notices))
     root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
+    root.add(WorkerSpec("mail", deliver_mail, drain_timeout=MAIL_DRAIN_SECONDS))
     root.add(WorkerSpec("indexer", index))
     root.add(WorkerSpec("sweeper", sweep))
     root.add(WorkerSpec("retention", run_retention))
@@ -152,6 +164,7 @@ def add_components(
         workspaces=directory,
         hub=hub,
         sweeper=sweeper,
+        mail=mail,
         access=Access(store, fresh=fresh),
         credentials=credentials,
         attempts=Attempts(_rates(settings)),
@@ -238,6 +251,8 @@ def _retention(store: Store, settings: Settings, life: SessionLife) -> Retention
             lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000),
             end_sessions,
             portal_tokens.expire,
+            password_resets.expire,
+            outbox.expire_budgets,
         ),
     )
 
@@ -252,4 +267,10 @@ def _rates(settings: Settings) -> dict[str, RouteRates]:
         client=Rate(settings.registration_attempts_per_client, within),
         account=RATES["registration"].account,
     )
-    return {**RATES, "sign-in": sign_in, "registration": registration}
+    return {
+        **RATES,
+        "sign-in": sign_in,
+        "registration": registration,
+        "password-reset-request": sign_in,
+        "password-reset": RouteRates(client=sign_in.client),
+    }

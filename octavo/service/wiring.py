@@ -11,6 +11,7 @@ from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Changed, Members
 from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnKeys, OwnPassword, OwnSessions
+from octavo.accounts.password_reset import PasswordReset
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
@@ -34,6 +35,7 @@ from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.operator import OperatorOperations
+from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of, refusals_as_problems
 from octavo.http.api.registrations import RegistrationOperations
@@ -211,7 +213,24 @@ def _identity(
         new_id=new_id,
     )
     own_keys = OwnKeys(store, credentials, now=now, new_id=new_id, new_entropy=new_entropy)
-    own_password = OwnPassword(store, credentials, passwords, parts.attempts, now=now)
+    own_password = OwnPassword(
+        store,
+        credentials,
+        passwords,
+        parts.attempts,
+        now=now,
+        new_id=new_id,
+        mail_added=parts.mail.wake,
+    )
+    password_reset = PasswordReset(
+        store,
+        credentials,
+        passwords,
+        parts.attempts,
+        now=now,
+        new_id=new_id,
+        mail_added=parts.mail.wake,
+    )
     own_sessions = OwnSessions(store, credentials, now=now, life=life)
     removal = AccountRemoval(
         store, credentials, passwords, parts.attempts, now=now, gone=gone, changed=member_changed
@@ -222,6 +241,7 @@ def _identity(
     registrations = RegistrationOperations(registration, life=life, origin=origin, legal=legal)
     return registrations, [
         AuthOperations(signing_in, own_password, life=life, origin=origin, legal=legal),
+        PasswordResetOperations(password_reset, origin=origin),
         registrations,
         AccountOperations(OwnAccount(store, now=now), removal, own_consent, portal, legal),
         SessionOperations(own_sessions, life=life),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -58,7 +58,9 @@ _Port = Annotated[int, _read(remote_port)]
 _LegalDocument = Annotated[str, _read(legal_document)]
 _Line = Annotated[str, _read(line)]
 
-SMTP_PORTS = {"starttls": 587, "tls": 465, "none": 25}
+SmtpSecurity = Literal["starttls", "tls", "none"]
+
+SMTP_PORTS: dict[SmtpSecurity, int] = {"starttls": 587, "tls": 465, "none": 25}
 """The usual port for each value of ``smtp_security``."""
 
 
@@ -209,7 +211,7 @@ class Settings(BaseSettings):
         description="name or IP address of the mail server that sends the messages of this "
         "installation; without it, none are sent",
     )
-    smtp_security: Annotated[str, _read(choice("starttls", "tls", "none"))] = Field(
+    smtp_security: Annotated[SmtpSecurity, _read(choice("starttls", "tls", "none"))] = Field(
         default="starttls",
         description="encryption of the connection to the mail server: starttls (required, not "
         "opportunistic), tls from the first byte, or none",

@@ -19,6 +19,7 @@ from octavo.accounts.own_account import (
     OwnPassword,
     OwnSessions,
 )
+from octavo.accounts.password_reset import PasswordReset, create_reset_token
 from octavo.accounts.passwords import Argon2, Passwords
 from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
@@ -107,8 +108,24 @@ class IdentityFixture:
         self.portal = Portal(store, PORTAL, now=sources.now, new_token=sources.new_entropy)
         self.own_account = OwnAccount(store, now=sources.now)
         self.own_consent = OwnConsent(store, self.credentials, legal, now=sources.now)
+        self.mail_added = 0
         self.own_password = OwnPassword(
-            store, self.credentials, self.passwords, self.attempts, now=sources.now
+            store,
+            self.credentials,
+            self.passwords,
+            self.attempts,
+            now=sources.now,
+            new_id=sources.new_id,
+            mail_added=self._add_mail,
+        )
+        self.password_reset = PasswordReset(
+            store,
+            self.credentials,
+            self.passwords,
+            self.attempts,
+            now=sources.now,
+            new_id=sources.new_id,
+            mail_added=self._add_mail,
         )
         self.gone: list[WorkspaceId] = []
         self.changed: list[tuple[WorkspaceId, AccountId]] = []
@@ -130,6 +147,20 @@ class IdentityFixture:
             new_id=sources.new_id,
             new_entropy=sources.new_entropy,
         )
+
+    def _add_mail(self) -> None:
+        self.mail_added += 1
+
+    async def reset_token(self, address: str = "ann@example.org") -> str:
+        """A token to choose a new password, as `octavo recover` makes it."""
+        _, token = await create_reset_token(
+            self.store,
+            Address(address),
+            now=self.sources.now,
+            new_token=self.sources.new_entropy,
+        )
+        assert token is not None
+        return token
 
     async def invite(
         self,

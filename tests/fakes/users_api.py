@@ -15,6 +15,7 @@ from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.operator import OperatorOperations
+from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
@@ -58,6 +59,7 @@ class UsersApi:
                 origin=ORIGIN,
                 legal=identity.legal,
             ),
+            PasswordResetOperations(identity.password_reset, origin=ORIGIN),
             RegistrationOperations(
                 identity.registration, life=LIFE, origin=ORIGIN, legal=identity.legal
             ),

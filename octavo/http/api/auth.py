@@ -8,6 +8,7 @@ from pydantic_core import MISSING
 from octavo.accounts.own_account import OwnPassword
 from octavo.accounts.sign_in import SignIn
 from octavo.http.api.auth_protocol import (
+    AUTH_PROBLEMS,
     AuthSessionDetails,
     AuthUser,
     details_of,
@@ -25,10 +26,8 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import (
     AccountLocked,
-    CredentialRefused,
     InvalidRequest,
     NotSignedIn,
-    WrongOrigin,
 )
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
@@ -141,7 +140,7 @@ class AuthOperations:
         description="Sets the session cookie. The header `origin` must be that of this "
         "installation; programs other than browsers must set it themselves.",
         security=Security.NONE,
-        problems=(CredentialRefused, WrongOrigin, *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordSignIn, limit=_LONGEST_BODY),
         rate="sign-in",
         headers=SET_COOKIE,
@@ -182,7 +181,7 @@ class AuthOperations:
         summary="Get the session of this request",
         description="Null when the request has no cookie of a valid session.",
         security=Security.NONE,
-        problems=(WrongOrigin, *READ_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *READ_PROBLEMS),
     )
     async def get_session(self, call: Call, query: SessionQuery) -> AuthSessionState | None:
         """Return the session of the cookie; None without a valid one."""
@@ -204,7 +203,7 @@ class AuthOperations:
         summary="Sign out",
         description="Ends the session of the cookie, if any, and clears the cookie.",
         security=Security.NONE,
-        problems=(WrongOrigin, *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
         body=protocol_body(AuthSignOut, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
         headers=SET_COOKIE,
@@ -228,9 +227,8 @@ class AuthOperations:
         "valid.",
         security=Security.NONE,
         problems=(
+            *AUTH_PROBLEMS,
             NotSignedIn,
-            CredentialRefused,
-            WrongOrigin,
             *refused_with(ConsentDue),
             AccountLocked,
             *STORE_PROBLEMS,

@@ -317,6 +317,20 @@ EXAMPLES: dict[str, Example] = {
         },
         response={"token": None, "user": _USER},
     ),
+    "requestPasswordReset": Example(
+        request={"email": "ada@example.org", "redirectTo": "/reset-password"},
+        response={
+            "status": True,
+            "message": "If an account has this address, a message with a link is on its way to it.",
+        },
+    ),
+    "resetPassword": Example(
+        request={
+            "newPassword": "an open jar of rye",
+            "token": "q3Zt8yLwXvB1nM5sKd7RfHj2PgT9cQa4UeWoIxVmNzY",
+        },
+        response={"status": True},
+    ),
     "signOut": Example(request={}, response={"success": True}),
     "getAccount": Example(response=_ACCOUNT_DOCUMENT),
     "updateOwnAccount": Example(request={"displayName": "Ada"}, response=_ACCOUNT_DOCUMENT),

@@ -174,6 +174,12 @@ _TABLE = (
         "Sign in to that account, or choose another address. The invitation is still open.",
     ),
     _Row(
+        400,
+        "invalid_token",
+        "The link to choose a new password is not valid.",
+        "A link works once, and for an hour. Request another one, and use the newest message.",
+    ),
+    _Row(
         409,
         "last_administrator",
         "The installation would be left without an enabled administrator.",

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.account import AccountSchema, account_schema
+from octavo.http.api.auth_protocol import AUTH_PROBLEMS
 from octavo.http.api.authentication import require_origin
 from octavo.http.api.consent import ConsentInput, versions_of
 from octavo.http.api.fields import EmailAddress, NewPassword, label
@@ -18,7 +19,7 @@ from octavo.http.contract.bodies.faults import invalid_request
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import Header, InvalidRequest, NotFound, WrongOrigin
+from octavo.http.contract.problems import Header, InvalidRequest
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import STORE_PROBLEMS
 from octavo.model.accounts.account import LONGEST_NAME, Preferences
@@ -86,12 +87,7 @@ class RegistrationOperations:
         "request accepts their versions in force.",
         security=Security.NONE,
         status=201,
-        problems=(
-            NotFound,
-            *refused_with(ConsentDue, AddressTaken),
-            WrongOrigin,
-            *STORE_PROBLEMS,
-        ),
+        problems=(*AUTH_PROBLEMS, *refused_with(ConsentDue, AddressTaken), *STORE_PROBLEMS),
         body=json_body(RegistrationInput, limit=_LONGEST_BODY),
         rate="registration",
         headers=SET_COOKIE,

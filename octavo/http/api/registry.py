@@ -15,6 +15,7 @@ from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.operator import OperatorOperations
+from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.saves import SaveOperations
@@ -46,6 +47,7 @@ CONTRACT: tuple[type, ...] = (
     ContractOperations,
     RegistrationOperations,
     AuthOperations,
+    PasswordResetOperations,
     AccountOperations,
     SessionOperations,
     KeyOperations,

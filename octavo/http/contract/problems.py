@@ -93,8 +93,8 @@ class CredentialRefused(Problem):
     status, code = 401, "credential_refused"
     summary = "These credentials are not accepted."
     remedy = (
-        "Check the address and the password for typing errors. A forgotten password cannot be "
-        "reset yet."
+        "Check the address and the password for typing errors. If you forgot the password, "
+        "request a message with a link to choose a new one."
     )
 
 

@@ -48,6 +48,34 @@ CREATE TABLE portal_tokens (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX portal_tokens_by_account ON portal_tokens (account_id);
 
+-- Until when the messages to an address are paid for, as its budget allows.
+CREATE TABLE mail_budgets (
+    address TEXT NOT NULL PRIMARY KEY,
+    paid_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Messages to be sent, without their texts; a message that was sent is deleted.
+CREATE TABLE outbox (
+    id BLOB NOT NULL PRIMARY KEY,
+    kind TEXT NOT NULL,
+    address TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    -- How many times it was claimed for sending.
+    attempts INTEGER NOT NULL,
+    -- When it can be claimed: the end of the present claim, or the time of the next attempt.
+    due_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX outbox_by_due ON outbox (due_at);
+
+-- Tokens to choose a new password; a used one is deleted.
+CREATE TABLE password_resets (
+    digest BLOB NOT NULL PRIMARY KEY,
+    account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX password_resets_by_account ON password_resets (account_id);
+
 -- Of secrets, only SHA-256 digests are stored.
 CREATE TABLE sessions (
     id BLOB NOT NULL PRIMARY KEY,

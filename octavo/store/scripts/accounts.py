@@ -99,6 +99,12 @@ def by_id(account_id: AccountId) -> Script[Account | None]:
     return find_account
 
 
+async def at(transaction: Transaction, address: Address) -> Account | None:
+    """Return the account with the address, or None."""
+    row = await transaction.fetch_one(f"SELECT {COLUMNS} FROM accounts WHERE address = $1", address)
+    return None if row is None else account_of(row)
+
+
 def details_of(account_id: AccountId) -> Script[AccountDetails | None]:
     """Return the account with its details, or None."""
 

@@ -108,6 +108,8 @@ def body_of(name: str, ids: list[str], rng: random.Random) -> Json:
             "displayName": "A",
         },
         "signInWithPassword": {"email": "a@example.org", "password": "some password"},
+        "requestPasswordReset": {"email": "a@example.org", "redirectTo": "/reset-password"},
+        "resetPassword": {"newPassword": "a password of mine", "token": "x" * 43},
         "createApiKey": {"name": "a", "expiresAt": "2099-01-01T00:00:00.000Z"},
         "updateOwnAccount": {"displayName": "B"},
         "updatePreferences": {"appearance": "dark", "spellCheck": False},

@@ -38,6 +38,7 @@ class World:
         workspace: its id.
         invitation: makes the token of a new invitation.
         operator: the headers of the operator.
+        reset_token: makes a token to choose a new password for the account with an address.
     """
 
     http: httpx.Client
@@ -50,6 +51,7 @@ class World:
     workspace: str
     invitation: Callable[[], str]
     operator: dict[str, str]
+    reset_token: Callable[[str], str]
 
     @property
     def base(self) -> str:
