@@ -30,6 +30,32 @@ CREATE TABLE removed_accounts (
     removed_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- What was done to accounts, credentials, invitations and members. Identifiers sort by time.
+CREATE TABLE audit (
+    id BLOB NOT NULL PRIMARY KEY,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    -- A service that acted without an account.
+    actor TEXT,
+    actor_id BLOB,
+    subject_id BLOB,
+    -- The network of the client address.
+    client TEXT,
+    outcome TEXT NOT NULL,
+    -- A JSON object of identifiers and codes; empty without any.
+    detail TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX audit_by_kind ON audit (kind);
+CREATE INDEX audit_by_actor ON audit (actor_id) WHERE actor_id IS NOT NULL;
+CREATE INDEX audit_by_subject ON audit (subject_id) WHERE subject_id IS NOT NULL;
+
+-- Removed accounts whose clients are still to be erased from the audit, in steps: those of the
+-- entries after this one.
+CREATE TABLE audit_erasures (
+    account_id BLOB NOT NULL PRIMARY KEY,
+    after_id BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Of secrets, only SHA-256 digests are stored.
 CREATE TABLE sessions (
     id BLOB NOT NULL PRIMARY KEY,
