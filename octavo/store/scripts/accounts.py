@@ -181,7 +181,9 @@ def decide(
 
     async def change_decisions(transaction: Transaction) -> AccountSummary:
         await require_administrator(transaction, actor)
-        before = await _decided(transaction, account_id)
+        before = await decisions_of(transaction, account_id)
+        if before is None:
+            raise AccountMissing
         after = changed(before, change)
         if before.administers and not after.administers:
             await require_administrator_besides(transaction, account_id)
@@ -223,24 +225,19 @@ def decide(
 
 async def require_administrator(transaction: Transaction, actor: AccountId | None) -> None:
     """Raise `NotAdministrator` unless ``actor`` is an enabled administrator, or None."""
-    if actor is not None and not await administers(transaction, actor):
+    if actor is None:
+        return
+    decisions = await decisions_of(transaction, actor)
+    if decisions is None or not decisions.administers:
         raise NotAdministrator
 
 
-async def administers(transaction: Transaction, account_id: AccountId) -> bool:
-    """Return whether an account is an enabled administrator."""
+async def decisions_of(transaction: Transaction, account_id: AccountId) -> Decisions | None:
+    """Return what was decided about an account; None without the account."""
     row = await transaction.fetch_one(
         f"SELECT {_DECISIONS} FROM accounts WHERE id = $1::uuid", account_id
     )
-    return row is not None and _decisions(row).administers
-
-
-async def is_enabled(transaction: Transaction, account_id: AccountId) -> bool:
-    """Return whether the account exists, and is neither locked nor disabled."""
-    row = await transaction.fetch_one(
-        f"SELECT {_DECISIONS} FROM accounts WHERE id = $1::uuid", account_id
-    )
-    return row is not None and _decisions(row).effective_state == "enabled"
+    return None if row is None else _decisions(row)
 
 
 async def require_administrator_besides(transaction: Transaction, account_id: AccountId) -> None:
@@ -252,15 +249,6 @@ async def require_administrator_besides(transaction: Transaction, account_id: Ac
     )
     if other is None:
         raise LastAdministrator
-
-
-async def _decided(transaction: Transaction, account_id: AccountId) -> Decisions:
-    row = await transaction.fetch_one(
-        f"SELECT {_DECISIONS} FROM accounts WHERE id = $1::uuid", account_id
-    )
-    if row is None:
-        raise AccountMissing
-    return _decisions(row)
 
 
 def rename(account_id: AccountId, display_name: str, now: int) -> Script[AccountDetails]:

@@ -15,7 +15,7 @@ from octavo.model.accounts.refusal import (
 )
 from octavo.model.accounts.session import Session
 from octavo.model.identity import AccountId, WorkspaceId
-from octavo.model.workspace import AlreadyMember, may_change_role
+from octavo.model.workspace import AlreadyMember
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts, members, sessions
 from octavo.store.scripts.workspaces import role_in
@@ -159,7 +159,8 @@ def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> 
         found = await _used(transaction, digest, address, now)
         if found.workspace_id is None:
             raise InvitationUnusable
-        if not await accounts.is_enabled(transaction, account_id):
+        decisions = await accounts.decisions_of(transaction, account_id)
+        if decisions is None or decisions.effective_state != "enabled":
             raise AccountGone
         if not await _join(transaction, found, account_id, now):
             raise AlreadyMember
@@ -171,7 +172,7 @@ def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> 
 async def _used(transaction: Transaction, digest: bytes, address: Address, now: int) -> Invitation:
     """Mark an invitation as used, and return it. Raises `InvitationUnusable`."""
     found = await _by_digest(transaction, digest)
-    if found is None or not found.admits(address, now) or not await _holds(transaction, found):
+    if found is None or not found.admits(address, now) or not await _is_granted(transaction, found):
         raise InvitationUnusable
     used = await transaction.execute(
         "UPDATE invitations SET used_at = $2 WHERE id = $1::uuid AND used_at IS NULL",
@@ -183,19 +184,14 @@ async def _used(transaction: Transaction, digest: bytes, address: Address, now: 
     return found
 
 
-async def _holds(transaction: Transaction, invitation: Invitation) -> bool:
+async def _is_granted(transaction: Transaction, invitation: Invitation) -> bool:
     """Return whether the creator of an invitation may still grant what it grants."""
     creator, workspace_id = invitation.created_by, invitation.workspace_id
     if creator is None:
         return True
-    if not await accounts.is_enabled(transaction, creator):
-        return False
-    if invitation.to_installation and not await accounts.administers(transaction, creator):
-        return False
-    if workspace_id is None:
-        return True
-    role = await role_in(transaction, workspace_id, creator)
-    return role is not None and may_change_role(role, None, invitation.workspace_role)
+    decisions = await accounts.decisions_of(transaction, creator)
+    role = None if workspace_id is None else await role_in(transaction, workspace_id, creator)
+    return invitation.is_granted_by(decisions, role)
 
 
 async def _join(
