@@ -11,11 +11,14 @@ from octavo.model.accounts.token import digest_of, operator_token
 from tests.e2e.databases import change, new_database
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.operations import (
+    administration,
     changesets,
     documents,
     files,
     finding,
     identity,
+    invitations,
+    members,
     operator,
 )
 from tests.e2e.operations.cases import CASES, Case
@@ -163,7 +166,20 @@ def test_no_case_covers_an_undocumented_response() -> None:
     assert {(case.operation, case.outcome) for case in CASES} - DOCUMENTED == set()
 
 
-@pytest.mark.parametrize("module", [identity, operator, files, changesets, documents, finding])
+@pytest.mark.parametrize(
+    "module",
+    [
+        identity,
+        members,
+        administration,
+        invitations,
+        operator,
+        files,
+        changesets,
+        documents,
+        finding,
+    ],
+)
 def test_modules_of_cases_are_in_the_table(module: object) -> None:
     name = getattr(module, "__name__", "")
     assert any(case.way.__module__ == name for case in CASES)
