@@ -43,6 +43,9 @@ class Audit:
         new_id: returns an id for an entry.
         network: returns the network that a client address counts as; empty for None.
         log: receives each entry after its commit.
+
+    Attributes:
+        refused: counts refused attempts; a task of the service writes them.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Audit:
         self._new_id = new_id
         self._network = network
         self._log = log
+        self.refused = RefusedAttempts(self)
 
     def entry(
         self,

@@ -1,6 +1,8 @@
 """Register an account with an invitation."""
 
 from octavo.accounts.attempts import Attempts
+from octavo.accounts.audit import Audit
+from octavo.accounts.invitations import granted
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, NewId, milliseconds
 from octavo.accounts.sign_in import SessionMaker, SignedIn
@@ -21,6 +23,7 @@ class Registration:
         passwords: hashes passwords.
         attempts: counts the attempts for each address, on the route ``registration``.
         maker: creates their first sessions.
+        audit: records new accounts.
         now: the clock.
         new_id: returns an id for an account.
     """
@@ -32,10 +35,12 @@ class Registration:
         attempts: Attempts,
         maker: SessionMaker,
         *,
+        audit: Audit,
         now: Clock,
         new_id: NewId,
     ) -> None:
         self._store = store
+        self._audit = audit
         self._passwords = passwords
         self._attempts = attempts
         self._maker = maker
@@ -77,13 +82,20 @@ class Registration:
         account_id = AccountId(self._new_id())
         session, token = self._maker.make(account_id, device, client)
         now = session.created_at
-        account = await self._store.write(
+        account = await self._audit.write(
             invitations.use(
                 digest,
                 Account(account_id, address, display_name, found.role, "enabled", now, now),
                 encoded,
                 session,
                 digest_of(token.encode()),
-            )
+            ),
+            self._audit.entry(
+                "account_registered",
+                actor=account_id,
+                subject=account_id,
+                client=client,
+                detail={"invitationId": found.invitation_id, **granted(found)},
+            ),
         )
         return SignedIn(account, session, token)

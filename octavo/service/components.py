@@ -9,6 +9,7 @@ import trio
 
 from octavo.accounts.activity import Activity
 from octavo.accounts.attempts import RATES, Attempts, RouteRates
+from octavo.accounts.audit import Audit, AuditLog
 from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.group_commit import GroupCommit, storage_spec
@@ -28,11 +29,13 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.retention import Retention
 from octavo.model.identity import Position, WorkspaceId
 from octavo.render.limits import check_renderable
+from octavo.service.auditing import server_audit
 from octavo.service.engine import StoreEngine
 from octavo.service.entropy import new_id, now
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
+from octavo.store.scripts import audit as audit_scripts
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
@@ -53,6 +56,7 @@ class Components:
     """The components that operations use."""
 
     store: Store
+    audit: Audit
     workspaces: Workspaces
     hub: NoticeHub[Frame]
     sweeper: SweepingJob
@@ -63,8 +67,13 @@ class Components:
     operator_tokens: tuple[str, ...]
 
 
-def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) -> Components:
-    """Add the components to the supervisor, each after its dependencies; nothing runs yet."""
+def add_components(
+    root: Supervisor, settings: Settings, engine: StoreEngine, *, log_audit: AuditLog
+) -> Components:
+    """Add the components to the supervisor, each after its dependencies; nothing runs yet.
+
+    ``log_audit`` receives each entry of the audit.
+    """
     if engine.sqlite is not None:
         writer = root.add(storage_spec(engine.sqlite))
         store = engine.reporting(GroupCommit(writer, engine.sqlite))
@@ -72,6 +81,7 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
         store = engine.store
     hub = NoticeHub(changed_frame)
     activity = Activity(store)
+    audit = server_audit(store, log_audit)
     life = SessionLife(settings.session_idle_days * DAY, settings.session_absolute_days * DAY)
     sweeper = SweepingJob(store)
     # Another process may revoke a credential, and the next request must be refused.
@@ -110,8 +120,16 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
         except StoreUnavailable:
             _log.warning("the last activity of sessions and keys was not recorded")
 
+    async def write_refusals(worker: WorkerContext) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(audit.refused.run)
+            await worker.stopping.wait()
+            nursery.cancel_scope.cancel(reason="the service stops")
+        await audit.refused.flush()
+
     root.add(WorkerSpec("notices", notices))
     root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
+    root.add(WorkerSpec("refusals", write_refusals, drain_timeout=2))
     root.add(WorkerSpec("indexer", index))
     root.add(WorkerSpec("sweeper", sweep))
     root.add(WorkerSpec("retention", run_retention))
@@ -134,6 +152,7 @@ def add_components(root: Supervisor, settings: Settings, engine: StoreEngine) ->
     )
     return Components(
         store=store,
+        audit=audit,
         workspaces=directory,
         hub=hub,
         sweeper=sweeper,
@@ -197,6 +216,8 @@ def _retention(store: Store, settings: Settings, life: SessionLife) -> Retention
         least=settings.history_least,
     )
 
+    audit_time = int(settings.audit_days * DAY * 1000)
+
     def end_sessions(now: int) -> Script[bool]:
         return expire_sessions(*life.alive_since(now))
 
@@ -204,7 +225,12 @@ def _retention(store: Store, settings: Settings, life: SessionLife) -> Retention
         store,
         now=now,
         retention=retention,
-        steps=(lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000), end_sessions),
+        steps=(
+            lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000),
+            end_sessions,
+            lambda now: audit_scripts.expire(now - audit_time),
+            lambda _: audit_scripts.expire_refusals(),
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from functools import partial
 import trio
 
 from octavo import __version__
+from octavo.accounts.audit import audit_log
 from octavo.actors.core import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
 from octavo.control.folder import holding
 from octavo.control.listening import control_listener
@@ -28,6 +29,8 @@ from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.listener import open_listener
 from octavo.http.server_options import server_options
 from octavo.log import Log, LogFormat, configure
+from octavo.model.accounts.audit import AuditEntry
+from octavo.service.auditing import server_audit
 from octavo.service.components import add_components
 from octavo.service.engine import StoreEngine, open_engine
 from octavo.service.entropy import jitter, new_id, now
@@ -82,10 +85,15 @@ async def run(settings: Settings, log: Log) -> None:
             with phase.starting:
                 async with open_engine(settings, serving=True) as engine:
                     root = build_tree(settings, engine, listener, control, phase, log)
-                    token = await first_invitation(engine.store)
+                    invited: list[AuditEntry] = []
+                    audit = server_audit(engine.store, invited.append)
+                    token = await first_invitation(engine.store, audit)
                     async with root.running():
                         phase.started.set()
                         _tell_started(settings, phase.url, token)
+                        # A start that is called off logs nothing.
+                        for entry in invited:
+                            audit_log(log.write)(entry)
                         await phase.shutdown.wait()
             nursery.cancel_scope.cancel(reason="every part has stopped")
 
@@ -158,7 +166,7 @@ def build_tree(
         await serve_control(control_listener, commands)
 
     root.add(WorkerSpec("control", control))
-    parts = add_components(root, settings, engine)
+    parts = add_components(root, settings, engine, log_audit=audit_log(log.write))
     probe = ReadinessProbe(engine, settings.data_dir, phase.stopping)
     application = wire_application(
         parts,

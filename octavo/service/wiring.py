@@ -9,7 +9,8 @@ import trio
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Changed, Members
-from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
+from octavo.accounts.own_account import OwnAccount, OwnPassword
+from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
@@ -32,6 +33,7 @@ from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of, refusals_as_problems
+from octavo.http.api.refused_attempts import counting_refusals
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.registry import contract_document, explained_problems
 from octavo.http.api.revision_texts import RevisionTexts
@@ -72,7 +74,8 @@ def wire_application(
     ``memory`` limits the memory of large requests and responses; None means the default limit.
     The pages are loaded when ``started`` is set, or with the lifespan if it is None.
     """
-    store = parts.store
+    store, audit = parts.store, parts.audit
+    log_request = counting_refusals(log_request, audit.refused)
     authenticator = SessionOrKey(parts.credentials, origin=public_url)
     contract = Deferred(contract_document)
 
@@ -86,9 +89,9 @@ def wire_application(
         parts.hub.recheck_access(account_id)
 
     invitations = Invitations(
-        store, now=now, new_id=new_id, new_token=new_entropy, changed=member_changed
+        store, audit=audit, now=now, new_id=new_id, new_token=new_entropy, changed=member_changed
     )
-    members = Members(store, now=now, changed=member_changed)
+    members = Members(store, audit=audit, now=now, changed=member_changed)
 
     registrations, identity = _identity(parts, public_url, gone, member_changed)
 
@@ -144,7 +147,7 @@ def wire_application(
         log_request=log_request,
         authenticators={
             Security.SESSION_OR_KEY: authenticator,
-            Security.OPERATOR: OperatorTokens(parts.operator_tokens),
+            Security.OPERATOR: OperatorTokens(parts.operator_tokens, audit.refused),
         },
         rate_limiter=AttemptLimiter(parts.attempts),
         failure_problem=problem_of,
@@ -177,18 +180,33 @@ def _pages(
 def _identity(
     parts: Components, origin: str, gone: Callable[[WorkspaceId], None], member_changed: Changed
 ) -> tuple[RegistrationOperations, list[object]]:
-    store, life, credentials = parts.store, parts.life, parts.credentials
+    store, life, credentials, audit = parts.store, parts.life, parts.credentials, parts.audit
     passwords = Passwords(new_entropy=new_entropy)
     maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
-    signing_in = SignIn(store, credentials, passwords, parts.attempts, maker, now=now, life=life)
-    registration = Registration(store, passwords, parts.attempts, maker, now=now, new_id=new_id)
-    own_keys = OwnKeys(store, credentials, now=now, new_id=new_id, new_entropy=new_entropy)
-    own_password = OwnPassword(store, credentials, passwords, parts.attempts, now=now)
-    own_sessions = OwnSessions(store, credentials, now=now, life=life)
-    removal = AccountRemoval(
-        store, credentials, passwords, parts.attempts, now=now, gone=gone, changed=member_changed
+    attempts = parts.attempts
+    signing_in = SignIn(
+        store, credentials, passwords, attempts, maker, audit=audit, now=now, life=life
     )
-    administration = Administration(store, credentials, now=now)
+    registration = Registration(
+        store, passwords, attempts, maker, audit=audit, now=now, new_id=new_id
+    )
+    own_keys = OwnKeys(
+        store, credentials, audit=audit, now=now, new_id=new_id, new_entropy=new_entropy
+    )
+    own_password = OwnPassword(store, credentials, passwords, attempts, audit=audit, now=now)
+    own_sessions = OwnSessions(store, credentials, audit=audit, now=now, life=life)
+    removal = AccountRemoval(
+        store,
+        credentials,
+        passwords,
+        attempts,
+        audit=audit,
+        now=now,
+        gone=gone,
+        changed=member_changed,
+        removed=parts.sweeper.wake,
+    )
+    administration = Administration(store, credentials, audit=audit, now=now)
     registrations = RegistrationOperations(registration, life=life, origin=origin)
     return registrations, [
         AuthOperations(signing_in, own_password, life=life, origin=origin),

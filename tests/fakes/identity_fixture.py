@@ -9,14 +9,18 @@ from itertools import count
 from octavo.accounts.activity import Activity
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.attempts import RATES, Attempts
+from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.invitations import invite
-from octavo.accounts.own_account import OwnAccount, OwnKeys, OwnPassword, OwnSessions
+from octavo.accounts.own_account import OwnAccount, OwnPassword
+from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.accounts.passwords import Argon2, Passwords
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
+from octavo.http.server.client_network import client_network
 from octavo.model.accounts.account import Role, State
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.session import SessionLife
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Store
@@ -37,12 +41,16 @@ class PredictableSources:
 
     time: float = START
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    _audit_numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def now(self) -> float:
         return self.time
 
     def new_id(self) -> str:
         return f"01900000-0000-7000-8000-{next(self._numbers):012x}"
+
+    def new_audit_id(self) -> str:
+        return f"01900000-0000-7000-9000-{next(self._audit_numbers):012x}"
 
     def new_entropy(self) -> bytes:
         return sha256(b"%d" % next(self._numbers)).digest()
@@ -61,12 +69,21 @@ class IdentityFixture:
         self.maker = SessionMaker(
             now=sources.now, new_id=sources.new_id, new_entropy=sources.new_entropy
         )
+        self.audited: list[AuditEntry] = []
+        self.audit = Audit(
+            store,
+            now=sources.now,
+            new_id=sources.new_audit_id,
+            network=client_network,
+            log=self.audited.append,
+        )
         self.signing_in = SignIn(
             store,
             self.credentials,
             self.passwords,
             self.attempts,
             self.maker,
+            audit=self.audit,
             now=sources.now,
             life=LIFE,
         )
@@ -75,29 +92,43 @@ class IdentityFixture:
             self.passwords,
             self.attempts,
             self.maker,
+            audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,
         )
         self.own_account = OwnAccount(store, now=sources.now)
         self.own_password = OwnPassword(
-            store, self.credentials, self.passwords, self.attempts, now=sources.now
+            store,
+            self.credentials,
+            self.passwords,
+            self.attempts,
+            audit=self.audit,
+            now=sources.now,
         )
         self.gone: list[WorkspaceId] = []
         self.changed: list[tuple[WorkspaceId, AccountId]] = []
-        self.administration = Administration(store, self.credentials, now=sources.now)
+        self.removals: list[float] = []
+        self.administration = Administration(
+            store, self.credentials, audit=self.audit, now=sources.now
+        )
         self.removal = AccountRemoval(
             store,
             self.credentials,
             self.passwords,
             self.attempts,
+            audit=self.audit,
             now=sources.now,
             gone=self.gone.append,
             changed=lambda *membership: self.changed.append(membership),
+            removed=lambda: self.removals.append(sources.now()),
         )
-        self.own_sessions = OwnSessions(store, self.credentials, now=sources.now, life=LIFE)
+        self.own_sessions = OwnSessions(
+            store, self.credentials, audit=self.audit, now=sources.now, life=LIFE
+        )
         self.own_keys = OwnKeys(
             store,
             self.credentials,
+            audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,
             new_entropy=sources.new_entropy,
@@ -112,7 +143,7 @@ class IdentityFixture:
     ) -> str:
         sources = self.sources
         return await invite(
-            self.store,
+            self.audit,
             now=sources.now,
             new_id=sources.new_id,
             new_token=sources.new_entropy,

@@ -15,6 +15,7 @@ from octavo.http.api.keys import KeyOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.refusals import problem_of
+from octavo.http.api.refused_attempts import counting_refusals
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
 from octavo.http.api.workspaces import WorkspaceOperations
@@ -43,12 +44,15 @@ class UsersApi:
         self.rechecked: list[AccountId] = []
         self.invitations = Invitations(
             identity.store,
+            audit=identity.audit,
             now=now,
             new_id=identity.sources.new_id,
             new_token=identity.sources.new_entropy,
             changed=self._member_changed,
         )
-        self.members = Members(identity.store, now=now, changed=self._member_changed)
+        self.members = Members(
+            identity.store, audit=identity.audit, now=now, changed=self._member_changed
+        )
         self.application = Application(
             [
                 AuthOperations(
@@ -72,10 +76,10 @@ class UsersApi:
             ],
             failure_problem=problem_of,
             new_id=lambda: "made-here",
-            log_request=self.records.append,
+            log_request=counting_refusals(self.records.append, identity.audit.refused),
             authenticators={
                 Security.SESSION_OR_KEY: SessionOrKey(identity.credentials, origin=ORIGIN),
-                Security.OPERATOR: OperatorTokens(operator_digests),
+                Security.OPERATOR: OperatorTokens(operator_digests, identity.audit.refused),
             },
             rate_limiter=AttemptLimiter(identity.attempts),
             public_url=ORIGIN,
@@ -139,7 +143,9 @@ class UsersApi:
 
     async def key(self, made: SignedIn, name: str = "a key") -> tuple[bytes, bytes]:
         """A new key of the account, as it is shown."""
-        _, secret = await self.identity.own_keys.create(made.account.account_id, name, None)
+        _, secret = await self.identity.own_keys.create(
+            made.account.account_id, name, None, client=None
+        )
         return bearer(secret)
 
 

@@ -11,6 +11,7 @@ from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import Candidate, heir_among
 from octavo.store.scripts import workspaces
 from octavo.store.scripts.accounts import require_administrator, require_administrator_besides
+from octavo.store.scripts.audit import forget_clients
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Script, Transaction
 
@@ -112,6 +113,7 @@ def remove(
                 account_id,
                 tombstone,
             )
+        await forget_clients(transaction, account_id)
         await notify_access(transaction, account_id)
         return Removal(tuple(deleted), tuple(inherited))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
@@ -15,7 +16,7 @@ from octavo.model.accounts.refusal import (
 )
 from octavo.model.accounts.session import Session
 from octavo.model.identity import AccountId, WorkspaceId
-from octavo.model.workspace import AlreadyMember
+from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts, members, sessions
 from octavo.store.scripts.workspaces import role_in
@@ -94,13 +95,22 @@ def list_of(
     return read_invitations
 
 
-def revoke(invitation_id: InvitationId, workspace_id: WorkspaceId | None, now: int) -> Script[None]:
+class Joined(NamedTuple):
+    """How an account joined a workspace."""
+
+    workspace_id: WorkspaceId
+    role: Role
+    invitation_id: InvitationId
+
+
+def revoke(invitation_id: InvitationId, workspace_id: WorkspaceId | None, now: int) -> Script[bool]:
     """Revoke an invitation, with ``workspace_id`` only one into that workspace.
 
-    One that was used or revoked before stays as it is. Raises `InvitationMissing`.
+    One that was used or revoked before stays as it is; then return False. Raises
+    `InvitationMissing`.
     """
 
-    async def revoke_invitation(transaction: Transaction) -> None:
+    async def revoke_invitation(transaction: Transaction) -> bool:
         where, given = "", []
         if workspace_id is not None:
             where, given = " AND workspace_id = $2::uuid", [workspace_id]
@@ -109,12 +119,13 @@ def revoke(invitation_id: InvitationId, workspace_id: WorkspaceId | None, now: i
         )
         if found is None:
             raise InvitationMissing
-        await transaction.execute(
+        revoked = await transaction.execute(
             "UPDATE invitations SET revoked_at = $2"
             " WHERE id = $1::uuid AND used_at IS NULL AND revoked_at IS NULL",
             invitation_id,
             now,
         )
+        return revoked == 1
 
     return revoke_invitation
 
@@ -148,23 +159,23 @@ def use(
     return use_invitation
 
 
-def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> Script[WorkspaceId]:
-    """Let an account join the workspace of an invitation; return the workspace.
+def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> Script[Joined]:
+    """Let an account join the workspace of an invitation.
 
     Raises `InvitationUnusable`, also for one into no workspace; `AlreadyMember` and `AccountGone`,
     after which the invitation can still be used.
     """
 
-    async def accept_invitation(transaction: Transaction) -> WorkspaceId:
+    async def accept_invitation(transaction: Transaction) -> Joined:
         found = await _used(transaction, digest, address, now)
-        if found.workspace_id is None:
+        if found.workspace_id is None or found.workspace_role is None:
             raise InvitationUnusable
         decisions = await accounts.decisions_of(transaction, account_id)
         if decisions is None or decisions.effective_state != "enabled":
             raise AccountGone
         if not await _join(transaction, found, account_id, now):
             raise AlreadyMember
-        return found.workspace_id
+        return Joined(found.workspace_id, found.workspace_role, found.invitation_id)
 
     return accept_invitation
 
