@@ -70,7 +70,7 @@ def counts_as_owner(role: Role, state: State) -> bool:
     return role == "owner" and state != "disabled"
 
 
-class Candidate(NamedTuple):
+class HeirCandidate(NamedTuple):
     """A member that may inherit a workspace; ``joined_at`` is in milliseconds of Unix time."""
 
     account_id: AccountId
@@ -82,7 +82,7 @@ class Candidate(NamedTuple):
 _HEIRS: tuple[Role, ...] = ("owner", "administrator", "editor")
 
 
-def heir_among(candidates: Iterable[Candidate]) -> Candidate | None:
+def heir_among(candidates: Iterable[HeirCandidate]) -> HeirCandidate | None:
     """Return the member who owns a workspace when an owner is removed; None without one.
 
     Owners come first, then administrators, then editors; of these, the one that has been a member

@@ -17,6 +17,7 @@ from octavo.accounts.sign_in import SessionMaker, SignIn
 from octavo.http import pages
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
+from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
@@ -215,5 +216,6 @@ def _identity(
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
         AdministrationOperations(administration, removal),
+        AuditOperations(audit),
         OperatorOperations(administration, removal),
     ]

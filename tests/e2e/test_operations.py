@@ -12,6 +12,7 @@ from tests.e2e.databases import change, new_database
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.operations import (
     administration,
+    audit,
     changesets,
     documents,
     files,
@@ -49,6 +50,7 @@ FOR_MEMBERS_ALONE = {
     "deleteFile",
     "deleteWorkspace",
     "listAccounts",
+    "listAuditEntries",
     "listInvitations",
     "listWorkspaceInvitations",
     "purgeFile",
@@ -172,6 +174,7 @@ def test_no_case_covers_an_undocumented_response() -> None:
         identity,
         members,
         administration,
+        audit,
         invitations,
         operator,
         files,

@@ -8,6 +8,7 @@ from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.access import Access
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
+from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.invitations import InvitationOperations
@@ -63,6 +64,7 @@ class UsersApi:
                 SessionOperations(identity.own_sessions, life=LIFE),
                 KeyOperations(identity.own_keys, now=now),
                 AdministrationOperations(identity.administration, identity.removal),
+                AuditOperations(identity.audit),
                 OperatorOperations(identity.administration, identity.removal),
                 WorkspaceOperations(
                     identity.store,

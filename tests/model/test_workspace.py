@@ -10,7 +10,7 @@ from octavo.model.accounts.account import State
 from octavo.model.identity import AccountId
 from octavo.model.workspace import (
     ROLES,
-    Candidate,
+    HeirCandidate,
     Right,
     Role,
     counts_as_owner,
@@ -31,7 +31,7 @@ def test_each_role_has_the_rights_of_those_below_it(role: Role, count: int) -> N
 
 candidates = st.lists(
     st.builds(
-        Candidate,
+        HeirCandidate,
         st.integers(0, 9).map(lambda number: AccountId(f"account {number}")),
         st.sampled_from(ROLES),
         st.sampled_from(STATES),
@@ -44,7 +44,7 @@ candidates = st.lists(
 
 @given(candidates)
 def test_a_workspace_is_inherited_by_the_highest_role_and_the_longest_membership(
-    others: list[Candidate],
+    others: list[HeirCandidate],
 ) -> None:
     heir = heir_among(others)
     able = [each for each in others if each.role in ("administrator", "editor")]
@@ -61,15 +61,17 @@ def test_a_workspace_is_inherited_by_the_highest_role_and_the_longest_membership
 
 
 @given(candidates, st.randoms())
-def test_the_heir_does_not_depend_on_the_order(others: list[Candidate], random: Random) -> None:
+def test_the_heir_does_not_depend_on_the_order(others: list[HeirCandidate], random: Random) -> None:
     shuffled = random.sample(others, len(others))
     assert heir_among(shuffled) == heir_among(others)
 
 
 @given(candidates)
-def test_the_heir_is_among_the_longest_memberships_of_each_role(others: list[Candidate]) -> None:
+def test_the_heir_is_among_the_longest_memberships_of_each_role(
+    others: list[HeirCandidate],
+) -> None:
     # The database preselects these.
-    groups: dict[tuple[Role, bool], list[Candidate]] = {}
+    groups: dict[tuple[Role, bool], list[HeirCandidate]] = {}
     for each in others:
         groups.setdefault((each.role, each.state == "disabled"), []).append(each)
     first = [

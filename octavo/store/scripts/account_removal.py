@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from octavo.model.accounts.refusal import AccountMissing
 from octavo.model.identity import AccountId, WorkspaceId
-from octavo.model.workspace import Candidate, heir_among
+from octavo.model.workspace import HeirCandidate, heir_among
 from octavo.store.scripts import workspaces
 from octavo.store.scripts.accounts import require_administrator, require_administrator_besides
 from octavo.store.scripts.audit import forget_clients
@@ -88,7 +88,7 @@ def remove(
         inherited: list[tuple[WorkspaceId, AccountId]] = []
         rows = await transaction.fetch_all(_CANDIDATES, account_id)
         for workspace_id, others in groupby(rows, key=itemgetter(0)):
-            heir = heir_among(Candidate(*each[1:]) for each in others if each[1] is not None)
+            heir = heir_among(HeirCandidate(*each[1:]) for each in others if each[1] is not None)
             if heir is None:
                 await workspaces.delete(workspace_id)(transaction)
                 deleted.append(workspace_id)

@@ -5,6 +5,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
+from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
@@ -23,6 +24,7 @@ GROUPS = (
     SessionOperations,
     KeyOperations,
     AdministrationOperations,
+    AuditOperations,
     InvitationOperations,
     OperatorOperations,
 )
@@ -73,6 +75,7 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
             "DELETE /api/accounts/{accountId}",
             {200, 400, 401, 403, 404, 409, 423, 500},
         ),
+        ("listAuditEntries", "GET /api/audit", {200, 400, 401, 403, 423, 500}),
         (
             "createInvitation",
             "POST /api/invitations",
@@ -157,6 +160,7 @@ def test_operations_unavailable_to_a_locked_account_are_these() -> None:
         "readAccount",
         "updateAccount",
         "removeAccount",
+        "listAuditEntries",
         "createInvitation",
         "listInvitations",
         "revokeInvitation",
