@@ -19,9 +19,10 @@ import trio
 from octavo import __version__
 from octavo.accounts.audit import audit_log
 from octavo.actors.core import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
+from octavo.control.account_command import NAME as ACCOUNT
 from octavo.control.folder import holding
 from octavo.control.listening import control_listener
-from octavo.control.serving import serve_control
+from octavo.control.serving import Commands, serve_control
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.request_log import RequestLog, request_log
 from octavo.http.server import Certificate, check_certificate, serve
@@ -30,6 +31,7 @@ from octavo.http.server.listener import open_listener
 from octavo.http.server_options import server_options
 from octavo.log import Log, LogFormat, configure
 from octavo.model.accounts.audit import AuditEntry
+from octavo.service.account_services import account_command
 from octavo.service.auditing import server_audit
 from octavo.service.components import add_components
 from octavo.service.engine import StoreEngine, open_engine
@@ -158,7 +160,8 @@ def build_tree(
     log_request = request_log(log.write)
 
     async def control(worker: WorkerContext) -> None:
-        commands = {
+        commands: Commands = {
+            ACCOUNT: account_command(parts),
             "actors": lambda: render_tree(root.tree()),
             "public_url": lambda: settings.public_url,
             "engine": lambda: "sqlite" if settings.database is None else "postgresql",
@@ -166,6 +169,7 @@ def build_tree(
         await serve_control(control_listener, commands)
 
     root.add(WorkerSpec("control", control))
+    # The worker starts when everything has been added.
     parts = add_components(root, settings, engine, log_audit=audit_log(log.write))
     probe = ReadinessProbe(engine, settings.data_dir, phase.stopping)
     application = wire_application(

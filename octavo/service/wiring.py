@@ -6,9 +6,8 @@ from typing import cast
 
 import trio
 
-from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.invitations import Invitations
-from octavo.accounts.members import Changed, Members
+from octavo.accounts.members import Members
 from octavo.accounts.own_account import OwnAccount, OwnPassword
 from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.accounts.passwords import Passwords
@@ -53,7 +52,12 @@ from octavo.http.pages import API_REFERENCE, Registering
 from octavo.http.pages.api import Perform
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.client_network import client_network
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo.service.account_services import (
+    administration_of,
+    announce_members,
+    removal_of,
+    workspace_gone,
+)
 from octavo.service.components import Components
 from octavo.service.deferred import Deferred, DeferredApplication
 from octavo.service.entropy import new_entropy, new_id, now
@@ -80,21 +84,14 @@ def wire_application(
     authenticator = SessionOrKey(parts.credentials, origin=public_url)
     contract = Deferred(contract_document)
 
-    def gone(workspace_id: WorkspaceId) -> None:
-        parts.access.forget(workspace_id)
-        parts.hub.announce_gone(workspace_id)
-        parts.sweeper.wake()
-
-    def member_changed(workspace_id: WorkspaceId, account_id: AccountId) -> None:
-        parts.access.forget(workspace_id)
-        parts.hub.recheck_access(account_id)
-
+    gone = partial(workspace_gone, parts)
+    member_changed = announce_members(parts)
     invitations = Invitations(
         store, audit=audit, now=now, new_id=new_id, new_token=new_entropy, changed=member_changed
     )
     members = Members(store, audit=audit, now=now, changed=member_changed)
 
-    registrations, identity = _identity(parts, public_url, gone, member_changed)
+    registrations, identity = _identity(parts, public_url)
 
     async def register(
         form: Mapping[str, str], headers: Sequence[Header], client: str | None
@@ -178,9 +175,7 @@ def _pages(
     return cast(ASGIApplication, application)
 
 
-def _identity(
-    parts: Components, origin: str, gone: Callable[[WorkspaceId], None], member_changed: Changed
-) -> tuple[RegistrationOperations, list[object]]:
+def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, list[object]]:
     store, life, credentials, audit = parts.store, parts.life, parts.credentials, parts.audit
     passwords = Passwords(new_entropy=new_entropy)
     maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
@@ -196,18 +191,8 @@ def _identity(
     )
     own_password = OwnPassword(store, credentials, passwords, attempts, audit=audit, now=now)
     own_sessions = OwnSessions(store, credentials, audit=audit, now=now, life=life)
-    removal = AccountRemoval(
-        store,
-        credentials,
-        passwords,
-        attempts,
-        audit=audit,
-        now=now,
-        gone=gone,
-        changed=member_changed,
-        removed=parts.sweeper.wake,
-    )
-    administration = Administration(store, credentials, audit=audit, now=now)
+    removal = removal_of(parts, passwords)
+    administration = administration_of(parts)
     registrations = RegistrationOperations(registration, life=life, origin=origin)
     return registrations, [
         AuthOperations(signing_in, own_password, life=life, origin=origin),

@@ -19,6 +19,7 @@ from tests.fakes.control_socket import responding
 COMMANDS = [
     "serve",
     "invite",
+    "account",
     "backup",
     "restore",
     "actors",

@@ -15,6 +15,8 @@ CREATE TABLE accounts (
     theme_family TEXT NOT NULL DEFAULT 'paper',
     appearance TEXT NOT NULL DEFAULT 'system',
     spell_check INTEGER NOT NULL DEFAULT 1,
+    -- Why administrators locked it.
+    lock_reason TEXT,
     -- What administrators allow; NULL for no limit.
     storage_limit INTEGER,
     -- What the operator allows.

@@ -32,10 +32,11 @@ COLUMNS = (
 """In the order of the fields of `Account`; the state is the effective one."""
 COUNT = 7
 _DECISIONS = (
-    "accounts.role, accounts.state, accounts.storage_limit, accounts.controls_revision, "
-    "accounts.controls_locked, accounts.controls_lock_reason, accounts.controls_storage_limit"
+    "accounts.role, accounts.state, accounts.lock_reason, accounts.storage_limit, "
+    "accounts.controls_revision, accounts.controls_locked, accounts.controls_lock_reason, "
+    "accounts.controls_storage_limit"
 )
-_DECISIONS_COUNT = 7
+_DECISIONS_COUNT = 8
 _USED = """(
     SELECT COALESCE(SUM(workspaces.size), 0) FROM members
     JOIN workspaces ON workspaces.id = members.workspace_id
@@ -190,7 +191,7 @@ def decide(
         await transaction.execute(
             "UPDATE accounts SET role = $2, state = $3, storage_limit = $4, controls_revision = $5,"
             " controls_locked = $6, controls_lock_reason = $7, controls_storage_limit = $8,"
-            " updated_at = $9 WHERE id = $1::uuid",
+            " updated_at = $9, lock_reason = $10 WHERE id = $1::uuid",
             account_id,
             after.role,
             after.state,
@@ -200,6 +201,7 @@ def decide(
             after.controls.lock_reason,
             after.controls.storage.maximum,
             now,
+            after.lock_reason,
         )
         if before.administers and not after.administers:
             # What it may not grant any more.
@@ -387,9 +389,9 @@ def _preferences(row: Row) -> Preferences:
 
 
 def _decisions(row: Row) -> Decisions:
-    role, state, limit, revision, locked, reason, storage = row
+    role, state, lock_reason, limit, revision, locked, reason, storage = row
     controls = Controls(revision, bool(locked), reason, StorageLimit(storage))
-    return Decisions(role, state, StorageLimit(limit), controls)
+    return Decisions(role, state, StorageLimit(limit), controls, lock_reason)
 
 
 def _summary(row: Row) -> AccountSummary:
