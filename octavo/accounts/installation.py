@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from octavo.accounts.audit import Audit
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.identity import AccountId
 from octavo.store import Store
@@ -24,10 +25,12 @@ class Installation:
     Args:
         store: the store of the settings.
         prerequisites: what the settings of the server provide and determine.
+        audit: records changes.
     """
 
-    def __init__(self, store: Store, prerequisites: Prerequisites) -> None:
+    def __init__(self, store: Store, prerequisites: Prerequisites, *, audit: Audit) -> None:
         self._store = store
+        self._audit = audit
         self._prerequisites = prerequisites
 
     async def read(self) -> InstallationState:
@@ -42,5 +45,10 @@ class Installation:
         cancelled, it may have changed.
         """
         self._prerequisites.check_change(policy)
-        await self._store.write(installation.choose_policy(policy, actor))
+        await self._audit.write(
+            installation.choose_policy(policy, actor),
+            self._audit.entry(
+                "installation_changed", actor=actor, detail={"registrationPolicy": policy}
+            ),
+        )
         return InstallationState(self._prerequisites.effective(policy), self._prerequisites)

@@ -1,10 +1,12 @@
 """Create, list, revoke and accept invitations."""
 
+from octavo.accounts.audit import Audit
 from octavo.accounts.members import Changed
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.model import workspace
 from octavo.model.accounts.account import Role
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.invitation import (
     INVITATION_SECONDS,
     Invitation,
@@ -16,13 +18,14 @@ from octavo.model.accounts.token import digest_of, opaque_token
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts import accounts, invitations
+from octavo.store.scripts.invitations import Joined
 
 FIRST_INVITATION_LASTS = 3600.0
 """Seconds for which the invitation of the first administrator is valid."""
 
 
 async def invite(
-    store: Store,
+    audit: Audit,
     *,
     now: Clock,
     new_id: NewId,
@@ -35,7 +38,8 @@ async def invite(
     """Create an invitation and return its token, which is not stored.
 
     The invitation is for one account with ``role``, and with ``address`` unless that is None, and
-    is valid for ``expires_in`` seconds; one ``of_start`` only while there is no account. Raises
+    is valid for ``expires_in`` seconds; one ``of_start`` only while there is no account. ``audit``
+    writes and records it. Raises
     `StoreUnavailable`. If cancelled, an invitation whose token is lost may have been created.
     """
     created = milliseconds(now())
@@ -48,8 +52,25 @@ async def invite(
         of_start=of_start,
     )
     token = opaque_token(new_token())
-    await store.write(invitations.create(invitation, digest_of(token.encode())))
+    await audit.write(
+        invitations.create(invitation, digest_of(token.encode())),
+        audit.entry(
+            "invitation_created",
+            actor="system",
+            subject=invitation.invitation_id,
+            detail=granted(invitation),
+        ),
+    )
     return token
+
+
+def granted(invitation: Invitation) -> dict[str, str | None]:
+    """Return what an invitation grants, for the audit."""
+    detail: dict[str, str | None] = {"role": invitation.role}
+    if invitation.workspace_id is not None:
+        detail["workspaceId"] = invitation.workspace_id
+        detail["workspaceRole"] = invitation.workspace_role
+    return detail
 
 
 async def has_accounts(store: Store) -> bool:
@@ -65,6 +86,7 @@ class Invitations:
 
     Args:
         store: the store of invitations.
+        audit: records their changes.
         now: the clock.
         new_id: returns an id for an invitation.
         new_token: returns entropy for a token.
@@ -75,12 +97,14 @@ class Invitations:
         self,
         store: Store,
         *,
+        audit: Audit,
         now: Clock,
         new_id: NewId,
         new_token: NewEntropy,
         changed: Changed,
     ) -> None:
         self._store = store
+        self._audit = audit
         self._now = now
         self._new_id = new_id
         self._new_token = new_token
@@ -90,6 +114,7 @@ class Invitations:
         self,
         actor: AccountId,
         *,
+        client: str | None,
         role: Role = "member",
         address: Address | None = None,
         expires_at: int | None = None,
@@ -98,10 +123,10 @@ class Invitations:
     ) -> tuple[Invitation, str]:
         """Create an invitation; return it with its token, which is not stored.
 
-        Whether an account has ``address`` makes no difference. Times are in milliseconds of Unix
-        time; without ``expires_at``, it is valid for a week. Raises `WorkspaceMissing`,
-        `RoleInsufficient` and `StoreUnavailable`. If cancelled, an invitation whose token is lost
-        may have been created; it appears in the list.
+        ``client`` is the address of the actor. Whether an account has ``address`` makes no
+        difference. Times are in milliseconds of Unix time; without ``expires_at``, it is valid for
+        a week. Raises `WorkspaceMissing`, `RoleInsufficient` and `StoreUnavailable`. If cancelled,
+        an invitation whose token is lost may have been created; it appears in the list.
         """
         now = milliseconds(self._now())
         invitation = Invitation(
@@ -115,7 +140,16 @@ class Invitations:
             created_by=actor,
         )
         token = opaque_token(self._new_token())
-        await self._store.write(invitations.create(invitation, digest_of(token.encode())))
+        await self._audit.write(
+            invitations.create(invitation, digest_of(token.encode())),
+            self._audit.entry(
+                "invitation_created",
+                actor=actor,
+                subject=invitation.invitation_id,
+                client=client,
+                detail=granted(invitation),
+            ),
+        )
         return invitation, token
 
     async def list(
@@ -128,28 +162,53 @@ class Invitations:
         """
         return await self._store.read(invitations.list_of(workspace_id, before, limit))
 
-    async def revoke(self, invitation_id: InvitationId, workspace_id: WorkspaceId | None) -> None:
+    async def revoke(
+        self,
+        invitation_id: InvitationId,
+        workspace_id: WorkspaceId | None,
+        *,
+        actor: AccountId,
+        client: str | None,
+    ) -> None:
         """Revoke an invitation, with ``workspace_id`` only one into that workspace.
 
-        Raises `InvitationMissing` and `StoreUnavailable`. If cancelled, it may have been revoked.
+        ``client`` is the address of the actor. Raises `InvitationMissing` and `StoreUnavailable`.
+        If cancelled, it may have been revoked.
         """
         now = milliseconds(self._now())
-        await self._store.write(invitations.revoke(invitation_id, workspace_id, now))
+        entry = self._audit.entry(
+            "invitation_revoked", actor=actor, subject=invitation_id, client=client
+        )
+        await self._audit.write(
+            invitations.revoke(invitation_id, workspace_id, now),
+            lambda revoked: [entry] if revoked else [],
+        )
 
-    async def accept(self, account_id: AccountId, token: str) -> WorkspaceId:
+    async def accept(self, account_id: AccountId, token: str, *, client: str | None) -> WorkspaceId:
         """Let an account join the workspace that it is invited to; return the workspace.
 
-        Raises `InvitationUnusable`, `AlreadyMember`, `AccountGone` and `StoreUnavailable`. If
-        cancelled, the account may have joined.
+        ``client`` is the address of the account. Raises `InvitationUnusable`, `AlreadyMember`,
+        `AccountGone` and `StoreUnavailable`. If cancelled, the account may have joined.
         """
         account = await self._store.read(accounts.by_id(account_id))
         if account is None or not account.open:
             raise AccountGone
         now = milliseconds(self._now())
         script = invitations.accept(digest_of(token.encode()), account_id, account.address, now)
-        joined = await self._store.write(script)
-        self._changed(joined, account_id)
-        return joined
+
+        def accepted(joined: Joined) -> list[AuditEntry]:
+            entry = self._audit.entry(
+                "invitation_accepted",
+                actor=account_id,
+                subject=joined.invitation_id,
+                client=client,
+                detail={"workspaceId": joined.workspace_id, "workspaceRole": joined.role},
+            )
+            return [entry]
+
+        joined = await self._audit.write(script, accepted)
+        self._changed(joined.workspace_id, account_id)
+        return joined.workspace_id
 
     def state_of(self, invitation: Invitation) -> InvitationState:
         """Return the present state of an invitation."""

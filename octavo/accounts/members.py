@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from octavo.accounts.audit import Audit
 from octavo.accounts.ports import Clock, milliseconds
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import Role, WorkspaceMember
@@ -20,12 +21,14 @@ class Members:
 
     Args:
         store: the store of memberships.
+        audit: records changes.
         now: the clock.
         changed: drops what is cached of a membership.
     """
 
-    def __init__(self, store: Store, *, now: Clock, changed: Changed) -> None:
+    def __init__(self, store: Store, *, audit: Audit, now: Clock, changed: Changed) -> None:
         self._store = store
+        self._audit = audit
         self._now = now
         self._changed = changed
 
@@ -39,29 +42,55 @@ class Members:
         return await self._store.read(members.list_of(workspace_id, after, limit))
 
     async def change(
-        self, workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId, role: Role
+        self,
+        workspace_id: WorkspaceId,
+        actor: AccountId,
+        account_id: AccountId,
+        role: Role,
+        *,
+        client: str | None,
     ) -> WorkspaceMember:
-        """Give a member another role on behalf of ``actor``.
+        """Give a member another role on behalf of ``actor``; ``client`` is its address.
 
         Raises `WorkspaceMissing`, `MemberMissing`, `RoleInsufficient`, `LastOwner` and
         `StoreUnavailable`. If cancelled, the role may have changed.
         """
         now = milliseconds(self._now())
         script = members.change(workspace_id, actor, account_id, role, now)
+        entry = self._audit.entry(
+            "member_changed",
+            actor=actor,
+            subject=account_id,
+            client=client,
+            detail={"workspaceId": workspace_id, "role": role},
+        )
         try:
-            return await self._store.write(script)
+            return await self._audit.write(script, entry)
         finally:
             self._changed(workspace_id, account_id)
 
     async def remove(
-        self, workspace_id: WorkspaceId, actor: AccountId, account_id: AccountId
+        self,
+        workspace_id: WorkspaceId,
+        actor: AccountId,
+        account_id: AccountId,
+        *,
+        client: str | None,
     ) -> None:
         """End a membership on behalf of ``actor``, who may be the one that leaves.
 
-        Raises as `change`. If cancelled, it may have ended.
+        ``client`` is the address of the actor. Raises as `change`. If cancelled, the membership may
+        have ended.
         """
         now = milliseconds(self._now())
+        entry = self._audit.entry(
+            "member_removed",
+            actor=actor,
+            subject=account_id,
+            client=client,
+            detail={"workspaceId": workspace_id},
+        )
         try:
-            await self._store.write(members.remove(workspace_id, actor, account_id, now))
+            await self._audit.write(members.remove(workspace_id, actor, account_id, now), entry)
         finally:
             self._changed(workspace_id, account_id)

@@ -1,34 +1,24 @@
-"""The operations of an account on itself: details, password, sessions and API keys."""
+"""The operations of an account on itself: details and password."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from octavo.accounts.attempts import Attempts
+from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords
-from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.accounts.ports import Clock, NewId, milliseconds
 from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
-from octavo.model.accounts.api_key import ApiKey, KeyId
 from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
 from octavo.model.accounts.refusal import (
     AccountGone,
     InvalidCredentials,
-    NoSuchKey,
-    NoSuchSession,
 )
-from octavo.model.accounts.session import Session, SessionId, SessionLife
-from octavo.model.accounts.token import api_key, digest_of
+from octavo.model.accounts.session import SessionId
 from octavo.model.identity import AccountId
 from octavo.model.mail import queued
 from octavo.store import Store
-from octavo.store.scripts import (
-    accounts,
-    api_keys,
-    consents,
-    outbox,
-    password_resets,
-    sessions,
-)
+from octavo.store.scripts import accounts, consents, outbox, password_resets, sessions
 from octavo.store.scripts.accounts import AccountDetails
 from octavo.store.transaction import Transaction
 
@@ -86,16 +76,16 @@ class OwnConsent:
     """Records the consent of an account to the legal documents.
 
     Args:
-        store: the store of accounts.
         credentials: drops cached callers whose consent changes.
         legal: the documents in force.
+        audit: records each consent.
         now: the clock.
     """
 
     def __init__(
-        self, store: Store, credentials: Credentials, legal: LegalDocuments, *, now: Clock
+        self, credentials: Credentials, legal: LegalDocuments, *, audit: Audit, now: Clock
     ) -> None:
-        self._store = store
+        self._audit = audit
         self._credentials = credentials
         self._legal = legal
         self._now = now
@@ -109,7 +99,10 @@ class OwnConsent:
         self._legal.require_current(versions)
         consent = Consent(versions, milliseconds(self._now()))
         try:
-            await self._store.write(consents.record(account_id, consent))
+            await self._audit.write(
+                consents.record(account_id, consent),
+                self._audit.entry("consent_recorded", actor=account_id, subject=account_id),
+            )
         finally:
             # A write that failed or was cancelled may have been committed.
             self._credentials.forget(account_id)
@@ -124,6 +117,7 @@ class OwnPassword:
         credentials: drops cached sessions that end.
         passwords: verifies and hashes passwords.
         attempts: counts the attempts for each account, on the route ``password``.
+        audit: records changes and refusals.
         now: the clock.
         new_id: returns an id for a message.
         mail_added: called when a message was added to the outbox; must not block.
@@ -136,11 +130,13 @@ class OwnPassword:
         passwords: Passwords,
         attempts: Attempts,
         *,
+        audit: Audit,
         now: Clock,
         new_id: NewId,
         mail_added: Callable[[], None],
     ) -> None:
         self._store = store
+        self._audit = audit
         self._credentials = credentials
         self._passwords = passwords
         self._attempts = attempts
@@ -156,19 +152,23 @@ class OwnPassword:
         *,
         session: SessionId,
         end_others: bool,
+        client: str | None,
     ) -> Account:
         """Replace the password ``current`` by ``new``, which must be valid; return the account.
 
         Tokens to reset it end, and the account is notified by mail. With ``end_others``, every
-        session but ``session`` ends. Raises `InvalidCredentials` when
-        ``current`` is not the password, `AccountGone`, `TooManyAttempts` and `StoreUnavailable`. If
-        cancelled, the password may have changed.
+        session but ``session`` ends. ``client`` is the address of the browser. Raises
+        `InvalidCredentials` when ``current`` is not the password, `AccountGone`, `TooManyAttempts`
+        and `StoreUnavailable`. If cancelled, the password may have changed.
         """
         stored = await self._store.read(accounts.password_of(account_id))
         if stored is None or not stored.account.open:
             raise AccountGone
         self._attempts.admit_account("password", account_id)
         if not await self._passwords.verify(current, stored.encoded):
+            self._audit.refused.note(
+                InvalidCredentials.code, "changePassword", subject=account_id, client=client
+            )
             raise InvalidCredentials
         encoded = await self._passwords.hash(new)
         now = milliseconds(self._now())
@@ -187,8 +187,17 @@ class OwnPassword:
                 await sessions.end_all(account_id, but=session)(transaction)
             return True
 
+        entry = self._audit.entry(
+            "password_changed",
+            actor=account_id,
+            subject=account_id,
+            client=client,
+            detail={"endedOtherSessions": end_others},
+        )
         try:
-            replaced = await self._store.write(replace_and_end)
+            replaced = await self._audit.write(
+                replace_and_end, lambda replaced: [entry] if replaced else []
+            )
         finally:
             # A write that failed or was cancelled may have been committed.
             self._credentials.forget(account_id)
@@ -197,114 +206,3 @@ class OwnPassword:
             raise InvalidCredentials
         self._mail_added()
         return replace(stored.account, updated_at=now)
-
-
-class OwnSessions:
-    """Lists and ends the sessions of an account.
-
-    Args:
-        store: the store of sessions.
-        credentials: drops cached sessions that end.
-        now: the clock.
-        life: the lifetime of sessions.
-    """
-
-    def __init__(
-        self, store: Store, credentials: Credentials, *, now: Clock, life: SessionLife
-    ) -> None:
-        self._store = store
-        self._credentials = credentials
-        self._now = now
-        self._life = life
-
-    async def list(self, account_id: AccountId, before: str | None, limit: int) -> list[Session]:
-        """Return at most ``limit`` living sessions, the newest first, starting at ``before``.
-
-        Raises `StoreUnavailable`.
-        """
-        alive = self._life.alive_since(milliseconds(self._now()))
-        return await self._store.read(sessions.list_of(account_id, alive, before, limit))
-
-    async def end(self, account_id: AccountId, session_id: SessionId) -> None:
-        """End one session. Raises `NoSuchSession` and `StoreUnavailable`.
-
-        If cancelled, it may have ended.
-        """
-        try:
-            ended = await self._store.write(sessions.end(account_id, session_id))
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account_id)
-        if not ended:
-            raise NoSuchSession
-
-    async def end_others(self, account_id: AccountId, kept: SessionId | None) -> int:
-        """End every session but ``kept``; return their number. Raises `StoreUnavailable`.
-
-        If cancelled, they may have ended.
-        """
-        try:
-            ended = await self._store.write(sessions.end_all(account_id, but=kept))
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account_id)
-        return ended
-
-
-class OwnKeys:
-    """Lists, creates and revokes the API keys of an account.
-
-    Args:
-        store: the store of keys.
-        credentials: drops cached keys that are revoked.
-        now: the clock.
-        new_id: returns an id for a key.
-        new_entropy: returns entropy for a secret.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        credentials: Credentials,
-        *,
-        now: Clock,
-        new_id: NewId,
-        new_entropy: NewEntropy,
-    ) -> None:
-        self._store = store
-        self._credentials = credentials
-        self._now = now
-        self._new_id = new_id
-        self._new_entropy = new_entropy
-
-    async def list(self, account_id: AccountId) -> list[ApiKey]:
-        """Return all keys, the newest first. Raises `StoreUnavailable`."""
-        return await self._store.read(api_keys.list_of(account_id))
-
-    async def create(
-        self, account_id: AccountId, name: str, expires_at: int | None
-    ) -> tuple[ApiKey, str]:
-        """Create a key; return it with its secret, which is not stored.
-
-        ``expires_at`` is in milliseconds of Unix time, None for never. Raises `TooManyKeys`,
-        `AccountGone` and `StoreUnavailable`. If cancelled, a key whose secret is lost may have been
-        created; it appears in the list.
-        """
-        created = milliseconds(self._now())
-        key = ApiKey(KeyId(self._new_id()), account_id, name, created, expires_at, used_at=None)
-        secret = api_key(self._new_entropy())
-        await self._store.write(api_keys.create(key, digest_of(secret.encode())))
-        return key, secret
-
-    async def revoke(self, account_id: AccountId, key_id: KeyId) -> None:
-        """Revoke a key. Raises `NoSuchKey` and `StoreUnavailable`.
-
-        If cancelled, it may have been revoked.
-        """
-        try:
-            revoked = await self._store.write(api_keys.revoke(account_id, key_id))
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account_id)
-        if not revoked:
-            raise NoSuchKey

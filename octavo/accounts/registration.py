@@ -1,11 +1,14 @@
 """Register accounts: with an invitation, or without one under an open policy."""
 
 from octavo.accounts.attempts import Attempts
+from octavo.accounts.audit import Audit
+from octavo.accounts.invitations import granted
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, NewId, milliseconds
 from octavo.accounts.sign_in import SessionMaker, SignedIn
 from octavo.model.accounts.account import Account, Role
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.audit import Detail
 from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
 from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
@@ -25,6 +28,7 @@ class Registration:
         maker: creates their first sessions.
         legal: the documents that they must accept.
         prerequisites: what an open registration policy requires.
+        audit: records new accounts.
         now: the clock.
         new_id: returns an id for an account.
     """
@@ -38,10 +42,12 @@ class Registration:
         legal: LegalDocuments,
         prerequisites: Prerequisites,
         *,
+        audit: Audit,
         now: Clock,
         new_id: NewId,
     ) -> None:
         self._store = store
+        self._audit = audit
         self._passwords = passwords
         self._attempts = attempts
         self._maker = maker
@@ -86,7 +92,7 @@ class Registration:
         self._attempts.admit_account("registration", address)
         # Checked before the hash, so that callers who may not register can't cause its cost.
         digest = None if invitation is None else digest_of(invitation.encode())
-        role = await self._role(digest, address)
+        role, detail = await self._grant(digest, address)
         if await self._store.read(accounts.password_at(address)) is not None:
             raise AddressTaken
         encoded = await self._passwords.hash(password)
@@ -96,19 +102,30 @@ class Registration:
         consent = None if accepted is None else Consent(accepted, now)
         account = Account(account_id, address, display_name, role, "enabled", now, now, consent)
         given = (account, encoded, session, digest_of(token.encode()))
+        entry = self._audit.entry(
+            "account_registered",
+            actor=account_id,
+            subject=account_id,
+            client=client,
+            detail=detail,
+        )
         if digest is not None:
-            account = await self._store.write(invitations.use(digest, *given))
+            account = await self._audit.write(invitations.use(digest, *given), entry)
         else:
-            await self._store.write(installation.register_openly(self._prerequisites, *given))
+            script = installation.register_openly(self._prerequisites, *given)
+            await self._audit.write(script, entry)
         return SignedIn(account, session, token)
 
-    async def _role(self, digest: bytes | None, address: Address) -> Role:
-        """Return the role of the new account. Raises `InvitationUnusable`."""
+    async def _grant(self, digest: bytes | None, address: Address) -> tuple[Role, Detail]:
+        """Return the role of the new account, and the details of its entry in the audit.
+
+        Raises `InvitationUnusable`.
+        """
         if digest is None:
             if not await self.is_open():
                 raise InvitationUnusable
-            return "member"
+            return "member", {"role": "member"}
         found = await self._store.read(invitations.by_digest(digest))
         if found is None or not found.admits(address, milliseconds(self._now())):
             raise InvitationUnusable
-        return found.role
+        return found.role, {"invitationId": found.invitation_id, **granted(found)}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from octavo.accounts.attempts import Attempts
+from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
@@ -53,6 +54,7 @@ class SignIn:
         passwords: verifies passwords.
         attempts: counts the attempts for each address, on the route ``sign-in``.
         maker: creates sessions.
+        audit: records sign-ins and sign-outs.
         now: the clock.
         life: the lifetime of sessions.
     """
@@ -65,10 +67,12 @@ class SignIn:
         attempts: Attempts,
         maker: SessionMaker,
         *,
+        audit: Audit,
         now: Clock,
         life: SessionLife,
     ) -> None:
         self._store = store
+        self._audit = audit
         self._credentials = credentials
         self._passwords = passwords
         self._attempts = attempts
@@ -89,16 +93,26 @@ class SignIn:
         stored = await self._store.read(accounts.password_at(address))
         matches = await self._passwords.verify(password, None if stored is None else stored.encoded)
         if stored is None or not matches or not stored.account.open:
+            self._audit.refused.note(
+                InvalidCredentials.code,
+                "signInWithPassword",
+                subject=None if stored is None else stored.account.account_id,
+                client=client,
+            )
             raise InvalidCredentials
-        session, token = self._maker.make(stored.account.account_id, device, client)
-        account = await self._store.write(
+        account_id = stored.account.account_id
+        session, token = self._maker.make(account_id, device, client)
+        account = await self._audit.write(
             sessions.begin(
                 session,
                 digest_of(token.encode()),
                 verified=stored.encoded,
                 rehashed=await self._rehashed(password, stored.encoded),
                 alive=self._life.alive_since(session.created_at),
-            )
+            ),
+            self._audit.entry(
+                "sign_in", actor=account_id, subject=session.session_id, client=client
+            ),
         )
         return SignedIn(account, session, token)
 
@@ -124,8 +138,8 @@ class SignIn:
         alive = milliseconds(self._now()) < self._life.expires_at(found.session)
         return found if alive else None
 
-    async def sign_out(self, token: bytes) -> None:
-        """End the session of ``token``, if there is one.
+    async def sign_out(self, token: bytes, *, client: str | None) -> None:
+        """End the session of ``token``, if there is one; ``client`` is the address of the browser.
 
         Raises `StoreUnavailable`. If cancelled, it may have ended.
         """
@@ -136,8 +150,14 @@ class SignIn:
         if found is None:
             return
         session = found.session
+        entry = self._audit.entry(
+            "sign_out", actor=session.account_id, subject=session.session_id, client=client
+        )
         try:
-            await self._store.write(sessions.end(session.account_id, session.session_id))
+            await self._audit.write(
+                sessions.end(session.account_id, session.session_id),
+                lambda ended: [entry] if ended else [],
+            )
         finally:
             # A write that failed or was cancelled may have been committed.
             self._credentials.forget(session.account_id)

@@ -41,6 +41,14 @@ class Command(click.Command):
         return help_option()
 
 
+class CommandGroup(click.Group):
+    """A group of commands with that help."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return the option that shows the help."""
+        return help_option()
+
+
 def example(*lines: str) -> str:
     """Return the example that follows the options in the help of a command."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)

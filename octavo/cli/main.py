@@ -21,6 +21,7 @@ _COMMANDS = {
     "invite": ("octavo.cli.invite", "Create an invitation to register, and print its link."),
     "recover": ("octavo.cli.recover", "Print a link to choose a new password for an account."),
     "mail": ("octavo.cli.mail", "Test the mail settings."),
+    "account": ("octavo.cli.account", "List, show, lock, change and remove accounts."),
     "backup": ("octavo.cli.backup", "Write a verified copy of the database."),
     "restore": ("octavo.cli.restore", "Put a backup in place of the database."),
     "actors": ("octavo.cli.actors", "Show the actors of the running service."),

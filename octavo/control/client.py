@@ -3,7 +3,7 @@
 import socket
 from pathlib import Path
 
-from octavo.control.lines import LONGEST_RESPONSE, BadLine, read_response, request_line
+from octavo.control.lines import LONGEST_RESPONSE, Arguments, BadLine, read_response, request_line
 from octavo.control.place import AddressTooLong, socket_address
 
 PATIENCE = 5.0
@@ -16,11 +16,21 @@ class ControlFailed(Exception):
     """The server was not asked, or gave no result; the text says why, in one line."""
 
 
-def ask(folder: Path, command: str, *, patience: float = PATIENCE) -> str:
+class NoServer(ControlFailed):
+    """No server runs with the data folder."""
+
+
+def ask(
+    folder: Path,
+    command: str,
+    arguments: Arguments | None = None,
+    *,
+    patience: float = PATIENCE,
+) -> str:
     """Have the server of the data folder ``folder`` carry out ``command``; return its result.
 
-    Blocks, at most ``patience`` seconds a step. Raises `ControlFailed` when no server runs there,
-    this user may not ask it, or it does not do what was asked.
+    Blocks, at most ``patience`` seconds a step. Raises `NoServer` when no server runs there, and
+    `ControlFailed` when this user may not ask it, or it does not do what was asked.
     """
     where = folder.absolute()
     try:
@@ -30,10 +40,10 @@ def ask(folder: Path, command: str, *, patience: float = PATIENCE) -> str:
         ):
             stream.settimeout(patience)
             stream.connect(address)
-            stream.sendall(request_line(command))
+            stream.sendall(request_line(command, arguments))
             result, error = read_response(_read_line(stream))
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
-        raise ControlFailed(
+        raise NoServer(
             f"no server runs with the data folder {where}: "
             "start one there, or name its folder with --data-dir"
         ) from None

@@ -1,14 +1,16 @@
 """The messages of a control socket: a request and a response of one JSON line each, then it closes.
 
-``{"command": "actors"}`` gets ``{"result": "…"}`` or ``{"error": "…"}``, both for people.
+``{"command": "actors"}`` gets ``{"result": "…"}`` or ``{"error": "…"}``, both for people. A command
+with arguments has them in ``"arguments"``, an object; it checks them itself.
 """
 
 import json
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-LONGEST_REQUEST = 1024
+LONGEST_REQUEST = 8192
 """Bytes of a request, with its line feed."""
 LONGEST_RESPONSE = 64 * 1024 * 1024
 """Bytes of a response that a client reads, with its line feed."""
@@ -18,10 +20,25 @@ class BadLine(ValueError):
     """The other side sent something unexpected; the text says what is expected."""
 
 
+Arguments = Mapping[str, str | int | bool | None]
+"""The arguments of a command by name."""
+MAX_ARGUMENTS = 16
+
+
+class ControlRequest(NamedTuple):
+    """A command and its arguments."""
+
+    command: str
+    arguments: Arguments
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     command: Annotated[str, StringConstraints(min_length=1)]
+    arguments: Annotated[dict[str, str | int | bool | None], Field(max_length=MAX_ARGUMENTS)] = (
+        Field(default_factory=dict)
+    )
 
 
 class _Response(BaseModel):
@@ -31,9 +48,9 @@ class _Response(BaseModel):
     error: str | None = None
 
 
-def request_line(command: str) -> bytes:
+def request_line(command: str, arguments: Arguments | None = None) -> bytes:
     """Return the line that asks for ``command``."""
-    return _line({"command": command})
+    return _line({"command": command, **({"arguments": {**arguments}} if arguments else {})})
 
 
 def result_line(result: str) -> bytes:
@@ -46,10 +63,11 @@ def error_line(error: str) -> bytes:
     return _line({"error": error})
 
 
-def read_request(line: bytes) -> str:
+def read_request(line: bytes) -> ControlRequest:
     """Return the command that a client asks for. Raises `BadLine`."""
     try:
-        return _Request.model_validate_json(line).command
+        request = _Request.model_validate_json(line)
+        return ControlRequest(request.command, request.arguments)
     except ValidationError:
         raise BadLine('this is not a request: send a line such as {"command": "actors"}') from None
 
@@ -65,5 +83,5 @@ def read_response(line: bytes) -> tuple[str | None, str | None]:
     return response.result, response.error
 
 
-def _line(members: dict[str, str]) -> bytes:
+def _line(members: Mapping[str, object]) -> bytes:
     return json.dumps(members, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

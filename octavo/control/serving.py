@@ -2,22 +2,62 @@
 
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import TypeVar
 
 import trio
+from pydantic import BaseModel, ValidationError
 
-from octavo.control.lines import LONGEST_REQUEST, BadLine, error_line, read_request, result_line
+from octavo.control.lines import (
+    LONGEST_REQUEST,
+    Arguments,
+    BadLine,
+    error_line,
+    read_request,
+    result_line,
+)
 
 CONNECTIONS = 8
 """Connections served at once; the next wait for one of these to end."""
 DEADLINE = 5.0
-"""Seconds for a connection, from its first byte to its last."""
+"""Seconds in which a request must arrive, and in which its response must be sent."""
+COMMAND_SECONDS = 60.0
+"""Seconds that a command with arguments may take."""
 
-Commands = Mapping[str, Callable[[], str]]
-"""The commands by name; each returns its result without blocking."""
+M = TypeVar("M", bound=BaseModel)
+
+Commands = Mapping[str, "Callable[[], str] | CommandWithArguments"]
+"""The commands by name. A function takes no arguments, and returns its result without blocking."""
 
 _log = logging.getLogger(__name__)
+
+
+class CommandWithArguments:
+    """A command that takes arguments, and may wait.
+
+    Args:
+        model: the arguments; others are refused.
+        run: carries it out and returns its result. It is cancelled after `COMMAND_SECONDS`.
+    """
+
+    def __init__(self, model: type[M], run: Callable[[M], Awaitable[str]]) -> None:
+        self._run: Callable[[Arguments], Awaitable[str]] = partial(_validated, model, run)
+
+    async def run(self, arguments: Arguments) -> str:
+        """Return the result. Raises `BadLine` for wrong arguments."""
+        return await self._run(arguments)
+
+
+async def _validated(
+    model: type[M], run: Callable[[M], Awaitable[str]], arguments: Arguments
+) -> str:
+    try:
+        given = model.model_validate(arguments)
+    except ValidationError:
+        message = "these are not the arguments of the command: is the server of the same version?"
+        raise BadLine(message) from None
+    return await run(given)
 
 
 async def serve_control(listener: socket.socket, commands: Commands) -> None:
@@ -54,8 +94,13 @@ class _Accepting(trio.abc.Listener[trio.SocketStream]):
 
 async def _serve(commands: Commands, places: trio.Semaphore, stream: trio.SocketStream) -> None:
     try:
+        line = None
         with trio.move_on_after(DEADLINE):
-            await stream.send_all(_respond(commands, await _read_line(stream)))
+            line = await _read_line(stream)
+        if line is not None:
+            response = await _respond(commands, line)
+            with trio.move_on_after(DEADLINE):
+                await stream.send_all(response)
     except (trio.BrokenResourceError, trio.ClosedResourceError):
         # The client has left.
         pass
@@ -75,15 +120,24 @@ async def _read_line(stream: trio.SocketStream) -> bytes:
     return received
 
 
-def _respond(commands: Commands, line: bytes) -> bytes:
+async def _respond(commands: Commands, line: bytes) -> bytes:
     try:
-        command = read_request(line)
+        name, arguments = read_request(line)
     except BadLine as error:
         return error_line(str(error))
-    if command not in commands:
+    command = commands.get(name)
+    if command is None:
         return error_line(f"this server has no such command; it has {', '.join(sorted(commands))}")
     try:
-        return result_line(commands[command]())
+        if not isinstance(command, CommandWithArguments):
+            return result_line(command())
+        with trio.move_on_after(COMMAND_SECONDS):
+            return result_line(await command.run(arguments))
+        return error_line(
+            f"the command took more than {COMMAND_SECONDS:g} seconds; it may have been carried out"
+        )
+    except BadLine as error:
+        return error_line(str(error))
     except Exception as error:  # noqa: BLE001  # must not take the server along
-        _log.error("the control command %s failed", command, exc_info=error)
+        _log.error("the control command %s failed", name, exc_info=error)
         return error_line("the command failed: the log of the server says why")

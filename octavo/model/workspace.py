@@ -1,8 +1,10 @@
 """Workspaces, their members, and what these may do."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
+from octavo.model.accounts.account import State
 from octavo.model.accounts.address import Address
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.refusal import DomainError
@@ -58,6 +60,45 @@ def may_change_role(actor: Role, present: Role | None, wanted: Role | None) -> b
     if actor == "owner":
         return True
     return grants(actor, "manage") and "owner" not in (present, wanted)
+
+
+def counts_as_owner(role: Role, state: State) -> bool:
+    """Return whether a member with ``role`` and an account in ``state`` can own a workspace alone.
+
+    A workspace always has such a member: a disabled account can't act for it.
+    """
+    return role == "owner" and state != "disabled"
+
+
+class HeirCandidate(NamedTuple):
+    """A member that may inherit a workspace; ``joined_at`` is in milliseconds of Unix time."""
+
+    account_id: AccountId
+    role: Role
+    state: State
+    joined_at: int
+
+
+_HEIRS: tuple[Role, ...] = ("owner", "administrator", "editor")
+
+
+def heir_among(candidates: Iterable[HeirCandidate]) -> HeirCandidate | None:
+    """Return the member who owns a workspace when an owner is removed; None without one.
+
+    Owners come first, then administrators, then editors; of these, the one that has been a member
+    for the longest time. Readers don't inherit: nobody has trusted them with the content. Disabled
+    accounts inherit nothing, but stay owners of what they own.
+    """
+    able = (
+        each
+        for each in candidates
+        if each.role == "owner" or (each.role in _HEIRS and each.state != "disabled")
+    )
+    return min(
+        able,
+        key=lambda each: (_HEIRS.index(each.role), each.joined_at, each.account_id),
+        default=None,
+    )
 
 
 class WorkspaceMissing(DomainError):

@@ -10,6 +10,7 @@ import trio
 
 from octavo.accounts.activity import Activity
 from octavo.accounts.attempts import RATES, Attempts, RouteRates
+from octavo.accounts.audit import Audit, AuditLog
 from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.group_commit import GroupCommit, storage_spec
@@ -31,6 +32,7 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.retention import Retention
 from octavo.model.identity import Position, WorkspaceId
 from octavo.render.limits import check_renderable
+from octavo.service.auditing import server_audit
 from octavo.service.engine import StoreEngine
 from octavo.service.entropy import new_id, now
 from octavo.service.legal import Legal
@@ -38,6 +40,7 @@ from octavo.service.mail import mail_delivery
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
+from octavo.store.scripts import audit as audit_scripts
 from octavo.store.scripts import outbox, password_resets, portal_tokens
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
@@ -62,6 +65,7 @@ class Components:
     """The components that operations use."""
 
     store: Store
+    audit: Audit
     workspaces: Workspaces
     hub: NoticeHub[Frame]
     sweeper: SweepingJob
@@ -77,9 +81,17 @@ class Components:
 
 
 def add_components(
-    root: Supervisor, settings: Settings, engine: StoreEngine, legal: Legal
+    root: Supervisor,
+    settings: Settings,
+    engine: StoreEngine,
+    legal: Legal,
+    *,
+    log_audit: AuditLog,
 ) -> Components:
-    """Add the components to the supervisor, each after its dependencies; nothing runs yet."""
+    """Add the components to the supervisor, each after its dependencies; nothing runs yet.
+
+    ``log_audit`` receives each entry of the audit.
+    """
     if engine.sqlite is not None:
         writer = root.add(storage_spec(engine.sqlite))
         store = engine.reporting(GroupCommit(writer, engine.sqlite))
@@ -87,6 +99,7 @@ def add_components(
         store = engine.store
     hub = NoticeHub(changed_frame)
     activity = Activity(store)
+    audit = server_audit(store, log_audit)
     life = SessionLife(settings.session_idle_days * DAY, settings.session_absolute_days * DAY)
     sweeper = SweepingJob(store)
     # Another process may revoke a credential, and the next request must be refused.
@@ -136,8 +149,16 @@ def add_components(
     async def deliver_mail(worker: WorkerContext) -> None:
         await mail.run(worker.stopping, alone=engine.postgres is None)
 
+    async def write_refusals(worker: WorkerContext) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(audit.refused.run)
+            await worker.stopping.wait()
+            nursery.cancel_scope.cancel(reason="the service stops")
+        await audit.refused.flush()
+
     root.add(WorkerSpec("notices", notices))
     root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
+    root.add(WorkerSpec("refusals", write_refusals, drain_timeout=2))
     root.add(WorkerSpec("mail", deliver_mail, drain_timeout=MAIL_DRAIN_SECONDS))
     root.add(WorkerSpec("indexer", index))
     root.add(WorkerSpec("sweeper", sweep))
@@ -161,6 +182,7 @@ def add_components(
     )
     return Components(
         store=store,
+        audit=audit,
         workspaces=directory,
         hub=hub,
         sweeper=sweeper,
@@ -240,6 +262,8 @@ def _retention(store: Store, settings: Settings, life: SessionLife) -> Retention
         least=settings.history_least,
     )
 
+    audit_time = int(settings.audit_days * DAY * 1000)
+
     def end_sessions(now: int) -> Script[bool]:
         return expire_sessions(*life.alive_since(now))
 
@@ -253,6 +277,8 @@ def _retention(store: Store, settings: Settings, life: SessionLife) -> Retention
             portal_tokens.expire,
             password_resets.expire,
             outbox.expire_budgets,
+            lambda now: audit_scripts.expire(now - audit_time),
+            lambda _: audit_scripts.expire_refusals(),
         ),
     )
 

@@ -1,8 +1,10 @@
 """Invitations from the terminal: on demand, and the one of the first start."""
 
 from octavo.accounts import invitations
+from octavo.accounts.audit import Audit
 from octavo.model.accounts.address import parse_address
 from octavo.model.accounts.invitation import INVITATION_SECONDS
+from octavo.service.auditing import command_audit
 from octavo.service.engine import open_engine
 from octavo.service.entropy import new_entropy, new_id, now
 from octavo.settings import Settings
@@ -31,7 +33,7 @@ async def invite(settings: Settings, *, administrator: bool, address: str | None
     try:
         async with open_engine(settings, serving=False) as engine:
             return await invitations.invite(
-                engine.store,
+                command_audit(engine.store),
                 now=now,
                 new_id=new_id,
                 new_token=new_entropy,
@@ -43,15 +45,15 @@ async def invite(settings: Settings, *, administrator: bool, address: str | None
         raise InvitationRefused(str(error)) from None
 
 
-async def first_invitation(store: Store) -> str | None:
+async def first_invitation(store: Store, audit: Audit) -> str | None:
     """Return the token of an invitation for the first administrator; None when there are accounts.
 
-    Raises `StoreUnavailable`.
+    ``audit`` records it. Raises `StoreUnavailable`.
     """
     if await invitations.has_accounts(store):
         return None
     return await invitations.invite(
-        store,
+        audit,
         now=now,
         new_id=new_id,
         new_token=new_entropy,

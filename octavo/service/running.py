@@ -17,10 +17,12 @@ from functools import partial
 import trio
 
 from octavo import __version__
+from octavo.accounts.audit import audit_log
 from octavo.actors.core import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
+from octavo.control.account_command import NAME as ACCOUNT
 from octavo.control.folder import holding
 from octavo.control.listening import control_listener
-from octavo.control.serving import serve_control
+from octavo.control.serving import Commands, serve_control
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.request_log import RequestLog, request_log
 from octavo.http.server import Certificate, check_certificate, serve
@@ -28,6 +30,9 @@ from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.listener import open_listener
 from octavo.http.server_options import server_options
 from octavo.log import Log, LogFormat, configure
+from octavo.model.accounts.audit import AuditEntry
+from octavo.service.account_services import account_command
+from octavo.service.auditing import server_audit
 from octavo.service.components import add_components
 from octavo.service.engine import StoreEngine, open_engine
 from octavo.service.entropy import jitter, new_id, now
@@ -85,10 +90,15 @@ async def run(settings: Settings, log: Log) -> None:
                 legal = await read_legal(settings)
                 async with open_engine(settings, serving=True) as engine:
                     root = build_tree(settings, engine, legal, listener, control, phase, log)
-                    token = await first_invitation(engine.store)
+                    invited: list[AuditEntry] = []
+                    audit = server_audit(engine.store, invited.append)
+                    token = await first_invitation(engine.store, audit)
                     async with root.running():
                         phase.started.set()
                         _tell_started(settings, phase.url, token)
+                        # A start that is called off logs nothing.
+                        for entry in invited:
+                            audit_log(log.write)(entry)
                         await phase.shutdown.wait()
             nursery.cancel_scope.cancel(reason="every part has stopped")
 
@@ -154,7 +164,8 @@ def build_tree(
     log_request = request_log(log.write)
 
     async def control(worker: WorkerContext) -> None:
-        commands = {
+        commands: Commands = {
+            ACCOUNT: account_command(parts),
             "actors": lambda: render_tree(root.tree()),
             "public_url": lambda: settings.public_url,
             "engine": lambda: "sqlite" if settings.database is None else "postgresql",
@@ -162,7 +173,8 @@ def build_tree(
         await serve_control(control_listener, commands)
 
     root.add(WorkerSpec("control", control))
-    parts = add_components(root, settings, engine, legal)
+    # The worker starts when everything has been added.
+    parts = add_components(root, settings, engine, legal, log_audit=audit_log(log.write))
     probe = ReadinessProbe(engine, settings.data_dir, phase.stopping)
     application = wire_application(
         parts,

@@ -6,11 +6,11 @@ from typing import cast
 
 import trio
 
-from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import Invitations
-from octavo.accounts.members import Changed, Members
-from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnKeys, OwnPassword, OwnSessions
+from octavo.accounts.members import Members
+from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
+from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.accounts.password_reset import PasswordReset
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.portal import Portal
@@ -19,6 +19,7 @@ from octavo.accounts.sign_in import SessionMaker, SignIn
 from octavo.http import pages
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
+from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
@@ -38,6 +39,7 @@ from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of, refusals_as_problems
+from octavo.http.api.refused_attempts import counting_refusals
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.registry import contract_document, explained_problems
 from octavo.http.api.revision_texts import RevisionTexts
@@ -57,7 +59,12 @@ from octavo.http.pages.api import Perform
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.client_network import client_network
 from octavo.model.accounts.consent import DocumentName
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo.service.account_services import (
+    administration_of,
+    announce_members,
+    removal_of,
+    workspace_gone,
+)
 from octavo.service.components import Components
 from octavo.service.deferred import Deferred, DeferredApplication
 from octavo.service.entropy import new_entropy, new_id, now
@@ -80,26 +87,20 @@ def wire_application(
     ``memory`` limits the memory of large requests and responses; None means the default limit.
     The pages are loaded when ``started`` is set, or with the lifespan if it is None.
     """
-    store = parts.store
+    store, audit = parts.store, parts.audit
     legal = parts.legal.documents
+    log_request = counting_refusals(log_request, audit.refused)
     authenticator = SessionOrKey(parts.credentials, origin=public_url, legal=legal)
     contract = Deferred(contract_document)
 
-    def gone(workspace_id: WorkspaceId) -> None:
-        parts.access.forget(workspace_id)
-        parts.hub.announce_gone(workspace_id)
-        parts.sweeper.wake()
-
-    def member_changed(workspace_id: WorkspaceId, account_id: AccountId) -> None:
-        parts.access.forget(workspace_id)
-        parts.hub.recheck_access(account_id)
-
+    gone = partial(workspace_gone, parts)
+    member_changed = announce_members(parts)
     invitations = Invitations(
-        store, now=now, new_id=new_id, new_token=new_entropy, changed=member_changed
+        store, audit=audit, now=now, new_id=new_id, new_token=new_entropy, changed=member_changed
     )
-    members = Members(store, now=now, changed=member_changed)
+    members = Members(store, audit=audit, now=now, changed=member_changed)
 
-    registrations, identity = _identity(parts, public_url, gone, member_changed)
+    registrations, identity = _identity(parts, public_url)
 
     async def register(
         form: Mapping[str, str], headers: Sequence[Header], client: str | None
@@ -156,7 +157,7 @@ def wire_application(
         log_request=log_request,
         authenticators={
             Security.SESSION_OR_KEY: authenticator,
-            Security.OPERATOR: OperatorTokens(parts.operator_tokens),
+            Security.OPERATOR: OperatorTokens(parts.operator_tokens, audit.refused),
         },
         rate_limiter=AttemptLimiter(parts.attempts),
         failure_problem=problem_of,
@@ -194,30 +195,35 @@ def _legal_pages(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDo
     return legal_pages(legal.html, legal.documents, public_url)
 
 
-def _identity(
-    parts: Components, origin: str, gone: Callable[[WorkspaceId], None], member_changed: Changed
-) -> tuple[RegistrationOperations, list[object]]:
-    store, life, credentials = parts.store, parts.life, parts.credentials
+def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, list[object]]:
+    store, life, credentials, audit = parts.store, parts.life, parts.credentials, parts.audit
     legal, prerequisites = parts.legal.documents, parts.prerequisites
     passwords = Passwords(new_entropy=new_entropy)
     maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
-    signing_in = SignIn(store, credentials, passwords, parts.attempts, maker, now=now, life=life)
+    attempts = parts.attempts
+    signing_in = SignIn(
+        store, credentials, passwords, attempts, maker, audit=audit, now=now, life=life
+    )
     registration = Registration(
         store,
         passwords,
-        parts.attempts,
+        attempts,
         maker,
         legal,
         prerequisites,
+        audit=audit,
         now=now,
         new_id=new_id,
     )
-    own_keys = OwnKeys(store, credentials, now=now, new_id=new_id, new_entropy=new_entropy)
+    own_keys = OwnKeys(
+        store, credentials, audit=audit, now=now, new_id=new_id, new_entropy=new_entropy
+    )
     own_password = OwnPassword(
         store,
         credentials,
         passwords,
-        parts.attempts,
+        attempts,
+        audit=audit,
         now=now,
         new_id=new_id,
         mail_added=parts.mail.wake,
@@ -226,17 +232,16 @@ def _identity(
         store,
         credentials,
         passwords,
-        parts.attempts,
+        attempts,
+        audit=audit,
         now=now,
         new_id=new_id,
         mail_added=parts.mail.wake,
     )
-    own_sessions = OwnSessions(store, credentials, now=now, life=life)
-    removal = AccountRemoval(
-        store, credentials, passwords, parts.attempts, now=now, gone=gone, changed=member_changed
-    )
-    administration = Administration(store, credentials, now=now)
-    own_consent = OwnConsent(store, credentials, legal, now=now)
+    own_sessions = OwnSessions(store, credentials, audit=audit, now=now, life=life)
+    removal = removal_of(parts, passwords)
+    administration = administration_of(parts)
+    own_consent = OwnConsent(credentials, legal, audit=audit, now=now)
     portal = Portal(store, parts.portal, now=now, new_token=new_entropy)
     registrations = RegistrationOperations(registration, life=life, origin=origin, legal=legal)
     return registrations, [
@@ -247,6 +252,7 @@ def _identity(
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
         AdministrationOperations(administration, removal),
-        InstallationOperations(Installation(store, prerequisites)),
+        InstallationOperations(Installation(store, prerequisites, audit=audit)),
+        AuditOperations(audit),
         OperatorOperations(administration, removal, portal),
     ]

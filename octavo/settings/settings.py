@@ -136,6 +136,9 @@ class Settings(BaseSettings):
     session_absolute_days: _Days = Field(
         default=90.0, description="days after which a session expires regardless of activity"
     )
+    audit_days: _Days = Field(
+        default=365.0, description="days after which entries of the audit are deleted"
+    )
     history_all_days: _Days = Field(
         default=30.0, description="days for which every revision of a file is kept"
     )

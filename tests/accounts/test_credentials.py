@@ -14,7 +14,7 @@ ANN, BOB = AccountId("ann"), AccountId("bob")
 
 
 async def secret_of(identity: IdentityFixture, account_id: AccountId) -> bytes:
-    _, secret = await identity.own_keys.create(account_id, "a", None)
+    _, secret = await identity.own_keys.create(account_id, "a", None, client=None)
     return secret.encode()
 
 
@@ -30,7 +30,7 @@ async def test_caller_by_session_is_the_account_with_its_session(identity: Ident
 
 async def test_caller_by_key_is_the_account_with_its_key(identity: IdentityFixture) -> None:
     made = await identity.account()
-    key, secret = await identity.own_keys.create(made.account.account_id, "a", None)
+    key, secret = await identity.own_keys.create(made.account.account_id, "a", None, client=None)
     assert await identity.credentials.of_key(secret.encode()) == Caller(
         made.account.account_id, "member", locked=False, key_id=key.key_id
     )

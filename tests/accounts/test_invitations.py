@@ -21,7 +21,7 @@ async def test_invitation_of_the_first_start_creates_an_administrator(
 ) -> None:
     sources = identity.sources
     token = await invite(
-        identity.store,
+        identity.audit,
         now=sources.now,
         new_id=sources.new_id,
         new_token=sources.new_entropy,

@@ -21,6 +21,7 @@ COMMANDS = [
     "invite",
     "recover",
     "mail",
+    "account",
     "backup",
     "restore",
     "actors",

@@ -11,12 +11,16 @@ from octavo.model.accounts.token import digest_of, operator_token
 from tests.e2e.databases import change, new_database
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.operations import (
+    administration,
+    audit,
     changesets,
     documents,
     files,
     finding,
     identity,
     installation,
+    invitations,
+    members,
     operator,
     password_reset,
 )
@@ -50,6 +54,7 @@ FOR_MEMBERS_ALONE = {
     "deleteWorkspace",
     "getInstallation",
     "listAccounts",
+    "listAuditEntries",
     "listInvitations",
     "listWorkspaceInvitations",
     "purgeFile",
@@ -218,6 +223,10 @@ def test_no_case_covers_an_undocumented_response() -> None:
         installation,
         operator,
         password_reset,
+        members,
+        administration,
+        audit,
+        invitations,
         files,
         changesets,
         documents,

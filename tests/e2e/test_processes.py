@@ -20,8 +20,6 @@ from tests.fakes.postgres_server import running_server
 
 SAVES = 60
 """Per writer."""
-REVOKED_WITHIN = 1.0
-"""Seconds until a stream closes whose credential or membership has ended."""
 
 
 class Pair:
@@ -117,76 +115,6 @@ async def test_two_servers_notify_each_others_listeners_of_a_deleted_workspace(
         assert (await http.delete(f"/api/workspaces/{workspace}")).status_code == 200
         told = await device.next()
     assert told == {"type": "gone", "workspaceId": workspace, "reason": "deleted"}
-
-
-async def test_two_servers_end_sessions_signed_out_at_the_other(pair: Pair) -> None:
-    with client(pair.one.url) as http:
-        given = {"email": pair.person.address, "password": PASSWORD}
-        response = http.post("/api/auth/sign-in/email", json=given, headers={"origin": PUBLIC})
-    cookie = response.headers["set-cookie"].partition(";")[0]
-    signed_in = {"cookie": cookie, "origin": PUBLIC}
-    async with (
-        listening(pair.other.port, signed_in) as device,
-        PlainClient(pair.one.port, signed_in) as one,
-        PlainClient(pair.other.port, signed_in) as other,
-    ):
-        assert (await other.request("GET", "/api/account")).status == 200
-        assert (await one.request("POST", "/api/auth/sign-out", {})).status == 200
-        for server in (other, one):
-            assert (await server.request("GET", "/api/account")).status == 401
-        with trio.fail_after(REVOKED_WITHIN):
-            assert await device.closed() == 1008
-
-
-async def test_stream_of_a_revoked_key_closes_at_the_other_server(pair: Pair) -> None:
-    async with async_client(pair.one.url, pair.person) as http:
-        made = (await http.post("/api/account/keys", json={"name": "lost"})).json()
-        by_key = {"authorization": f"Bearer {made['secret']}"}
-        async with (
-            listening(pair.one.port, by_key) as here,
-            listening(pair.other.port, by_key) as there,
-        ):
-            await http.delete(f"/api/account/keys/{made['id']}")
-            with trio.fail_after(REVOKED_WITHIN):
-                assert [await device.closed() for device in (here, there)] == [1008, 1008]
-
-
-async def test_stream_of_a_disabled_account_closes_at_the_other_server(pair: Pair) -> None:
-    guest = register(pair.other.url, invited(pair.one.folder, *pair.one.options))
-    async with (
-        async_client(pair.one.url, pair.person) as http,
-        listening(pair.one.port, guest.by_key) as here,
-        listening(pair.other.port, guest.by_key) as there,
-    ):
-        path = f"/api/accounts/{guest.account_id}"
-        assert (await http.patch(path, json={"state": "disabled"})).status_code == 200
-        with trio.fail_after(REVOKED_WITHIN):
-            assert [await device.closed() for device in (here, there)] == [1008, 1008]
-
-
-async def test_stream_of_a_former_member_closes_at_the_other_server(pair: Pair) -> None:
-    guest = register(pair.other.url, invited(pair.one.folder, *pair.one.options))
-    members = f"/api/workspaces/{pair.workspace()}/members"
-    workspace = members.split("/")[3]
-    async with (
-        async_client(pair.one.url, pair.person) as http,
-        listening(pair.one.port, guest.by_key) as here,
-        listening(pair.other.port, guest.by_key) as there,
-    ):
-        invitations = members.replace("members", "invitations")
-        invited_to = (await http.post(invitations, json={"role": "reader"})).json()
-        given = {"token": invited_to["token"]}
-        async with async_client(pair.other.url, guest) as theirs:
-            joined = await theirs.post("/api/invitations/accept", json=given)
-        assert joined.status_code == 200
-        for device in (here, there):
-            await device.subscribe(workspace)
-        assert (await http.delete(f"{members}/{guest.account_id}")).status_code == 200
-        with trio.fail_after(REVOKED_WITHIN):
-            for device in (here, there):
-                gone = {"type": "gone", "workspaceId": workspace, "reason": "not_found"}
-                assert await device.next() == gone
-                assert await device.closed() == 1008
 
 
 async def test_unavailable_database_gets_503_and_nothing_is_lost_on_its_return() -> None:

@@ -9,23 +9,21 @@ from itertools import count
 from octavo.accounts.activity import Activity
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.attempts import RATES, Attempts
+from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import invite
-from octavo.accounts.own_account import (
-    OwnAccount,
-    OwnConsent,
-    OwnKeys,
-    OwnPassword,
-    OwnSessions,
-)
+from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
+from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.accounts.password_reset import PasswordReset, create_reset_token
 from octavo.accounts.passwords import Argon2, Passwords
 from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
+from octavo.http.server.client_network import client_network
 from octavo.model.accounts.account import Role, State
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.session import SessionLife
@@ -47,6 +45,10 @@ PORTAL = {
 NO_PREREQUISITES = Prerequisites()
 
 
+# One for all fixtures: several may use one store.
+_audit_numbers = count(1)
+
+
 @dataclass
 class PredictableSources:
     """Predictable time, identifiers and randomness."""
@@ -59,6 +61,9 @@ class PredictableSources:
 
     def new_id(self) -> str:
         return f"01900000-0000-7000-8000-{next(self._numbers):012x}"
+
+    def new_audit_id(self) -> str:
+        return f"01900000-0000-7000-9000-{next(_audit_numbers):012x}"
 
     def new_entropy(self) -> bytes:
         return sha256(b"%d" % next(self._numbers)).digest()
@@ -85,12 +90,21 @@ class IdentityFixture:
         self.maker = SessionMaker(
             now=sources.now, new_id=sources.new_id, new_entropy=sources.new_entropy
         )
+        self.audited: list[AuditEntry] = []
+        self.audit = Audit(
+            store,
+            now=sources.now,
+            new_id=sources.new_audit_id,
+            network=client_network,
+            log=self.audited.append,
+        )
         self.signing_in = SignIn(
             store,
             self.credentials,
             self.passwords,
             self.attempts,
             self.maker,
+            audit=self.audit,
             now=sources.now,
             life=LIFE,
         )
@@ -101,19 +115,21 @@ class IdentityFixture:
             self.maker,
             legal,
             prerequisites,
+            audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,
         )
-        self.installation = Installation(store, prerequisites)
+        self.installation = Installation(store, prerequisites, audit=self.audit)
         self.portal = Portal(store, PORTAL, now=sources.now, new_token=sources.new_entropy)
         self.own_account = OwnAccount(store, now=sources.now)
-        self.own_consent = OwnConsent(store, self.credentials, legal, now=sources.now)
+        self.own_consent = OwnConsent(self.credentials, legal, audit=self.audit, now=sources.now)
         self.mail_added = 0
         self.own_password = OwnPassword(
             store,
             self.credentials,
             self.passwords,
             self.attempts,
+            audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,
             mail_added=self._add_mail,
@@ -123,26 +139,35 @@ class IdentityFixture:
             self.credentials,
             self.passwords,
             self.attempts,
+            audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,
             mail_added=self._add_mail,
         )
         self.gone: list[WorkspaceId] = []
         self.changed: list[tuple[WorkspaceId, AccountId]] = []
-        self.administration = Administration(store, self.credentials, now=sources.now)
+        self.removals: list[float] = []
+        self.administration = Administration(
+            store, self.credentials, audit=self.audit, now=sources.now
+        )
         self.removal = AccountRemoval(
             store,
             self.credentials,
             self.passwords,
             self.attempts,
+            audit=self.audit,
             now=sources.now,
             gone=self.gone.append,
             changed=lambda *membership: self.changed.append(membership),
+            removed=lambda: self.removals.append(sources.now()),
         )
-        self.own_sessions = OwnSessions(store, self.credentials, now=sources.now, life=LIFE)
+        self.own_sessions = OwnSessions(
+            store, self.credentials, audit=self.audit, now=sources.now, life=LIFE
+        )
         self.own_keys = OwnKeys(
             store,
             self.credentials,
+            audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,
             new_entropy=sources.new_entropy,
@@ -154,7 +179,7 @@ class IdentityFixture:
     async def reset_token(self, address: str = "ann@example.org") -> str:
         """A token to choose a new password, as `octavo recover` makes it."""
         _, token = await create_reset_token(
-            self.store,
+            self.audit,
             Address(address),
             now=self.sources.now,
             new_token=self.sources.new_entropy,
@@ -171,7 +196,7 @@ class IdentityFixture:
     ) -> str:
         sources = self.sources
         return await invite(
-            self.store,
+            self.audit,
             now=sources.now,
             new_id=sources.new_id,
             new_token=sources.new_entropy,

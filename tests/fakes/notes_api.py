@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from octavo.accounts.audit import Audit
 from octavo.accounts.caller import Caller
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
@@ -30,6 +31,7 @@ from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import NotSignedIn
+from octavo.http.server.client_network import client_network
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline
@@ -278,16 +280,26 @@ async def opened() -> AsyncIterator[NotesApi]:
             documents=inline_documents(),
         )
     )
+    audit = Audit(
+        store,
+        now=sources.now,
+        new_id=sources.new_audit_id,
+        network=client_network,
+        log=lambda _: None,
+    )
     pushing = ChangesetSubmitter(directory, access, sources.new_id)
     application = Application(
         [
             WorkspaceOperations(
                 store, access, now=sources.now, new_id=sources.new_id, gone=gone.append
             ),
-            MemberOperations(Members(store, now=sources.now, changed=lambda *_: None), access),
+            MemberOperations(
+                Members(store, audit=audit, now=sources.now, changed=lambda *_: None), access
+            ),
             InvitationOperations(
                 Invitations(
                     store,
+                    audit=audit,
                     now=sources.now,
                     new_id=sources.new_id,
                     new_token=sources.new_entropy,

@@ -8,6 +8,7 @@ from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.access import Access
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
+from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.installation import InstallationOperations
@@ -17,6 +18,7 @@ from octavo.http.api.members import MemberOperations
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.refusals import problem_of
+from octavo.http.api.refused_attempts import counting_refusals
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
 from octavo.http.api.workspaces import WorkspaceOperations
@@ -45,12 +47,15 @@ class UsersApi:
         self.rechecked: list[AccountId] = []
         self.invitations = Invitations(
             identity.store,
+            audit=identity.audit,
             now=now,
             new_id=identity.sources.new_id,
             new_token=identity.sources.new_entropy,
             changed=self._member_changed,
         )
-        self.members = Members(identity.store, now=now, changed=self._member_changed)
+        self.members = Members(
+            identity.store, audit=identity.audit, now=now, changed=self._member_changed
+        )
         self.groups: list[object] = [
             AuthOperations(
                 identity.signing_in,
@@ -74,6 +79,7 @@ class UsersApi:
             KeyOperations(identity.own_keys, now=now),
             AdministrationOperations(identity.administration, identity.removal),
             InstallationOperations(identity.installation),
+            AuditOperations(identity.audit),
             OperatorOperations(identity.administration, identity.removal, identity.portal),
             WorkspaceOperations(
                 identity.store,
@@ -89,12 +95,12 @@ class UsersApi:
             self.groups,
             failure_problem=problem_of,
             new_id=lambda: "made-here",
-            log_request=self.records.append,
+            log_request=counting_refusals(self.records.append, identity.audit.refused),
             authenticators={
                 Security.SESSION_OR_KEY: SessionOrKey(
                     identity.credentials, origin=ORIGIN, legal=identity.legal
                 ),
-                Security.OPERATOR: OperatorTokens(operator_digests),
+                Security.OPERATOR: OperatorTokens(operator_digests, identity.audit.refused),
             },
             rate_limiter=AttemptLimiter(identity.attempts),
             public_url=ORIGIN,
@@ -160,7 +166,9 @@ class UsersApi:
 
     async def key(self, made: SignedIn, name: str = "a key") -> tuple[bytes, bytes]:
         """A new key of the account, as it is shown."""
-        _, secret = await self.identity.own_keys.create(made.account.account_id, name, None)
+        _, secret = await self.identity.own_keys.create(
+            made.account.account_id, name, None, client=None
+        )
         return bearer(secret)
 
 

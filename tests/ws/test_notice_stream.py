@@ -110,7 +110,9 @@ async def test_stream_is_one_of_several_requested_subprotocols(
 
 async def test_key_opens_the_stream_from_any_origin(installation: Installation) -> None:
     made, _ = await installation.account()
-    _, secret = await installation.identity.own_keys.create(made.account.account_id, "a key", None)
+    _, secret = await installation.identity.own_keys.create(
+        made.account.account_id, "a key", None, client=None
+    )
     async with installation.device(bearer(secret), FROM_ELSEWHERE):
         pass
 
@@ -319,9 +321,11 @@ async def test_ended_session_closes_the_stream_immediately(installation: Install
 async def test_revoked_key_closes_the_stream_immediately(installation: Installation) -> None:
     made, _ = await installation.account()
     account_id = made.account.account_id
-    key, secret = await installation.identity.own_keys.create(account_id, "a key", None)
+    key, secret = await installation.identity.own_keys.create(
+        account_id, "a key", None, client=None
+    )
     async with installation.device(bearer(secret)) as device:
-        await installation.identity.own_keys.revoke(account_id, key.key_id)
+        await installation.identity.own_keys.revoke(account_id, key.key_id, client=None)
         installation.credentials.forget(account_id)
         assert await device.closed() == 1008
 

@@ -1,10 +1,11 @@
-"""Remove the data of deleted workspaces and purged files in the background."""
+"""Remove the data of deleted workspaces, purged files and removed accounts in the background."""
 
 import logging
 
 import trio
 
 from octavo.store import Store, StoreError
+from octavo.store.scripts.audit import erase_clients
 from octavo.store.scripts.fulltext_index import erase_removed_words
 from octavo.store.scripts.sweeping import sweep
 
@@ -42,6 +43,7 @@ class SweepingJob:
             try:
                 more = await self._store.write(sweep())
                 more = more or await self._store.write(erase_removed_words())
+                more = more or await self._store.write(erase_clients())
             except StoreError as error:
                 _log.info("removal of deleted data is postponed: %s", error)
                 await trio.sleep(pause)

@@ -297,7 +297,9 @@ class AccountOperations:
     )
     async def remove_own_account(self, call: Call, body: AccountRemovalInput) -> Reply[Removed]:
         """Remove the account."""
-        await self._removal.remove_own(call.principal_as(Caller).account_id, body.password)
+        await self._removal.remove_own(
+            call.principal_as(Caller).account_id, body.password, client=call.client
+        )
         return Reply(REMOVED, (cleared_cookie(),))
 
 

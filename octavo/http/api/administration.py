@@ -184,7 +184,7 @@ class AdministrationOperations:
         )
         return _schema(
             await self._administration.decide(
-                AccountId(str(path.account_id)), change, actor=caller.account_id
+                AccountId(str(path.account_id)), change, actor=caller.account_id, client=call.client
             )
         )
 
@@ -203,7 +203,9 @@ class AdministrationOperations:
     async def remove_account(self, call: Call, path: AccountPath) -> Removed:
         """Remove an account."""
         caller = require_administrator(call)
-        await self._removal.remove(AccountId(str(path.account_id)), actor=caller.account_id)
+        await self._removal.remove(
+            AccountId(str(path.account_id)), actor=caller.account_id, client=call.client
+        )
         return REMOVED
 
 

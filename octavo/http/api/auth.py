@@ -214,7 +214,7 @@ class AuthOperations:
             require_origin(call.headers, self._origin)
             token = session_token(call.headers)
             if token is not None:
-                await self._signing_in.sign_out(token)
+                await self._signing_in.sign_out(token, client=call.client)
         return Reply(AuthSignOutResult(), (cleared_cookie(),))
 
     @operation(
@@ -258,5 +258,6 @@ class AuthOperations:
                 body.new_password,
                 session=found.session.session_id,
                 end_others=body.revoke_other_sessions,
+                client=call.client,
             )
         return AuthPasswordChanged(user=user_of(account))

@@ -9,6 +9,7 @@ browsers set and pages cannot change (Fetch, section 3.2).
 from collections.abc import Sequence
 
 from octavo.accounts.attempts import Attempts
+from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.caller import Caller, Operator
 from octavo.accounts.credentials import Credentials
 from octavo.http.api.auth_protocol import is_protocol, protocol_errors
@@ -98,9 +99,11 @@ class OperatorTokens:
     Args:
         digests: the SHA-256 digests of the tokens, in hexadecimal; several while tokens change.
             Without any, the operator API is off.
+        refused: counts refused tokens.
     """
 
-    def __init__(self, digests: Sequence[str]) -> None:
+    def __init__(self, digests: Sequence[str], refused: RefusedAttempts) -> None:
+        self._refused = refused
         self._digests = frozenset(bytes.fromhex(each) for each in digests)
 
     async def authenticate(self, call: Call) -> Operator:
@@ -112,6 +115,7 @@ class OperatorTokens:
             raise NotSignedIn("Send the operator token as authorization: Bearer.")
         token = given[7:]
         if not is_operator_token(token) or digest_of(token) not in self._digests:
+            self._refused.note(CredentialRefused.code, call.operation.id, client=call.client)
             raise CredentialRefused("The operator token is not one of this installation.")
         return Operator()
 

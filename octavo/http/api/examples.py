@@ -386,6 +386,23 @@ EXAMPLES: dict[str, Example] = {
         },
     ),
     "removeAccount": _REMOVED,
+    "listAuditEntries": Example(
+        response={
+            "items": [
+                {
+                    "id": "0195937a-8f21-7d06-9a6b-3f8c52d4e710",
+                    "at": "2026-03-14T10:05:12.480Z",
+                    "kind": "account_changed",
+                    "actor": _ACCOUNT,
+                    "subject": _FRIEND,
+                    "client": "203.0.113.7",
+                    "outcome": "done",
+                    "detail": {"role": "administrator"},
+                }
+            ],
+            "next": None,
+        }
+    ),
     "createInvitation": Example(
         request={"address": "bo@example.org", "role": "member"},
         response={**_INVITATION, **_NEW_TOKEN},

@@ -157,6 +157,7 @@ class InvitationOperations:
         address, expires_at = self._checked(body.address, body.expires_at)
         made, token = await self._invitations.create(
             call.principal_as(Caller).account_id,
+            client=call.client,
             role=body.role,
             address=address,
             expires_at=expires_at,
@@ -192,8 +193,13 @@ class InvitationOperations:
     )
     async def revoke_invitation(self, call: Call, path: InvitationPath) -> Removed:
         """Revoke an invitation."""
-        require_administrator(call)
-        await self._invitations.revoke(InvitationId(str(path.invitation_id)), None)
+        caller = require_administrator(call)
+        await self._invitations.revoke(
+            InvitationId(str(path.invitation_id)),
+            None,
+            actor=caller.account_id,
+            client=call.client,
+        )
         return REMOVED
 
     @operation(
@@ -212,7 +218,7 @@ class InvitationOperations:
     async def accept_invitation(self, call: Call, body: InvitationToken) -> WorkspaceDocument:
         """Join a workspace."""
         account_id = call.principal_as(Caller).account_id
-        joined = await self._invitations.accept(account_id, body.token)
+        joined = await self._invitations.accept(account_id, body.token, client=call.client)
         return workspace_document(await self._access.seen(call, joined))
 
     @operation(
@@ -238,6 +244,7 @@ class InvitationOperations:
         address, expires_at = self._checked(body.address, body.expires_at)
         made, token = await self._invitations.create(
             caller.account_id,
+            client=call.client,
             address=address,
             expires_at=expires_at,
             workspace_id=workspace_id,
@@ -278,8 +285,13 @@ class InvitationOperations:
         self, call: Call, path: WorkspaceInvitationPath
     ) -> Removed:
         """Revoke an invitation into a workspace."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "manage")
-        await self._invitations.revoke(InvitationId(str(path.invitation_id)), workspace_id)
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
+        await self._invitations.revoke(
+            InvitationId(str(path.invitation_id)),
+            workspace_id,
+            actor=caller.account_id,
+            client=call.client,
+        )
         return REMOVED
 
     async def _page(self, workspace_id: WorkspaceId | None, query: PageQuery) -> InvitationList:

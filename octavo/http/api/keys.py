@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from octavo.accounts.caller import Caller
-from octavo.accounts.own_account import OwnKeys
+from octavo.accounts.own_credentials import OwnKeys
 from octavo.accounts.ports import Clock
 from octavo.http.api.fields import label
 from octavo.http.api.refusals import refused_with
@@ -117,7 +117,7 @@ class KeyOperations:
         """Create a key."""
         name, expires_at = self._checked(body)
         account_id = call.principal_as(Caller).account_id
-        key, secret = await self._own.create(account_id, name, expires_at)
+        key, secret = await self._own.create(account_id, name, expires_at, client=call.client)
         return ApiKeyCreated(**_schema(key).model_dump(), secret=secret)
 
     @operation(
@@ -135,7 +135,7 @@ class KeyOperations:
     async def revoke_key(self, call: Call, path: KeyPath) -> Removed:
         """Revoke a key."""
         account_id = call.principal_as(Caller).account_id
-        await self._own.revoke(account_id, KeyId(str(path.key_id)))
+        await self._own.revoke(account_id, KeyId(str(path.key_id)), client=call.client)
         return REMOVED
 
     def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None]:

@@ -108,7 +108,11 @@ class MemberOperations:
         """Change the role of a member."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
         changed = await self._members.change(
-            workspace_id, caller.account_id, AccountId(str(path.account_id)), body.role
+            workspace_id,
+            caller.account_id,
+            AccountId(str(path.account_id)),
+            body.role,
+            client=call.client,
         )
         return _schema(changed, address=True)
 
@@ -127,7 +131,8 @@ class MemberOperations:
     async def remove_member(self, call: Call, path: MemberPath) -> Removed:
         """End a membership."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "read")
-        await self._members.remove(workspace_id, caller.account_id, AccountId(str(path.account_id)))
+        account_id = AccountId(str(path.account_id))
+        await self._members.remove(workspace_id, caller.account_id, account_id, client=call.client)
         return REMOVED
 
 

@@ -122,7 +122,11 @@ class OperatorOperations:
         """Change the controls of an account."""
         change = DecisionsChange(controls=controls_change(body, below=""))
         account_id = AccountId(str(path.account_id))
-        return _schema(await self._administration.decide(account_id, change, actor=None))
+        return _schema(
+            await self._administration.decide(
+                account_id, change, actor="operator", client=call.client
+            )
+        )
 
     @operation(
         id="removeOperatorAccount",
@@ -139,7 +143,7 @@ class OperatorOperations:
     )
     async def remove_account(self, call: Call, path: AccountPath) -> Removed:
         """Remove an account."""
-        await self._removal.remove_by_operator(AccountId(str(path.account_id)))
+        await self._removal.remove_by_operator(AccountId(str(path.account_id)), client=call.client)
         return REMOVED
 
     @operation(

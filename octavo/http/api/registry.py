@@ -2,6 +2,7 @@
 
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
+from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contract_document import ContractOperations
@@ -53,6 +54,7 @@ CONTRACT: tuple[type, ...] = (
     KeyOperations,
     AdministrationOperations,
     InstallationOperations,
+    AuditOperations,
     OperatorOperations,
     WorkspaceOperations,
     MemberOperations,

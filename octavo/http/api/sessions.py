@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from octavo.accounts.caller import Caller
-from octavo.accounts.own_account import OwnSessions
+from octavo.accounts.own_credentials import OwnSessions
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     REMOVED,
@@ -99,7 +99,7 @@ class SessionOperations:
     async def revoke_session(self, call: Call, path: SessionPath) -> Removed:
         """End a session."""
         caller = call.principal_as(Caller)
-        await self._own.end(caller.account_id, SessionId(str(path.session_id)))
+        await self._own.end(caller.account_id, SessionId(str(path.session_id)), client=call.client)
         return REMOVED
 
     @operation(
@@ -115,7 +115,7 @@ class SessionOperations:
     async def revoke_other_sessions(self, call: Call) -> SessionsEnded:
         """End every session except that of the request."""
         caller = call.principal_as(Caller)
-        ended = await self._own.end_others(caller.account_id, caller.session_id)
+        ended = await self._own.end_others(caller.account_id, caller.session_id, client=call.client)
         return SessionsEnded(ended=ended)
 
     def _schema(self, session: Session, caller: Caller) -> AccountSession:

@@ -38,13 +38,14 @@ class Decisions:
     """What was decided about an account.
 
     ``role``, ``state`` and ``storage`` are decided by administrators, ``controls`` by the operator,
-    or by an administrator.
+    or by an administrator. ``lock_reason`` is why the state is locked; None if nothing was said.
     """
 
     role: Role
     state: State
     storage: StorageLimit
     controls: Controls
+    lock_reason: str | None = None
 
     @property
     def effective_state(self) -> State:
@@ -72,10 +73,11 @@ class ControlsChange:
 
 @dataclass(frozen=True, slots=True)
 class DecisionsChange:
-    """A change of decisions; what is None stays."""
+    """A change of decisions; what is None stays. An empty reason removes the present one."""
 
     role: Role | None = None
     state: State | None = None
+    lock_reason: str | None = None
     storage: StorageLimit | None = None
     controls: ControlsChange | None = None
 
@@ -98,14 +100,20 @@ def changed_controls(controls: Controls, change: ControlsChange) -> Controls:
 
 
 def changed(decisions: Decisions, change: DecisionsChange) -> Decisions:
-    """Return the decisions after a change. Raises `ControlsChanged`."""
+    """Return the decisions after a change. Raises `ControlsChanged`.
+
+    The reason of a lock ends with the lock.
+    """
     controls = decisions.controls
+    state = change.state or decisions.state
+    given = decisions.lock_reason if change.lock_reason is None else change.lock_reason or None
     if change.controls is not None:
         controls = changed_controls(controls, change.controls)
     return replace(
         decisions,
         role=change.role or decisions.role,
-        state=change.state or decisions.state,
+        state=state,
+        lock_reason=given if state == "locked" else None,
         storage=decisions.storage if change.storage is None else change.storage,
         controls=controls,
     )

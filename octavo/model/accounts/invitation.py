@@ -6,6 +6,7 @@ from typing import Literal, NewType
 from octavo.model import workspace
 from octavo.model.accounts.account import Role
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.administration import Decisions
 from octavo.model.identity import AccountId, WorkspaceId
 
 InvitationId = NewType("InvitationId", str)
@@ -64,3 +65,19 @@ class Invitation:
     def admits(self, address: Address, now: int) -> bool:
         """Return whether the person with ``address`` can use it at ``now``."""
         return self.open_at(now) and self.address in (None, address)
+
+    def is_granted_by(self, creator: Decisions | None, role: workspace.Role | None) -> bool:
+        """Return whether its creator may still grant what it grants.
+
+        ``creator`` is what was decided about the account, None if it was removed; ``role`` is its
+        role in the workspace of the invitation, None without one. A command may grant anything.
+        """
+        if self.created_by is None:
+            return True
+        if creator is None or creator.effective_state != "enabled":
+            return False
+        if self.to_installation and not creator.administers:
+            return False
+        if self.workspace_id is None:
+            return True
+        return role is not None and workspace.may_change_role(role, None, self.workspace_role)

@@ -12,6 +12,8 @@ CREATE TABLE accounts (
     theme_family TEXT NOT NULL DEFAULT 'paper',
     appearance TEXT NOT NULL DEFAULT 'system',
     spell_check BIGINT NOT NULL DEFAULT 1,
+    -- Why administrators locked it.
+    lock_reason TEXT,
     -- What administrators allow; NULL for no limit.
     storage_limit BIGINT,
     -- What the operator allows.
@@ -29,6 +31,32 @@ CREATE TABLE accounts (
 CREATE TABLE removed_accounts (
     id UUID NOT NULL PRIMARY KEY,
     removed_at BIGINT NOT NULL
+);
+
+-- What was done to accounts, credentials, invitations and members. Identifiers sort by time.
+CREATE TABLE audit (
+    id UUID NOT NULL PRIMARY KEY,
+    at BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    -- A service that acted without an account.
+    actor TEXT,
+    actor_id UUID,
+    subject_id UUID,
+    -- The network of the client address.
+    client TEXT,
+    outcome TEXT NOT NULL,
+    -- A JSON object of identifiers and codes; empty without any.
+    detail TEXT NOT NULL
+);
+CREATE INDEX audit_by_kind ON audit (kind, id);
+CREATE INDEX audit_by_actor ON audit (actor_id, id) WHERE actor_id IS NOT NULL;
+CREATE INDEX audit_by_subject ON audit (subject_id, id) WHERE subject_id IS NOT NULL;
+
+-- Removed accounts whose clients are still to be erased from the audit, in steps: those of the
+-- entries after this one.
+CREATE TABLE audit_erasures (
+    account_id UUID NOT NULL PRIMARY KEY,
+    after_id UUID NOT NULL
 );
 
 -- What administrators decide about the installation: one row.

@@ -15,6 +15,8 @@ CREATE TABLE accounts (
     theme_family TEXT NOT NULL DEFAULT 'paper',
     appearance TEXT NOT NULL DEFAULT 'system',
     spell_check INTEGER NOT NULL DEFAULT 1,
+    -- Why administrators locked it.
+    lock_reason TEXT,
     -- What administrators allow; NULL for no limit.
     storage_limit INTEGER,
     -- What the operator allows.
@@ -32,6 +34,32 @@ CREATE TABLE accounts (
 CREATE TABLE removed_accounts (
     id BLOB NOT NULL PRIMARY KEY,
     removed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What was done to accounts, credentials, invitations and members. Identifiers sort by time.
+CREATE TABLE audit (
+    id BLOB NOT NULL PRIMARY KEY,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    -- A service that acted without an account.
+    actor TEXT,
+    actor_id BLOB,
+    subject_id BLOB,
+    -- The network of the client address.
+    client TEXT,
+    outcome TEXT NOT NULL,
+    -- A JSON object of identifiers and codes; empty without any.
+    detail TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX audit_by_kind ON audit (kind);
+CREATE INDEX audit_by_actor ON audit (actor_id) WHERE actor_id IS NOT NULL;
+CREATE INDEX audit_by_subject ON audit (subject_id) WHERE subject_id IS NOT NULL;
+
+-- Removed accounts whose clients are still to be erased from the audit, in steps: those of the
+-- entries after this one.
+CREATE TABLE audit_erasures (
+    account_id BLOB NOT NULL PRIMARY KEY,
+    after_id BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- What administrators decide about the installation: one row.

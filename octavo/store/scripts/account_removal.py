@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from octavo.model.accounts.refusal import AccountMissing
 from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.workspace import HeirCandidate, heir_among
 from octavo.store.scripts import outbox, workspaces
 from octavo.store.scripts.accounts import require_administrator, require_administrator_besides
+from octavo.store.scripts.audit import forget_clients
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Script, Transaction
 
-_OWNED_ALONE = """
-    SELECT members.workspace_id FROM members
-    WHERE members.account_id = $1::uuid AND members.role = 'owner' AND NOT EXISTS (
-        SELECT 1 FROM members AS others WHERE others.workspace_id = members.workspace_id
-        AND others.role = 'owner' AND others.account_id <> $1::uuid
-    )
-"""
-# Readers don't inherit: nobody has trusted them with the content.
-_HEIR = """
-    SELECT members.account_id FROM members JOIN accounts ON accounts.id = members.account_id
-    WHERE members.workspace_id = $1::uuid AND members.account_id <> $2::uuid
-    AND members.role IN ('administrator', 'editor') AND accounts.state <> 'disabled'
-    ORDER BY CASE members.role WHEN 'administrator' THEN 0 ELSE 1 END, members.joined_at,
-        members.account_id LIMIT 1
+# For each workspace that only the account owns: of the members that may inherit it, the one in each
+# role that has been there for the longest time. A workspace without any has one row. The work is
+# bounded by leaving out those that `heir_among` would not choose, such as readers.
+_CANDIDATES = """
+    SELECT workspace_id, account_id, role, state, joined_at FROM (
+        SELECT owned.workspace_id, others.account_id, others.role, accounts.state, others.joined_at,
+            ROW_NUMBER() OVER (
+                PARTITION BY owned.workspace_id, others.role, accounts.state = 'disabled'
+                ORDER BY others.joined_at, others.account_id
+            ) AS place
+        FROM members AS owned
+        LEFT JOIN members AS others ON others.workspace_id = owned.workspace_id
+            AND others.role <> 'reader' AND others.account_id <> owned.account_id
+        LEFT JOIN accounts ON accounts.id = others.account_id
+        WHERE owned.account_id = $1::uuid AND owned.role = 'owner' AND NOT EXISTS (
+            SELECT 1 FROM members AS owners WHERE owners.workspace_id = owned.workspace_id
+            AND owners.role = 'owner' AND owners.account_id <> owned.account_id
+        )
+    ) AS candidates WHERE place = 1 ORDER BY workspace_id
 """
 
 
@@ -49,9 +58,8 @@ def remove(
 ) -> Script[Removal]:
     """Remove an account with its sessions, keys and memberships.
 
-    A workspace that only the account owns passes to the administrator of the workspace who has been
-    a member for the longest time, else to such an editor, and is deleted without either. Disabled
-    accounts inherit nothing.
+    A workspace that only the account owns passes to its heir (`heir_among`), and is deleted without
+    one.
 
     Args:
         account_id: which.
@@ -78,21 +86,21 @@ def remove(
             await require_administrator_besides(transaction, account_id)
         deleted: list[WorkspaceId] = []
         inherited: list[tuple[WorkspaceId, AccountId]] = []
-        for owned in await transaction.fetch_all(_OWNED_ALONE, account_id):
-            workspace_id = WorkspaceId(owned[0])
-            heir = await transaction.fetch_one(_HEIR, workspace_id, account_id)
+        rows = await transaction.fetch_all(_CANDIDATES, account_id)
+        for workspace_id, others in groupby(rows, key=itemgetter(0)):
+            heir = heir_among(HeirCandidate(*each[1:]) for each in others if each[1] is not None)
             if heir is None:
                 await workspaces.delete(workspace_id)(transaction)
                 deleted.append(workspace_id)
-                continue
-            await transaction.execute(
-                "UPDATE members SET role = 'owner'"
-                " WHERE workspace_id = $1::uuid AND account_id = $2::uuid",
-                workspace_id,
-                heir[0],
-            )
-            await notify_access(transaction, AccountId(heir[0]))
-            inherited.append((workspace_id, AccountId(heir[0])))
+            elif heir.role != "owner":
+                await transaction.execute(
+                    "UPDATE members SET role = 'owner'"
+                    " WHERE workspace_id = $1::uuid AND account_id = $2::uuid",
+                    workspace_id,
+                    heir.account_id,
+                )
+                await notify_access(transaction, heir.account_id)
+                inherited.append((workspace_id, heir.account_id))
         # Its sessions, keys and memberships go with it.
         await transaction.execute("DELETE FROM accounts WHERE id = $1::uuid", account_id)
         await transaction.execute("DELETE FROM invitations WHERE address = $1", row[0])
@@ -106,6 +114,7 @@ def remove(
                 account_id,
                 tombstone,
             )
+        await forget_clients(transaction, account_id)
         await notify_access(transaction, account_id)
         return Removal(tuple(deleted), tuple(inherited))
 

@@ -34,10 +34,11 @@ COLUMNS = (
 """In the order of the fields of `Account`; the state is the effective one."""
 COUNT = 7 + consents.COUNT
 _DECISIONS = (
-    "accounts.role, accounts.state, accounts.storage_limit, accounts.controls_revision, "
-    "accounts.controls_locked, accounts.controls_lock_reason, accounts.controls_storage_limit"
+    "accounts.role, accounts.state, accounts.lock_reason, accounts.storage_limit, "
+    "accounts.controls_revision, accounts.controls_locked, accounts.controls_lock_reason, "
+    "accounts.controls_storage_limit"
 )
-_DECISIONS_COUNT = 7
+_DECISIONS_COUNT = 8
 _USED = """(
     SELECT COALESCE(SUM(workspaces.size), 0) FROM members
     JOIN workspaces ON workspaces.id = members.workspace_id
@@ -189,14 +190,16 @@ def decide(
 
     async def change_decisions(transaction: Transaction) -> AccountSummary:
         await require_administrator(transaction, actor)
-        before = await _decided(transaction, account_id)
+        before = await decisions_of(transaction, account_id)
+        if before is None:
+            raise AccountMissing
         after = changed(before, change)
         if before.administers and not after.administers:
             await require_administrator_besides(transaction, account_id)
         await transaction.execute(
             "UPDATE accounts SET role = $2, state = $3, storage_limit = $4, controls_revision = $5,"
             " controls_locked = $6, controls_lock_reason = $7, controls_storage_limit = $8,"
-            " updated_at = $9 WHERE id = $1::uuid",
+            " updated_at = $9, lock_reason = $10 WHERE id = $1::uuid",
             account_id,
             after.role,
             after.state,
@@ -206,6 +209,7 @@ def decide(
             after.controls.lock_reason,
             after.controls.storage.maximum,
             now,
+            after.lock_reason,
         )
         if before.administers and not after.administers:
             # What it may not grant any more.
@@ -231,24 +235,19 @@ def decide(
 
 async def require_administrator(transaction: Transaction, actor: AccountId | None) -> None:
     """Raise `NotAdministrator` unless ``actor`` is an enabled administrator, or None."""
-    if actor is not None and not await administers(transaction, actor):
+    if actor is None:
+        return
+    decisions = await decisions_of(transaction, actor)
+    if decisions is None or not decisions.administers:
         raise NotAdministrator
 
 
-async def administers(transaction: Transaction, account_id: AccountId) -> bool:
-    """Return whether an account is an enabled administrator."""
+async def decisions_of(transaction: Transaction, account_id: AccountId) -> Decisions | None:
+    """Return what was decided about an account; None without the account."""
     row = await transaction.fetch_one(
         f"SELECT {_DECISIONS} FROM accounts WHERE id = $1::uuid", account_id
     )
-    return row is not None and _decisions(row).administers
-
-
-async def is_enabled(transaction: Transaction, account_id: AccountId) -> bool:
-    """Return whether the account exists, and is neither locked nor disabled."""
-    row = await transaction.fetch_one(
-        f"SELECT {_DECISIONS} FROM accounts WHERE id = $1::uuid", account_id
-    )
-    return row is not None and _decisions(row).effective_state == "enabled"
+    return None if row is None else _decisions(row)
 
 
 async def require_administrator_besides(transaction: Transaction, account_id: AccountId) -> None:
@@ -260,15 +259,6 @@ async def require_administrator_besides(transaction: Transaction, account_id: Ac
     )
     if other is None:
         raise LastAdministrator
-
-
-async def _decided(transaction: Transaction, account_id: AccountId) -> Decisions:
-    row = await transaction.fetch_one(
-        f"SELECT {_DECISIONS} FROM accounts WHERE id = $1::uuid", account_id
-    )
-    if row is None:
-        raise AccountMissing
-    return _decisions(row)
 
 
 def rename(account_id: AccountId, display_name: str, now: int) -> Script[AccountDetails]:
@@ -412,9 +402,9 @@ def _preferences(row: Row) -> Preferences:
 
 
 def _decisions(row: Row) -> Decisions:
-    role, state, limit, revision, locked, reason, storage = row
+    role, state, lock_reason, limit, revision, locked, reason, storage = row
     controls = Controls(revision, bool(locked), reason, StorageLimit(storage))
-    return Decisions(role, state, StorageLimit(limit), controls)
+    return Decisions(role, state, StorageLimit(limit), controls, lock_reason)
 
 
 def _summary(row: Row) -> AccountSummary:

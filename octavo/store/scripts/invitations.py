@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
@@ -15,7 +16,7 @@ from octavo.model.accounts.refusal import (
 )
 from octavo.model.accounts.session import Session
 from octavo.model.identity import AccountId, WorkspaceId
-from octavo.model.workspace import AlreadyMember, may_change_role
+from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts, members, sessions
 from octavo.store.scripts.workspaces import role_in
@@ -94,13 +95,22 @@ def list_of(
     return read_invitations
 
 
-def revoke(invitation_id: InvitationId, workspace_id: WorkspaceId | None, now: int) -> Script[None]:
+class Joined(NamedTuple):
+    """How an account joined a workspace."""
+
+    workspace_id: WorkspaceId
+    role: Role
+    invitation_id: InvitationId
+
+
+def revoke(invitation_id: InvitationId, workspace_id: WorkspaceId | None, now: int) -> Script[bool]:
     """Revoke an invitation, with ``workspace_id`` only one into that workspace.
 
-    One that was used or revoked before stays as it is. Raises `InvitationMissing`.
+    One that was used or revoked before stays as it is; then return False. Raises
+    `InvitationMissing`.
     """
 
-    async def revoke_invitation(transaction: Transaction) -> None:
+    async def revoke_invitation(transaction: Transaction) -> bool:
         where, given = "", []
         if workspace_id is not None:
             where, given = " AND workspace_id = $2::uuid", [workspace_id]
@@ -109,12 +119,13 @@ def revoke(invitation_id: InvitationId, workspace_id: WorkspaceId | None, now: i
         )
         if found is None:
             raise InvitationMissing
-        await transaction.execute(
+        revoked = await transaction.execute(
             "UPDATE invitations SET revoked_at = $2"
             " WHERE id = $1::uuid AND used_at IS NULL AND revoked_at IS NULL",
             invitation_id,
             now,
         )
+        return revoked == 1
 
     return revoke_invitation
 
@@ -148,22 +159,23 @@ def use(
     return use_invitation
 
 
-def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> Script[WorkspaceId]:
-    """Let an account join the workspace of an invitation; return the workspace.
+def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> Script[Joined]:
+    """Let an account join the workspace of an invitation.
 
     Raises `InvitationUnusable`, also for one into no workspace; `AlreadyMember` and `AccountGone`,
     after which the invitation can still be used.
     """
 
-    async def accept_invitation(transaction: Transaction) -> WorkspaceId:
+    async def accept_invitation(transaction: Transaction) -> Joined:
         found = await _used(transaction, digest, address, now)
-        if found.workspace_id is None:
+        if found.workspace_id is None or found.workspace_role is None:
             raise InvitationUnusable
-        if not await accounts.is_enabled(transaction, account_id):
+        decisions = await accounts.decisions_of(transaction, account_id)
+        if decisions is None or decisions.effective_state != "enabled":
             raise AccountGone
         if not await _join(transaction, found, account_id, now):
             raise AlreadyMember
-        return found.workspace_id
+        return Joined(found.workspace_id, found.workspace_role, found.invitation_id)
 
     return accept_invitation
 
@@ -171,7 +183,7 @@ def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> 
 async def _used(transaction: Transaction, digest: bytes, address: Address, now: int) -> Invitation:
     """Mark an invitation as used, and return it. Raises `InvitationUnusable`."""
     found = await _by_digest(transaction, digest)
-    if found is None or not found.admits(address, now) or not await _holds(transaction, found):
+    if found is None or not found.admits(address, now) or not await _is_granted(transaction, found):
         raise InvitationUnusable
     used = await transaction.execute(
         "UPDATE invitations SET used_at = $2 WHERE id = $1::uuid AND used_at IS NULL",
@@ -183,19 +195,14 @@ async def _used(transaction: Transaction, digest: bytes, address: Address, now: 
     return found
 
 
-async def _holds(transaction: Transaction, invitation: Invitation) -> bool:
+async def _is_granted(transaction: Transaction, invitation: Invitation) -> bool:
     """Return whether the creator of an invitation may still grant what it grants."""
     creator, workspace_id = invitation.created_by, invitation.workspace_id
     if creator is None:
         return True
-    if not await accounts.is_enabled(transaction, creator):
-        return False
-    if invitation.to_installation and not await accounts.administers(transaction, creator):
-        return False
-    if workspace_id is None:
-        return True
-    role = await role_in(transaction, workspace_id, creator)
-    return role is not None and may_change_role(role, None, invitation.workspace_role)
+    decisions = await accounts.decisions_of(transaction, creator)
+    role = None if workspace_id is None else await role_in(transaction, workspace_id, creator)
+    return invitation.is_granted_by(decisions, role)
 
 
 async def _join(

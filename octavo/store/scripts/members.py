@@ -10,6 +10,7 @@ from octavo.model.workspace import (
     RoleInsufficient,
     WorkspaceMember,
     WorkspaceMissing,
+    counts_as_owner,
     grants,
     may_change_role,
 )
@@ -158,14 +159,16 @@ async def _require_another_owner(
 ) -> None:
     if member.role != "owner":
         return
-    other = await transaction.fetch_one(
-        "SELECT 1 FROM members JOIN accounts ON accounts.id = members.account_id"
+    # At most one row for each state, however many owners there are.
+    others = await transaction.fetch_all(
+        "SELECT DISTINCT members.role, accounts.state FROM members"
+        " JOIN accounts ON accounts.id = members.account_id"
         " WHERE members.workspace_id = $1::uuid AND members.role = 'owner'"
-        " AND members.account_id <> $2::uuid AND accounts.state <> 'disabled' LIMIT 1",
+        " AND members.account_id <> $2::uuid",
         workspace_id,
         member.account_id,
     )
-    if other is None:
+    if not any(counts_as_owner(role, state) for role, state in others):
         raise LastOwner
 
 

@@ -334,11 +334,13 @@ async def test_former_administrator_decides_nothing_whose_caller_was_known_befor
     other, root = (AccountId(installation.ids[name]) for name in ("other", "root"))
     await installation.update("root", "other", role="member")
     with pytest.raises(NotAdministrator):
-        await administration.decide(other, DecisionsChange(role="administrator"), actor=other)
+        await administration.decide(
+            other, DecisionsChange(role="administrator"), actor=other, client=None
+        )
     with pytest.raises(NotAdministrator):
-        await installation.users.identity.removal.remove(root, actor=other)
+        await installation.users.identity.removal.remove(root, actor=other, client=None)
     with pytest.raises(NotAdministrator):
-        await installation.users.invitations.create(other, role="administrator")
+        await installation.users.invitations.create(other, client=None, role="administrator")
     assert (await installation.listed())["other"]["role"] == "member"
 
 

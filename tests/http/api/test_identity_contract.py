@@ -5,6 +5,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
+from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
@@ -28,6 +29,7 @@ GROUPS = (
     KeyOperations,
     AdministrationOperations,
     InstallationOperations,
+    AuditOperations,
     InvitationOperations,
     OperatorOperations,
 )
@@ -110,6 +112,7 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
             "DELETE /api/accounts/{accountId}",
             {200, 400, 401, 403, 404, 409, 423, 500},
         ),
+        ("listAuditEntries", "GET /api/audit", {200, 400, 401, 403, 409, 423, 500}),
         (
             "createInvitation",
             "POST /api/invitations",
@@ -216,6 +219,7 @@ def test_operations_unavailable_to_a_locked_account_are_these() -> None:
         "removeAccount",
         "getInstallation",
         "updateInstallation",
+        "listAuditEntries",
         "createInvitation",
         "listInvitations",
         "revokeInvitation",

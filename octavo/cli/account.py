@@ -1,0 +1,250 @@
+"""``octavo account``: list, show, lock, change and remove accounts from the terminal."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+
+import click
+import trio
+
+from octavo.cli.help import Command, CommandGroup, example
+from octavo.cli.output import Failed, say
+from octavo.cli.reading import read, takes_settings
+from octavo.control.account_command import (
+    NAME,
+    AccountAction,
+    AccountCommand,
+    AccountCommandResult,
+    AccountRecord,
+)
+from octavo.control.client import ControlFailed, NoServer, ask
+from octavo.control.serving import COMMAND_SECONDS
+from octavo.model.accounts.administration import LONGEST_REASON
+from octavo.service.account_commands import AccountCommandFailed, run_beside
+from octavo.service.backup import megabytes
+from octavo.settings import Settings
+
+_ADDRESS = 36
+"""Columns of an address in the list."""
+
+
+@click.group(
+    "account",
+    cls=CommandGroup,
+    help="List, show, lock, change and remove accounts. The server may run or not: a running one "
+    "applies a change immediately. ACCOUNT is an address or an id.",
+    epilog=example(
+        "octavo account list",
+        'octavo account lock ada@example.org --reason "The laptop is lost."',
+    ),
+)
+def command() -> None:
+    """Choose a command."""
+
+
+@command.command("list", cls=Command, help="List all accounts, the oldest first.")
+@click.option("--json", "as_json", is_flag=True, help="as one JSON object, for programs")
+@takes_settings("data_dir", "database")
+@click.pass_context
+def list_accounts(context: click.Context, /, as_json: bool, **given: str | None) -> None:
+    """Print the accounts. Raises `Failed`."""
+    settings = read(context, given).settings
+    accounts: list[AccountRecord] = []
+    after: str | None = None
+    while True:
+        page = _done(settings, AccountCommand(action="list", after=after))
+        accounts += page.accounts
+        after = page.following
+        if after is None:
+            break
+    if as_json:
+        say(_json({"accounts": [each.model_dump() for each in accounts]}))
+    else:
+        say("\n".join(table(accounts)))
+
+
+@command.command("show", cls=Command, help="Show an account.")
+@click.argument("account", metavar="ACCOUNT")
+@click.option("--json", "as_json", is_flag=True, help="as one JSON object, for programs")
+@takes_settings("data_dir", "database")
+@click.pass_context
+def show(context: click.Context, /, account: str, as_json: bool, **given: str | None) -> None:
+    """Print the account. Raises `Failed`."""
+    shown = _one(context, given, "show", account)
+    say(_json(shown.model_dump()) if as_json else "\n".join(details(shown)))
+
+
+@command.command(
+    "lock",
+    cls=Command,
+    help="Lock an account: it can sign in, and use a few operations such as exporting and removing "
+    "what it has.",
+)
+@click.argument("account", metavar="ACCOUNT")
+@click.option(
+    "--reason",
+    metavar="TEXT",
+    help=f"why, in at most {LONGEST_REASON} characters on one line; `octavo account show` shows it",
+)
+@takes_settings("data_dir", "database")
+@click.pass_context
+def lock(context: click.Context, /, account: str, reason: str | None, **given: str | None) -> None:
+    """Lock the account. Raises `Failed`."""
+    if reason is not None and len(reason) > LONGEST_REASON:
+        raise Failed(f"the reason is longer than {LONGEST_REASON} characters", exit_code=2)
+    changed = _one(context, given, "lock", account, reason)
+    say(f"{changed.address} is locked")
+
+
+@command.command("remove", cls=Command, help="Remove an account with everything that only it owns.")
+@click.argument("account", metavar="ACCOUNT")
+@click.option("--yes", is_flag=True, help="do not ask for confirmation")
+@takes_settings("data_dir", "database")
+@click.pass_context
+def remove(context: click.Context, /, account: str, yes: bool, **given: str | None) -> None:
+    """Remove the account. Raises `Failed`."""
+    if not yes:
+        _confirm(account)
+    removed = _one(context, given, "remove", account)
+    say(f"{removed.address} is removed")
+
+
+def _confirm(account: str) -> None:
+    if not (sys.stdin is not None and sys.stdin.isatty()):
+        raise Failed("nobody can confirm this: give --yes to remove the account", exit_code=2)
+    question = (
+        f"Remove the account {account}, with the workspaces that nobody else can inherit?"
+        " This can't be undone."
+    )
+    if not click.confirm(question, err=True):
+        raise Failed("nothing was changed")
+
+
+def _changes(
+    action: AccountAction, summary: str, result: Callable[[AccountRecord], str]
+) -> click.Command:
+    """Return the command of a change that needs nothing but the account."""
+
+    @click.argument("account", metavar="ACCOUNT")
+    @takes_settings("data_dir", "database")
+    @click.pass_context
+    def change(context: click.Context, /, account: str, **given: str | None) -> None:
+        say(result(_one(context, given, action, account)))
+
+    return click.command(action, cls=Command, help=summary)(change)
+
+
+def _unlocked(account: AccountRecord) -> str:
+    if account.controls_locked:
+        return f"{account.address} is unlocked, but its controls still lock it"
+    return f"{account.address} is unlocked"
+
+
+for each in (
+    _changes("unlock", "Unlock an account.", _unlocked),
+    _changes(
+        "disable",
+        "Disable an account: nobody can sign in to it, and its sessions end.",
+        lambda account: f"{account.address} is disabled",
+    ),
+    _changes(
+        "enable", "Enable a disabled account.", lambda account: f"{account.address} is enabled"
+    ),
+    _changes(
+        "promote",
+        "Make an account an administrator of the installation.",
+        lambda account: f"{account.address} is an administrator",
+    ),
+    _changes(
+        "demote",
+        "Make an administrator a member again.",
+        lambda account: f"{account.address} is a member",
+    ),
+):
+    command.add_command(each)
+
+
+def _one(
+    context: click.Context,
+    given: Mapping[str, str | None],
+    action: AccountAction,
+    account: str,
+    reason: str | None = None,
+) -> AccountRecord:
+    if not 0 < len(account) <= 320:
+        raise Failed("name an account by its address or its id", exit_code=2)
+    asked = AccountCommand(action=action, account=account, reason=reason)
+    [found] = _done(read(context, given).settings, asked).accounts
+    return found
+
+
+def _done(settings: Settings, asked: AccountCommand) -> AccountCommandResult:
+    try:
+        text = ask(
+            settings.data_dir,
+            NAME,
+            asked.model_dump(exclude_none=True),
+            patience=COMMAND_SECONDS + 5,
+        )
+        result = AccountCommandResult.model_validate_json(text)
+    except NoServer:
+        try:
+            result = trio.run(partial(run_beside, settings, asked))
+        except AccountCommandFailed as error:
+            raise Failed(str(error)) from None
+    except ControlFailed as error:
+        raise Failed(str(error)) from None
+    if result.refusal is not None:
+        raise Failed(result.refusal)
+    return result
+
+
+def table(accounts: list[AccountRecord]) -> list[str]:
+    """Return the lines of a list, of at most 80 columns."""
+    rows = [("ADDRESS", "ROLE", "STATE", "FILES", "LAST USED")]
+    rows += [
+        (
+            _shortened(each.address),
+            each.role,
+            each.effective_state,
+            megabytes(each.storage_used),
+            "never" if each.last_active_at is None else _day(each.last_active_at),
+        )
+        for each in accounts
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def details(account: AccountRecord) -> list[str]:
+    """Return the lines that describe an account."""
+    limit = account.storage_limit
+    used = megabytes(account.storage_used)
+    lines = [
+        ("address", account.address),
+        ("id", account.id),
+        ("name", account.display_name),
+        ("role", account.role),
+        ("state", account.state),
+        ("reason", account.lock_reason),
+        ("controls", "locked" if account.controls_locked else None),
+        ("reason", account.controls_lock_reason),
+        ("files", used if limit is None else f"{used} of {megabytes(limit)}"),
+        ("created", _day(account.created_at)),
+        ("last used", None if account.last_active_at is None else _day(account.last_active_at)),
+    ]
+    return [f"{name + ':':<10} {value}" for name, value in lines if value is not None]
+
+
+def _shortened(address: str) -> str:
+    return address if len(address) <= _ADDRESS else f"{address[: _ADDRESS - 1]}…"
+
+
+def _day(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def _json(document: Mapping[str, object]) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2)

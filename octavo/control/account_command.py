@@ -1,0 +1,69 @@
+"""The command ``account``: what it asks of a server, and what the server responds."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from octavo.model.accounts.account import Role, State
+from octavo.model.accounts.administration import LONGEST_REASON
+
+NAME = "account"
+"""The name of the command in the control protocol."""
+
+AccountAction = Literal[
+    "list", "show", "lock", "unlock", "enable", "disable", "promote", "demote", "remove"
+]
+PAGE = 500
+"""Accounts of one response of ``list``."""
+
+
+class _AccountMessage(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class AccountCommand(_AccountMessage):
+    """What to do with which account.
+
+    Attributes:
+        action: what.
+        account: the address or the id of the account; None for ``list``.
+        reason: why it is locked; None for no reason.
+        after: the id of the account that the list continues after; None for its start.
+    """
+
+    action: AccountAction
+    account: Annotated[str, StringConstraints(min_length=1, max_length=320)] | None = None
+    reason: Annotated[str, StringConstraints(max_length=LONGEST_REASON)] | None = None
+    after: str | None = None
+
+
+class AccountRecord(_AccountMessage):
+    """An account; times are in milliseconds of Unix time, sizes in bytes."""
+
+    id: str
+    address: str
+    display_name: str
+    role: Role
+    state: State
+    effective_state: State
+    lock_reason: str | None
+    controls_locked: bool
+    controls_lock_reason: str | None
+    storage_used: int
+    storage_limit: int | None
+    created_at: int
+    last_active_at: int | None
+
+
+class AccountCommandResult(_AccountMessage):
+    """The outcome of a command.
+
+    Attributes:
+        accounts: the account after the change, or before its removal; the page of a list.
+        following: ``after`` of the next page; None on the last one.
+        refusal: why nothing was done, for people; None if it was done.
+    """
+
+    accounts: tuple[AccountRecord, ...] = ()
+    following: str | None = None
+    refusal: str | None = None

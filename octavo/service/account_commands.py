@@ -1,0 +1,219 @@
+"""Administer accounts from the terminal, in the running server or in the database itself.
+
+The accounts are found by address or id. Every command is recorded in the audit, with the actor
+``system``.
+"""
+
+from uuid import UUID
+
+from octavo.accounts.activity import Activity
+from octavo.accounts.administration import AccountRemoval, Administration
+from octavo.accounts.attempts import Attempts
+from octavo.accounts.audit import Audit
+from octavo.accounts.credentials import Credentials
+from octavo.accounts.passwords import Passwords
+from octavo.control.account_command import (
+    PAGE,
+    AccountAction,
+    AccountCommand,
+    AccountCommandResult,
+    AccountRecord,
+)
+from octavo.model.accounts.account import State
+from octavo.model.accounts.address import parse_address
+from octavo.model.accounts.administration import LONGEST_REASON, DecisionsChange
+from octavo.model.accounts.refusal import AccountMissing, LastAdministrator
+from octavo.model.accounts.session import SessionLife
+from octavo.model.identity import AccountId
+from octavo.model.label import parse_label
+from octavo.service.auditing import command_audit
+from octavo.service.engine import open_engine
+from octavo.service.entropy import new_entropy, now
+from octavo.settings import Settings
+from octavo.store import StoreError
+from octavo.store.scripts.accounts import AccountSummary
+
+
+class AccountCommandFailed(Exception):
+    """The command was not carried out; the text says why, in one line."""
+
+
+class NotApplicable(Exception):
+    """The command does not fit the account; the text says what to do."""
+
+
+class AccountCommands:
+    """Carries out the commands.
+
+    Args:
+        administration: lists and changes accounts.
+        removal: removes them.
+        audit: records commands that change nothing.
+    """
+
+    def __init__(
+        self, administration: Administration, removal: AccountRemoval, audit: Audit
+    ) -> None:
+        self._administration = administration
+        self._removal = removal
+        self._audit = audit
+
+    async def run(self, command: AccountCommand) -> AccountCommandResult:
+        """Carry out a command, and return its outcome.
+
+        Raises `StoreUnavailable`. If cancelled, the change may have been made.
+        """
+        if command.action == "list":
+            return await self._list(command.after)
+        try:
+            summary = await self._find(command.account or "")
+        except AccountMissing:
+            return AccountCommandResult(
+                refusal=f"no account has the address or the id {command.account}:"
+                " `octavo account list` shows all accounts"
+            )
+        account_id = summary.account.account_id
+        try:
+            summary = await self._carry_out(command, summary)
+        except (NotApplicable, LastAdministrator, AccountMissing) as refusal:
+            code = getattr(refusal, "code", "not_applicable")
+            await self._record(command.action, account_id, code)
+            return AccountCommandResult(refusal=_refusal_of(refusal))
+        return AccountCommandResult(accounts=(_record(summary),))
+
+    async def _list(self, after: str | None) -> AccountCommandResult:
+        if after is None:
+            await self._record("list", None)
+        found = await self._administration.list(AccountId(after or ""), PAGE + 1)
+        accounts = tuple(_record(each) for each in found[:PAGE])
+        following = accounts[-1].id if len(found) > PAGE else None
+        return AccountCommandResult(accounts=accounts, following=following)
+
+    async def _find(self, given: str) -> AccountSummary:
+        try:
+            return await self._administration.read(AccountId(str(UUID(given))))
+        except ValueError:
+            pass
+        try:
+            address = parse_address(given)
+        except ValueError:
+            raise AccountMissing from None
+        return await self._administration.find(address)
+
+    async def _carry_out(self, command: AccountCommand, summary: AccountSummary) -> AccountSummary:
+        account_id = summary.account.account_id
+        if command.action == "show":
+            await self._record("show", account_id)
+            return summary
+        if command.action == "remove":
+            await self._removal.remove(account_id, actor="system", client=None)
+            return summary
+        change = change_of(command.action, summary.decisions.state, command.reason)
+        return await self._administration.decide(account_id, change, actor="system", client=None)
+
+    async def _record(
+        self, action: AccountAction, subject: AccountId | None, refused: str | None = None
+    ) -> None:
+        detail = {"command": f"account_{action}"}
+        if refused is not None:
+            detail["code"] = refused
+        await self._audit.record(
+            self._audit.entry(
+                "command",
+                actor="system",
+                subject=subject,
+                outcome="done" if refused is None else "refused",
+                detail=detail,
+            )
+        )
+
+
+def change_of(action: AccountAction, state: State, reason: str | None) -> DecisionsChange:
+    """Return the change that a command makes to an account in ``state``.
+
+    Raises `NotApplicable` when the account is in another state than the command expects, or the
+    reason is not a label.
+    """
+    match action:
+        case "promote":
+            return DecisionsChange(role="administrator")
+        case "demote":
+            return DecisionsChange(role="member")
+        case "disable":
+            return DecisionsChange(state="disabled")
+        case "lock" if state == "disabled":
+            raise NotApplicable("the account is disabled, which is stricter than locked")
+        case "lock":
+            try:
+                given = "" if reason is None else parse_label(reason, LONGEST_REASON)
+            except ValueError as error:
+                raise NotApplicable(f"the reason can't be stored: {error}") from None
+            return DecisionsChange(state="locked", lock_reason=given)
+        case "unlock" if state == "disabled":
+            raise NotApplicable("the account is disabled, not locked: use `octavo account enable`")
+        case "enable" if state == "locked":
+            raise NotApplicable("the account is locked, not disabled: use `octavo account unlock`")
+        case "unlock" | "enable":
+            return DecisionsChange(state="enabled")
+        case _:
+            raise ValueError(f"{action} does not change an account")
+
+
+async def run_beside(settings: Settings, command: AccountCommand) -> AccountCommandResult:
+    """Carry out a command in the database itself, as no server runs with the data folder.
+
+    Other servers on a PostgreSQL database are notified. Raises `AccountCommandFailed`.
+    """
+    try:
+        async with open_engine(settings, serving=False) as engine:
+            store = engine.store
+            audit = command_audit(store)
+            # Nothing is cached or listened to here.
+            credentials = Credentials(store, Activity(store), now=now, life=SessionLife())
+            administration = Administration(store, credentials, audit=audit, now=now)
+            removal = AccountRemoval(
+                store,
+                credentials,
+                Passwords(new_entropy=new_entropy),
+                Attempts(),
+                audit=audit,
+                now=now,
+                gone=lambda _: None,
+                changed=lambda *_: None,
+                removed=lambda: None,
+            )
+            return await AccountCommands(administration, removal, audit).run(command)
+    except StoreError as error:
+        raise AccountCommandFailed(str(error)) from None
+
+
+def _refusal_of(refusal: Exception) -> str:
+    match refusal:
+        case LastAdministrator():
+            return (
+                "this is the last enabled administrator: make another account one first,"
+                " with `octavo account promote`"
+            )
+        case AccountMissing():
+            return "the account was removed meanwhile"
+        case _:
+            return str(refusal)
+
+
+def _record(summary: AccountSummary) -> AccountRecord:
+    account, decisions = summary.account, summary.decisions
+    return AccountRecord(
+        id=account.account_id,
+        address=account.address,
+        display_name=account.display_name,
+        role=decisions.role,
+        state=decisions.state,
+        effective_state=decisions.effective_state,
+        lock_reason=decisions.lock_reason,
+        controls_locked=decisions.controls.locked,
+        controls_lock_reason=decisions.controls.lock_reason,
+        storage_used=summary.used,
+        storage_limit=decisions.storage.maximum,
+        created_at=account.created_at,
+        last_active_at=summary.active_at,
+    )

@@ -1,0 +1,60 @@
+"""The use cases that administer accounts, in a server with caches and streams."""
+
+from octavo.accounts.administration import AccountRemoval, Administration
+from octavo.accounts.members import Changed
+from octavo.accounts.passwords import Passwords
+from octavo.control.account_command import AccountCommand
+from octavo.control.serving import CommandWithArguments
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.service.account_commands import AccountCommands
+from octavo.service.components import Components
+from octavo.service.entropy import new_entropy, now
+
+
+def workspace_gone(parts: Components, workspace_id: WorkspaceId) -> None:
+    """End what depends on a deleted workspace, and have its data removed."""
+    parts.access.forget(workspace_id)
+    parts.hub.announce_gone(workspace_id)
+    parts.sweeper.wake()
+
+
+def announce_members(parts: Components) -> Changed:
+    """Return the listener of memberships that may have changed."""
+
+    def member_changed(workspace_id: WorkspaceId, account_id: AccountId) -> None:
+        parts.access.forget(workspace_id)
+        parts.hub.recheck_access(account_id)
+
+    return member_changed
+
+
+def administration_of(parts: Components) -> Administration:
+    """Return the use case that lists and changes accounts."""
+    return Administration(parts.store, parts.credentials, audit=parts.audit, now=now)
+
+
+def removal_of(parts: Components, passwords: Passwords) -> AccountRemoval:
+    """Return the use case that removes accounts; ``passwords`` verifies those of their owners."""
+    return AccountRemoval(
+        parts.store,
+        parts.credentials,
+        passwords,
+        parts.attempts,
+        audit=parts.audit,
+        now=now,
+        gone=lambda workspace_id: workspace_gone(parts, workspace_id),
+        changed=announce_members(parts),
+        removed=parts.sweeper.wake,
+    )
+
+
+def account_command(parts: Components) -> CommandWithArguments:
+    """Return the control command that administers accounts."""
+    # No command verifies a password.
+    removal = removal_of(parts, Passwords(new_entropy=new_entropy))
+    commands = AccountCommands(administration_of(parts), removal, parts.audit)
+
+    async def run(given: AccountCommand) -> str:
+        return (await commands.run(given)).model_dump_json()
+
+    return CommandWithArguments(AccountCommand, run)
