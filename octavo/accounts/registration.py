@@ -57,7 +57,12 @@ class Registration:
         self._new_id = new_id
 
     async def opens(self, invitation: str) -> bool:
-        """Return whether ``invitation`` is valid; raises `StoreUnavailable`."""
+        """Return whether an account can be created with ``invitation``; empty for none.
+
+        Raises `StoreUnavailable`.
+        """
+        if not invitation:
+            return await self.is_open()
         found = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
         return found is not None and found.open_at(milliseconds(self._now()))
 

@@ -1,8 +1,8 @@
 """The wiring of the service: passes each operation, page and stream the components it needs."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import trio
 
@@ -38,7 +38,7 @@ from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.reading import ReadingOperations
-from octavo.http.api.refusals import problem_of, refusals_as_problems
+from octavo.http.api.refusals import problem_of
 from octavo.http.api.refused_attempts import counting_refusals
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.registry import contract_document, explained_problems
@@ -52,13 +52,11 @@ from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security
-from octavo.http.contract.problems import Header
 from octavo.http.contract.request_log import RequestLog
-from octavo.http.pages import API_REFERENCE, Registering
+from octavo.http.pages import API_REFERENCE
 from octavo.http.pages.api import Perform
 from octavo.http.server.asgi import Application as ASGIApplication
-from octavo.http.server.client_network import client_network
-from octavo.model.accounts.consent import DocumentName
+from octavo.model.accounts.consent import DocumentName, LegalDocuments
 from octavo.service.account_services import (
     administration_of,
     announce_members,
@@ -71,6 +69,14 @@ from octavo.service.entropy import new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.notice_streams import NoticeStreams
 from octavo.ws.notice_stream import SUBPROTOCOL
+
+
+class _Identity(NamedTuple):
+    """The operations on accounts, and the use cases that the pages need besides them."""
+
+    registration: Registration
+    password_reset: PasswordReset
+    groups: list[object]
 
 
 def wire_application(
@@ -100,14 +106,7 @@ def wire_application(
     )
     members = Members(store, audit=audit, now=now, changed=member_changed)
 
-    registrations, identity = _identity(parts, public_url)
-
-    async def register(
-        form: Mapping[str, str], headers: Sequence[Header], client: str | None
-    ) -> Header:
-        with refusals_as_problems():
-            parts.attempts.admit_client("registration", client_network(client))
-        return await registrations.register_by_form(form, headers, client)
+    identity = _identity(parts, public_url)
 
     legal_pages = Deferred(partial(_legal_pages, parts.legal, public_url))
 
@@ -119,8 +118,10 @@ def wire_application(
             _pages,
             await contract.get(),
             public_url,
-            Registering(registrations.opens, register, legal),
+            legal,
+            identity,
             application.perform,
+            sends_mail=parts.prerequisites.mail_transport,
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
@@ -138,7 +139,7 @@ def wire_application(
         [
             ServiceOperations(readiness),
             ContractOperations(document),
-            *identity,
+            *identity.groups,
             WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
             MemberOperations(members, parts.access),
             InvitationOperations(invitations, parts.access, now=now, public_url=public_url),
@@ -171,14 +172,23 @@ def wire_application(
 
 
 def _pages(
-    contract: Mapping[str, object], public_url: str, registering: Registering, perform: Perform
+    contract: Mapping[str, object],
+    public_url: str,
+    legal: LegalDocuments,
+    identity: _Identity,
+    perform: Perform,
+    *,
+    sends_mail: bool,
 ) -> ASGIApplication:
     application = pages.pages(
         api_document=ContractOperations.PATH,
         contract=contract,
         problems=explained_problems(),
         public_url=public_url,
-        registering=registering,
+        opens=identity.registration.opens,
+        reset_opens=identity.password_reset.opens,
+        legal=legal,
+        sends_mail=sends_mail,
         perform=perform,
         now=now,
         new_entropy=new_entropy,
@@ -195,7 +205,7 @@ def _legal_pages(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDo
     return legal_pages(legal.html, legal.documents, public_url)
 
 
-def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, list[object]]:
+def _identity(parts: Components, origin: str) -> _Identity:
     store, life, credentials, audit = parts.store, parts.life, parts.credentials, parts.audit
     legal, prerequisites = parts.legal.documents, parts.prerequisites
     passwords = Passwords(new_entropy=new_entropy)
@@ -243,11 +253,10 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
     administration = administration_of(parts)
     own_consent = OwnConsent(credentials, legal, audit=audit, now=now)
     portal = Portal(store, parts.portal, now=now, new_token=new_entropy)
-    registrations = RegistrationOperations(registration, life=life, origin=origin, legal=legal)
-    return registrations, [
+    groups = [
         AuthOperations(signing_in, own_password, life=life, origin=origin, legal=legal),
         PasswordResetOperations(password_reset, origin=origin),
-        registrations,
+        RegistrationOperations(registration, life=life, origin=origin, legal=legal),
         AccountOperations(OwnAccount(store, now=now), removal, own_consent, portal, legal),
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
@@ -256,3 +265,4 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
         AuditOperations(audit),
         OperatorOperations(administration, removal, portal),
     ]
+    return _Identity(registration, password_reset, groups)

@@ -19,7 +19,8 @@ from octavo.http.pages import pages
 from octavo.http.server.asgi import Receive, Scope
 from octavo.model.accounts.account import Role
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
-from tests.fakes.identity_fixture import PASSWORD, identity_fixture
+from octavo.model.accounts.installation import Prerequisites
+from tests.fakes.identity_fixture import NO_PREREQUISITES, PASSWORD, identity_fixture
 from tests.fakes.users_api import ADDRESS, ORIGIN, UsersApi
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ _REDIRECTS = 5
 async def nobody(scope: Scope, receive: Receive, request_id: str) -> object:
     """Perform no operation: nobody is signed in."""
     raise NotSignedIn
+
+
+async def closed(token: str) -> bool:
+    """Return that no invitation and no token is valid."""
+    return False
 
 
 def no_time() -> float:
@@ -170,6 +176,13 @@ class PageReader:
         )
         return self.page
 
+    async def submit_query(self, button: str, **given: str) -> Document:
+        """Fill in a form that asks for a page, and submit it."""
+        form = self.form(button)
+        assert form.method == "get"
+        path = form.action or urlsplit(self.path).path
+        return await self.open(f"{path}?{urlencode({**form.fields, **given})}")
+
     def form(self, button: str) -> Form:
         """Return the form with a button that begins so."""
         found = [each for each in self.page.forms if each.button.startswith(button)]
@@ -229,6 +242,10 @@ class Installation:
             api_document="/api/openapi.json",
             contract=document([ServiceOperations], title="Octavo", version="1"),
             public_url=ORIGIN,
+            opens=users.identity.registration.opens,
+            reset_opens=users.identity.password_reset.opens,
+            legal=users.identity.legal,
+            sends_mail=True,
             perform=users.application.perform,
             now=users.identity.sources.now,
             new_entropy=users.identity.sources.new_entropy,
@@ -253,7 +270,9 @@ class Installation:
 
 
 @contextmanager
-def installation(legal: LegalDocuments = NO_DOCUMENTS) -> Iterator[Installation]:
+def installation(
+    legal: LegalDocuments = NO_DOCUMENTS, prerequisites: Prerequisites = NO_PREREQUISITES
+) -> Iterator[Installation]:
     """Return an installation without accounts."""
-    with identity_fixture(legal=legal) as identity:
+    with identity_fixture(legal=legal, prerequisites=prerequisites) as identity:
         yield Installation(UsersApi(identity))

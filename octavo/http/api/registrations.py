@@ -1,9 +1,9 @@
 """Create an account from an invitation, or without one under an open policy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SignedIn
@@ -15,7 +15,6 @@ from octavo.http.api.fields import EmailAddress, NewPassword, label
 from octavo.http.api.refusals import refusals_as_problems, refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, session_cookie
 from octavo.http.contract.bodies import json_body
-from octavo.http.contract.bodies.faults import invalid_request
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
@@ -99,36 +98,6 @@ class RegistrationOperations:
         decisions = Decisions(made.account.role, made.account.state, StorageLimit(), Controls())
         created = AccountDetails(made.account, Preferences(), decisions, used=0)
         return Reply(account_schema(created, self._legal), (cookie,))
-
-    async def opens(self, invitation: str) -> bool:
-        """Return whether a new account can be created with ``invitation``; empty for none.
-
-        Raises `StoreUnavailable`.
-        """
-        if not invitation:
-            return await self._registration.is_open()
-        return await self._registration.opens(invitation)
-
-    async def register_by_form(
-        self, form: Mapping[str, str], headers: Sequence[Header], client: str | None
-    ) -> Header:
-        """Create the account for a page.
-
-        The fields are the members of `RegistrationInput` and of its consent; empty ones are
-        null. Returns the header that sets the cookie. Raises as the operation does.
-        """
-        given: dict[str, object] = {
-            name: value for name, value in form.items() if name not in _CONSENT_FIELDS
-        }
-        given["invitation"] = form.get("invitation") or None
-        if form.keys() & _CONSENT_FIELDS:
-            given["consent"] = {name: form.get(name) or None for name in _CONSENT_FIELDS}
-        try:
-            body = RegistrationInput.model_validate(given, by_alias=True, by_name=False)
-        except ValidationError as error:
-            raise invalid_request(error, given, "The form") from None
-        made = await self._make(body, headers, client)
-        return session_cookie(made.token, int(self._life.absolute))
 
     async def _make(
         self, body: RegistrationInput, headers: Sequence[Header], client: str | None

@@ -6,15 +6,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from octavo.http.pages.registering import Registering
-
 if TYPE_CHECKING:
     from octavo.http.pages.application import pages
 
 API_REFERENCE = "/api/docs"
 """The path of the API reference."""
 
-__all__ = ["API_REFERENCE", "Registering", "pages"]
+__all__ = ["API_REFERENCE", "pages"]
 
 
 def __getattr__(name: str) -> object:

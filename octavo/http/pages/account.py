@@ -64,6 +64,10 @@ def add_account_pages(site: Site) -> None:
             return redirect("/account", "password-changed")
         return await show("account/password.html", trouble=trouble, given=given)
 
+    @site.page("/account/consent")
+    async def show_consent(visitor: Visitor) -> Response:
+        return await show("account/consent.html")
+
     @site.page(_REMOVAL)
     async def show_removal(visitor: Visitor) -> Response:
         return await show("account/removal.html")

@@ -7,6 +7,7 @@ from decimal import Decimal
 from quart import Response
 
 from octavo.http.api.administration import AccountList, AccountSummarySchema
+from octavo.http.api.installation import InstallationSchema
 from octavo.http.api.invitations import InvitationCreated, InvitationList
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import NotFound, Problem
@@ -16,6 +17,7 @@ from octavo.http.pages.trouble import Trouble, trouble_of
 PLACE = "/administration"
 _ACCOUNTS = f"{PLACE}/accounts"
 _INVITATIONS = f"{PLACE}/invitations"
+_INSTALLATION = f"{PLACE}/installation"
 _MEGABYTE = 1_000_000
 _MEGABYTES = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?")
 
@@ -27,6 +29,10 @@ STATES = {
     "enabled": "Enabled",
     "locked": "Locked: can only take their notes away and leave",
     "disabled": "Disabled: can't sign in",
+}
+POLICIES = {
+    "invitation": "People who are invited",
+    "open": "Everybody who opens the page",
 }
 
 
@@ -118,6 +124,19 @@ def add_administration_pages(site: Site) -> None:
         await visitor.api.send(Removed, "DELETE", f"/api/invitations/{invitation_id}")
         return redirect(_INVITATIONS, "invitation-revoked")
 
+    @site.page(_INSTALLATION, only)
+    async def show_installation(visitor: Visitor) -> Response:
+        return await _installation(visitor)
+
+    @site.form(_INSTALLATION, only)
+    async def change_installation(visitor: Visitor) -> Response:
+        body = {"registrationPolicy": visitor.given.get("registrationPolicy", "")}
+        try:
+            await visitor.api.send(InstallationSchema, "PUT", "/api/installation", body)
+        except Problem as problem:
+            return await _installation(visitor, trouble_of(problem))
+        return redirect(_INSTALLATION, "installation-changed")
+
 
 async def _read(visitor: Visitor, account_id: str) -> AccountSummarySchema:
     return await visitor.api.get(AccountSummarySchema, f"/api/accounts/{account_id}")
@@ -147,6 +166,17 @@ async def _changed(
     except Problem as problem:
         return await _account(visitor, account_id, trouble_of(problem, names))
     return redirect(f"{_ACCOUNTS}/{account_id}", "account-changed")
+
+
+async def _installation(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+    installation = await visitor.api.get(InstallationSchema, "/api/installation")
+    return await show(
+        "administration/installation.html",
+        trouble=trouble,
+        installation=installation,
+        given=visitor.given,
+        policies=POLICIES,
+    )
 
 
 async def _invitations(visitor: Visitor, trouble: Trouble | None = None) -> Response:

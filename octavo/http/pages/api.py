@@ -46,7 +46,7 @@ class Api:
         self._scope = scope
         self._request_id = request_id
 
-    async def get(self, kind: type[M], path: str, **query: str | None) -> M:
+    async def get(self, kind: type[M], path: str, /, **query: str | None) -> M:
         """Return the response of a GET operation, of type ``kind``.
 
         Members of ``query`` that are None are left out.

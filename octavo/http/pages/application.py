@@ -21,25 +21,27 @@ from octavo.http.contract.problems import (
     NotFound,
     NotSignedIn,
     Problem,
+    WrongOrigin,
 )
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import API_REFERENCE
 from octavo.http.pages.account import add_account_pages
 from octavo.http.pages.administration import add_administration_pages
 from octavo.http.pages.api import Perform
+from octavo.http.pages.audit import add_audit_page
 from octavo.http.pages.consent import add_consent_page
 from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.keys import add_key_pages, add_session_pages
 from octavo.http.pages.members import add_member_pages
+from octavo.http.pages.password_reset import ResetOpens, add_password_reset_pages
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
-from octavo.http.pages.register import add_register_page
-from octavo.http.pages.registering import Registering
+from octavo.http.pages.register import Opens, add_register_pages
 from octavo.http.pages.sign_in import add_sign_in_pages
 from octavo.http.pages.site import HOME, Site, consent_first, redirect, show, sign_in_first
 from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.workspaces import add_workspace_pages
-from octavo.model.accounts.consent import NO_DOCUMENTS
+from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.templates import FOLDER
 
 FOREVER = "public, max-age=31536000, immutable"
@@ -100,7 +102,10 @@ def pages(
     contract: Mapping[str, object],
     problems: Sequence[Explained | type[Problem]] = (),
     public_url: str = "",
-    registering: Registering | None = None,
+    opens: Opens,
+    reset_opens: ResetOpens,
+    legal: LegalDocuments = NO_DOCUMENTS,
+    sends_mail: bool = False,
     perform: Perform,
     now: Clock,
     new_entropy: NewEntropy,
@@ -109,12 +114,14 @@ def pages(
 
     ``api_document`` is the path of the OpenAPI document, ``contract`` the document, which is shown
     at `API_REFERENCE`. Each of ``problems`` gets a page below ``/problems/``, which the ``type`` of
-    a problem links to. ``public_url`` is the address of the installation, without a trailing slash;
-    with ``registering`` there is a page that creates an account. ``perform`` performs operations of
-    the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy of
-    hidden fields. The application must receive the lifespan before its first request. The header
-    ``x-request-id``, set by the forwarding application, identifies a request in the log. A handler
-    that fails is logged once and gets a 500.
+    a problem links to. ``public_url`` is the address of the installation, without a trailing slash.
+    ``opens`` and ``reset_opens`` return whether an invitation and a token to choose a password are
+    valid; people accept the documents ``legal``, and ``sends_mail`` is whether the installation can
+    send messages. ``perform`` performs operations of the API. ``now`` is the clock, in seconds of
+    Unix time; ``new_entropy`` returns the entropy of hidden fields. The application must receive
+    the lifespan before its first request. The header ``x-request-id``, set by the forwarding
+    application, identifies a request in the log. A handler that fails is logged once and gets a
+    500.
     """
     app = _Pages(__name__, root_path=str(FOLDER), template_folder=str(FOLDER), static_folder=None)
     app.config.update(
@@ -126,9 +133,7 @@ def pages(
         PROPAGATE_EXCEPTIONS=False,
     )
     explained = {problem.code: problem for problem in problems}
-    style, icon, variables = page_files(
-        public_url, NO_DOCUMENTS if registering is None else registering.legal
-    )
+    style, icon, variables = page_files(public_url, legal)
     app.jinja_env.globals.update(variables)
     api_page = packed_api_page = b""
 
@@ -152,10 +157,10 @@ def pages(
         packed_api_page = await trio.to_thread.run_sync(gzip.compress, api_page)
 
     add_frame(app, now)
-    if registering is not None:
-        add_register_page(app, registering, public_url)
     site = Site(app, perform, public_url=public_url, new_entropy=new_entropy)
+    add_register_pages(site, opens, legal)
     add_sign_in_pages(site)
+    add_password_reset_pages(site, reset_opens, sends_mail=sends_mail)
     add_account_pages(site)
     add_consent_page(site)
     add_session_pages(site)
@@ -163,6 +168,7 @@ def pages(
     add_workspace_pages(site)
     add_member_pages(site)
     add_administration_pages(site)
+    add_audit_page(site)
 
     @app.get("/")
     async def index() -> str | Response:
@@ -219,6 +225,9 @@ def pages(
             return sign_in_first()
         if isinstance(problem, ConsentRequired):
             return consent_first()
+        if isinstance(problem, WrongOrigin):
+            address = public_url + request.full_path.rstrip("?")
+            return await show("other_origin.html", status=problem.status, address=address)
         if isinstance(problem, AccountLocked):
             return await show("locked.html", status=problem.status)
         return await refusal(problem, public_url)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.http.pages.administration import megabytes, parse_megabytes
-from tests.fakes.page_reader import Installation, PageReader
+from octavo.model.accounts.installation import Prerequisites
+from tests.fakes.page_reader import Installation, PageReader, installation
 
 PLACES = ("/administration", "/administration/accounts", "/administration/invitations")
 
@@ -142,3 +143,33 @@ async def test_administrator_invites_and_revokes(house: Installation, ann: PageR
     assert ann.page.alerts[0].startswith("The invitation is revoked.")
     page = await ann.submit("Create the link", address="cid")
     assert (ann.status, page.focused) == (400, ["address"])
+
+
+async def test_installation_says_what_open_registration_needs(ann: PageReader) -> None:
+    await ann.open("/administration/installation")
+    assert "Open registration needs a mail server, terms and a privacy notice" in ann.text
+    page = await ann.submit("Save", registrationPolicy="open")
+    assert ann.status == 409
+    assert page.alerts != []
+
+
+async def test_registration_is_opened_and_closed() -> None:
+    with installation(prerequisites=Prerequisites(None, True, True)) as house:
+        ann = await house.person(role="administrator")
+        await ann.open("/administration/installation")
+        await ann.submit("Save", registrationPolicy="open")
+        assert ann.page.alerts == ["The installation is changed."]
+        stranger = house.stranger()
+        await stranger.open("/register")
+        assert stranger.page.headings == ["Create your account"]
+        await ann.submit("Save", registrationPolicy="invitation")
+        await stranger.open("/register")
+        assert stranger.page.headings == ["You need an invitation"]
+
+
+async def test_policy_of_the_settings_is_shown_without_a_form() -> None:
+    with installation(prerequisites=Prerequisites("invitation")) as house:
+        ann = await house.person(role="administrator")
+        await ann.open("/administration/installation")
+        assert "The settings of the server decide this." in ann.text
+        assert {each.button for each in ann.page.forms} == {"Sign out"}

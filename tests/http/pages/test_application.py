@@ -27,7 +27,7 @@ from octavo.http.pages.static_files import static_file
 from octavo.http.server.asgi import Application, Event, Scope
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
 from tests.fakes.example_contract import ShelfOperations
-from tests.fakes.page_reader import no_entropy, no_time, nobody
+from tests.fakes.page_reader import closed, no_entropy, no_time, nobody
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 PROBLEM = "application/problem+json"
@@ -80,6 +80,8 @@ def make() -> QuartTrio:
         contract=document([ServiceOperations, ShelfOperations], title="Octavo", version="1"),
         problems=[NotFound, Unexplained],
         public_url="https://octavo.example",
+        opens=closed,
+        reset_opens=closed,
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
@@ -269,6 +271,8 @@ async def test_api_page_escapes_the_words_of_the_contract() -> None:
     async with pages(
         api_document="/api/openapi.json",
         contract=described,
+        opens=closed,
+        reset_opens=closed,
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,

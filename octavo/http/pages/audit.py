@@ -1,0 +1,46 @@
+"""The audit, for administrators."""
+
+from urllib.parse import urlencode
+
+from quart import Response
+
+from octavo.http.api.administration import AccountSummarySchema
+from octavo.http.api.audit import AuditList
+from octavo.http.contract.problems import NotFound
+from octavo.http.pages.administration import PLACE
+from octavo.http.pages.site import Audience, Site, Visitor, show
+from octavo.model.accounts.audit import KINDS, SERVICES
+
+_FILTERS = ("kind", "account")
+
+
+def add_audit_page(site: Site) -> None:
+    """Serve the page of the audit."""
+
+    @site.page(f"{PLACE}/audit", Audience.ADMINISTRATOR)
+    async def show_audit(visitor: Visitor) -> Response:
+        chosen = {name: visitor.query[name] for name in _FILTERS if visitor.query.get(name)}
+        page = await visitor.api.get(AuditList, "/api/audit", **visitor.page, **chosen)
+        return await show(
+            "administration/audit.html",
+            page=page,
+            names=await _names(visitor, page),
+            kinds=KINDS,
+            kind=chosen.get("kind", ""),
+            person=chosen.get("account", ""),
+            filters=urlencode(chosen),
+        )
+
+
+async def _names(visitor: Visitor, page: AuditList) -> dict[str, str]:
+    """Return the display names of the accounts in a page of the audit, by their ids."""
+    mentioned = {each.actor for each in page.items} | {each.subject for each in page.items}
+    names: dict[str, str] = {}
+    for account_id in mentioned - {None, *SERVICES}:
+        try:
+            found = await visitor.api.get(AccountSummarySchema, f"/api/accounts/{account_id}")
+        except NotFound:
+            # The id of a session, a key or an invitation, or of a removed account.
+            continue
+        names[found.id] = found.display_name
+    return names
