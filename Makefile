@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock clean dev yjs
+.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock clean dev yjs better-auth
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -22,9 +22,12 @@ dev:
 	@tools/venv.sh dev '$(PYTHON)' $(VENV)
 
 yjs:
-	@tools/yjs.sh
+	@tools/npm.sh yjs YJS
 
-test: dev yjs ## run every test, in two processes; ARGS='-n 0' takes one
+better-auth:
+	@tools/npm.sh better_auth BETTER-AUTH
+
+test: dev yjs better-auth ## run every test, in two processes; ARGS='-n 0' takes one
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each
@@ -69,5 +72,5 @@ lock: dev ## write both lock files anew; ARGS=--upgrade takes the newest version
 		--constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## remove the virtual environment and what the tools left behind
-	rm -rf $(VENV) tests/yjs/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) tests/*/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

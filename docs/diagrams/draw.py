@@ -152,7 +152,8 @@ PACKAGES = drawing(
     Box(342, 146, 120, 100, "ws", ("WebSockets,", "notice stream")),
     Box(474, 146, 120, 100, "control", ("data folder,", "socket for", "commands")),
     Box(606, 146, 124, 100, "client", ("for other", "trio programs")),
-    Box(30, 258, 700, 46, "accounts", ("registration, sign-in, sessions, keys",)),
+    Box(30, 258, 480, 46, "accounts", ("registration, sign-in, sessions, keys",)),
+    Box(530, 258, 200, 46, "mail", ("messages, SMTP, delivery",)),
     Box(
         30,
         316,

@@ -29,6 +29,8 @@ RATES: Mapping[str, RouteRates] = {
     "sign-in": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     # Of somebody who has signed in: attempts of strangers don't count against it.
     "password": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
+    "password-reset-request": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
+    "password-reset": RouteRates(client=Rate(60, 300.0)),
     "operator": RouteRates(client=Rate(600, 60.0)),
     "registration": RouteRates(client=Rate(30, 300.0), account=Rate(10, 300.0)),
 }

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from octavo.model.accounts.account import Account, Role
 from octavo.model.accounts.api_key import KeyId
+from octavo.model.accounts.consent import LegalDocuments
 from octavo.model.accounts.session import SessionId
 from octavo.model.identity import AccountId
 
@@ -14,11 +15,13 @@ class Caller:
 
     Attributes:
         locked: whether it is limited to the operations of locked accounts.
+        consent_due: whether it must accept the legal documents first.
     """
 
     account_id: AccountId
     role: Role
     locked: bool
+    consent_due: bool = False
     session_id: SessionId | None = None
     key_id: KeyId | None = None
 
@@ -29,10 +32,21 @@ class Caller:
 
 
 def caller_of(
-    account: Account, *, session_id: SessionId | None = None, key_id: KeyId | None = None
+    account: Account,
+    legal: LegalDocuments,
+    *,
+    session_id: SessionId | None = None,
+    key_id: KeyId | None = None,
 ) -> Caller:
-    """Return the caller for ``account``."""
-    return Caller(account.account_id, account.role, account.state == "locked", session_id, key_id)
+    """Return the caller for ``account``, where the documents ``legal`` are in force."""
+    return Caller(
+        account.account_id,
+        account.role,
+        account.state == "locked",
+        legal.due_from(account.consent),
+        session_id,
+        key_id,
+    )
 
 
 @dataclass(frozen=True, slots=True)

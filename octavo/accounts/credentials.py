@@ -9,6 +9,7 @@ from octavo.accounts.activity import Activity
 from octavo.accounts.caller import Caller, caller_of
 from octavo.accounts.credential_cache import CachedCaller, CredentialCache
 from octavo.accounts.ports import Clock, milliseconds
+from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.session import SessionLife
 from octavo.model.accounts.token import digest_of, is_api_key, is_opaque_token
 from octavo.model.identity import AccountId
@@ -32,6 +33,7 @@ class Credentials:
         fresh: seconds for which a result is cached. Revocations by this process take effect
             through `forget`; those by another process only after this time, so it must be 0 if
             several processes serve the installation.
+        legal: the documents that accounts must have accepted.
         maximum: the maximum number of cached sessions, and of cached keys.
         forgotten: called with each account passed to `forget`; must not block.
     """
@@ -44,6 +46,7 @@ class Credentials:
         now: Clock,
         life: SessionLife,
         fresh: float = CACHE_SECONDS,
+        legal: LegalDocuments = NO_DOCUMENTS,
         maximum: int = 10_000,
         forgotten: Callable[[AccountId], None] = lambda _: None,
     ) -> None:
@@ -53,13 +56,15 @@ class Credentials:
         self._now = now
         self._life = life
         self._fresh = fresh
+        self._legal = legal
         self._sessions = CredentialCache(maximum)
         self._keys = CredentialCache(maximum)
 
     def forget(self, account_id: AccountId) -> None:
         """Drop the cached sessions and keys of the account.
 
-        Call this after a commit that ended one, or that changed the account's role or state.
+        Call this after a commit that ended one, or that changed the account's role, state or
+        consent.
         """
         self._sessions.forget(account_id)
         self._keys.forget(account_id)
@@ -114,7 +119,7 @@ class Credentials:
             return None
         key = found.key
         return CachedCaller(
-            caller_of(found.account, key_id=key.key_id),
+            caller_of(found.account, self._legal, key_id=key.key_id),
             expires_at=math.inf if key.expires_at is None else key.expires_at / 1000,
             active_at=-math.inf if key.used_at is None else key.used_at / 1000,
             until=trio.current_time() + self._fresh,
@@ -126,7 +131,7 @@ class Credentials:
             return None
         session = found.session
         return CachedCaller(
-            caller_of(found.account, session_id=session.session_id),
+            caller_of(found.account, self._legal, session_id=session.session_id),
             expires_at=self._life.expires_at(session) / 1000,
             active_at=session.active_at / 1000,
             until=trio.current_time() + self._fresh,

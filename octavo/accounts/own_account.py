@@ -1,21 +1,24 @@
 """The operations of an account on itself: details and password."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords
-from octavo.accounts.ports import Clock, milliseconds
+from octavo.accounts.ports import Clock, NewId, milliseconds
 from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
+from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
 from octavo.model.accounts.refusal import (
     AccountGone,
     InvalidCredentials,
 )
 from octavo.model.accounts.session import SessionId
 from octavo.model.identity import AccountId
+from octavo.model.mail import queued
 from octavo.store import Store
-from octavo.store.scripts import accounts, sessions
+from octavo.store.scripts import accounts, consents, outbox, password_resets, sessions
 from octavo.store.scripts.accounts import AccountDetails
 from octavo.store.transaction import Transaction
 
@@ -69,6 +72,40 @@ class OwnAccount:
         )
 
 
+class OwnConsent:
+    """Records the consent of an account to the legal documents.
+
+    Args:
+        store: the store of accounts.
+        credentials: drops cached callers whose consent changes.
+        legal: the documents in force.
+        now: the clock.
+    """
+
+    def __init__(
+        self, store: Store, credentials: Credentials, legal: LegalDocuments, *, now: Clock
+    ) -> None:
+        self._store = store
+        self._credentials = credentials
+        self._legal = legal
+        self._now = now
+
+    async def accept(self, account_id: AccountId, versions: Versions) -> Consent:
+        """Record that the account accepts ``versions``, which must be those in force; return it.
+
+        Raises `ConsentDue`, `AccountGone` and `StoreUnavailable`. If cancelled, it may have
+        been recorded.
+        """
+        self._legal.require_current(versions)
+        consent = Consent(versions, milliseconds(self._now()))
+        try:
+            await self._store.write(consents.record(account_id, consent))
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(account_id)
+        return consent
+
+
 class OwnPassword:
     """Changes the password of an account.
 
@@ -79,6 +116,8 @@ class OwnPassword:
         attempts: counts the attempts for each account, on the route ``password``.
         audit: records changes and refusals.
         now: the clock.
+        new_id: returns an id for a message.
+        mail_added: called when a message was added to the outbox; must not block.
     """
 
     def __init__(
@@ -90,6 +129,8 @@ class OwnPassword:
         *,
         audit: Audit,
         now: Clock,
+        new_id: NewId,
+        mail_added: Callable[[], None],
     ) -> None:
         self._store = store
         self._audit = audit
@@ -97,6 +138,8 @@ class OwnPassword:
         self._passwords = passwords
         self._attempts = attempts
         self._now = now
+        self._new_id = new_id
+        self._mail_added = mail_added
 
     async def change(
         self,
@@ -110,10 +153,10 @@ class OwnPassword:
     ) -> Account:
         """Replace the password ``current`` by ``new``, which must be valid; return the account.
 
-        With ``end_others``, every session but ``session`` ends. ``client`` is the address of the
-        browser. Raises `InvalidCredentials` when
-        ``current`` is not the password, `AccountGone`, `TooManyAttempts` and `StoreUnavailable`. If
-        cancelled, the password may have changed.
+        Tokens to reset it end, and the account is notified by mail. With ``end_others``, every
+        session but ``session`` ends. ``client`` is the address of the browser. Raises
+        `InvalidCredentials` when ``current`` is not the password, `AccountGone`, `TooManyAttempts`
+        and `StoreUnavailable`. If cancelled, the password may have changed.
         """
         stored = await self._store.read(accounts.password_of(account_id))
         if stored is None or not stored.account.open:
@@ -130,9 +173,13 @@ class OwnPassword:
             account_id, verified=stored.encoded, encoded=encoded, now=now
         )
 
+        notice = queued(self._new_id(), "password_changed", stored.account.address, now)
+
         async def replace_and_end(transaction: Transaction) -> bool:
             if not await replace_it(transaction):
                 return False
+            await password_resets.end_all(transaction, account_id)
+            await outbox.insert(transaction, notice)
             if end_others:
                 await sessions.end_all(account_id, but=session)(transaction)
             return True
@@ -154,4 +201,5 @@ class OwnPassword:
         if not replaced:
             # Another request replaced it meanwhile.
             raise InvalidCredentials
+        self._mail_added()
         return replace(stored.account, updated_at=now)

@@ -1,4 +1,4 @@
-"""Register an account with an invitation."""
+"""Register accounts: with an invitation, or without one under an open policy."""
 
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
@@ -6,13 +6,16 @@ from octavo.accounts.invitations import granted
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, NewId, milliseconds
 from octavo.accounts.sign_in import SessionMaker, SignedIn
-from octavo.model.accounts.account import Account
+from octavo.model.accounts.account import Account, Role
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
+from octavo.model.accounts.installation import Prerequisites
+from octavo.model.accounts.invitation import Invitation
 from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
 from octavo.model.accounts.token import digest_of
 from octavo.model.identity import AccountId
 from octavo.store import Store
-from octavo.store.scripts import accounts, invitations
+from octavo.store.scripts import accounts, installation, invitations
 
 
 class Registration:
@@ -23,6 +26,8 @@ class Registration:
         passwords: hashes passwords.
         attempts: counts the attempts for each address, on the route ``registration``.
         maker: creates their first sessions.
+        legal: the documents that they must accept.
+        prerequisites: what an open registration policy requires.
         audit: records new accounts.
         now: the clock.
         new_id: returns an id for an account.
@@ -34,6 +39,8 @@ class Registration:
         passwords: Passwords,
         attempts: Attempts,
         maker: SessionMaker,
+        legal: LegalDocuments,
+        prerequisites: Prerequisites,
         *,
         audit: Audit,
         now: Clock,
@@ -44,6 +51,8 @@ class Registration:
         self._passwords = passwords
         self._attempts = attempts
         self._maker = maker
+        self._legal = legal
+        self._prerequisites = prerequisites
         self._now = now
         self._new_id = new_id
 
@@ -51,6 +60,11 @@ class Registration:
         """Return whether ``invitation`` is valid; raises `StoreUnavailable`."""
         found = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
         return found is not None and found.open_at(milliseconds(self._now()))
+
+    async def is_open(self) -> bool:
+        """Return whether everybody may register; raises `StoreUnavailable`."""
+        chosen = await self._store.read(installation.chosen_policy())
+        return self._prerequisites.effective(chosen) == "open"
 
     async def register(
         self,
@@ -60,42 +74,62 @@ class Registration:
         display_name: str,
         device: str,
         client: str | None,
+        *,
+        accepted: Versions | None = None,
     ) -> SignedIn:
         """Create an account with the role of ``invitation``, and its first session.
 
-        ``password`` and ``display_name`` must be valid. Concurrent requests create one account per
-        invitation. Raises `InvitationUnusable`, also for None; `AddressTaken`, but only for an
-        invitation that is valid for the address; `TooManyAttempts`; `StoreUnavailable`. If
+        Without an invitation, the policy must be open, and the account becomes a member.
+        ``password`` and ``display_name`` must be valid; ``accepted`` are the versions of the legal
+        documents that the person accepts. Concurrent requests create one account per invitation.
+
+        Raises `ConsentDue` unless ``accepted`` are the versions in force;
+        `InvitationUnusable`, also for None unless the policy is open; `AddressTaken`, but only
+        for a person who may register the address; `TooManyAttempts`; `StoreUnavailable`. If
         cancelled, the account may have been created.
         """
+        self._legal.require_current(accepted)
         self._attempts.admit_account("registration", address)
-        if invitation is None:
-            raise InvitationUnusable
-        digest = digest_of(invitation.encode())
-        # Checked before the hash, so that callers without an invitation can't cause its cost.
-        found = await self._store.read(invitations.by_digest(digest))
-        if found is None or not found.admits(address, milliseconds(self._now())):
-            raise InvitationUnusable
+        # Checked before the hash, so that callers who may not register can't cause its cost.
+        digest = None if invitation is None else digest_of(invitation.encode())
+        found = await self._opened(digest, address)
+        role: Role = "member" if found is None else found.role
         if await self._store.read(accounts.password_at(address)) is not None:
             raise AddressTaken
         encoded = await self._passwords.hash(password)
         account_id = AccountId(self._new_id())
         session, token = self._maker.make(account_id, device, client)
         now = session.created_at
-        account = await self._audit.write(
-            invitations.use(
-                digest,
-                Account(account_id, address, display_name, found.role, "enabled", now, now),
-                encoded,
-                session,
-                digest_of(token.encode()),
-            ),
-            self._audit.entry(
-                "account_registered",
-                actor=account_id,
-                subject=account_id,
-                client=client,
-                detail={"invitationId": found.invitation_id, **granted(found)},
-            ),
+        consent = None if accepted is None else Consent(accepted, now)
+        account = Account(account_id, address, display_name, role, "enabled", now, now, consent)
+        given = (account, encoded, session, digest_of(token.encode()))
+        detail: dict[str, str | None] = {"role": role}
+        if found is not None:
+            detail = {"invitationId": found.invitation_id, **granted(found)}
+        entry = self._audit.entry(
+            "account_registered",
+            actor=account_id,
+            subject=account_id,
+            client=client,
+            detail=detail,
         )
+        if digest is not None:
+            account = await self._audit.write(invitations.use(digest, *given), entry)
+        else:
+            register = installation.register_openly(self._prerequisites, *given)
+            await self._audit.write(register, entry)
         return SignedIn(account, session, token)
+
+    async def _opened(self, digest: bytes | None, address: Address) -> Invitation | None:
+        """Return the invitation with ``digest``; None under an open policy.
+
+        Raises `InvitationUnusable`.
+        """
+        if digest is None:
+            if not await self.is_open():
+                raise InvitationUnusable
+            return None
+        found = await self._store.read(invitations.by_digest(digest))
+        if found is None or not found.admits(address, milliseconds(self._now())):
+            raise InvitationUnusable
+        return found

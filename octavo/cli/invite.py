@@ -1,6 +1,5 @@
 """``octavo invite``: an invitation from the terminal of the machine."""
 
-from contextlib import suppress
 from functools import partial
 from urllib.parse import quote
 
@@ -10,8 +9,7 @@ import trio
 from octavo import service
 from octavo.cli.help import Command, example
 from octavo.cli.output import Failed, say
-from octavo.cli.reading import read, takes_settings
-from octavo.control.client import ControlFailed, ask
+from octavo.cli.reading import public_url_of, read, takes_settings
 
 
 @click.command(
@@ -30,18 +28,12 @@ def command(
 ) -> None:
     """Print the link. Raises `Failed`."""
     found = read(context, given)
-    settings = found.settings
     try:
         token = trio.run(
-            partial(service.invite, settings, administrator=administrator, address=address)
+            partial(service.invite, found.settings, administrator=administrator, address=address)
         )
     except service.InvalidAddress as error:
         raise Failed(str(error), exit_code=2) from None
     except service.InvitationRefused as error:
         raise Failed(str(error)) from None
-    reached_at = settings.public_url
-    if "public_url" not in found.origins:
-        # The server that runs knows it from options that this command did not get.
-        with suppress(ControlFailed):
-            reached_at = ask(settings.data_dir, "public_url")
-    say(f"{reached_at}/register?invitation={quote(token, safe='')}")
+    say(f"{public_url_of(found)}/register?invitation={quote(token, safe='')}")

@@ -1,11 +1,13 @@
 """The settings as options of a command."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TypeVar
 
 import click
 
 from octavo.cli.output import Failed
+from octavo.control.client import ControlFailed, ask
 from octavo.settings import LoadedSettings, SettingsError, read_settings
 from octavo.settings.description import Description, describe, shown
 from octavo.settings.names import CONFIG_OPTION, CONFIG_VARIABLE
@@ -46,6 +48,18 @@ def read(context: click.Context, given: Mapping[str, str | None]) -> LoadedSetti
         return read_settings(environment, options, given["config"])
     except SettingsError as error:
         raise Failed(*error.problems, exit_code=2) from None
+
+
+def public_url_of(found: LoadedSettings) -> str:
+    """Return the origin of the installation, for a link.
+
+    A running server knows it from options that the command did not get.
+    """
+    settings = found.settings
+    if "public_url" not in found.origins:
+        with suppress(ControlFailed):
+            return ask(settings.data_dir, "public_url")
+    return settings.public_url
 
 
 def _option(setting: Description) -> Callable[[F], F]:

@@ -12,11 +12,13 @@ from octavo.cli.reading import read, takes_settings
 from octavo.control.folder import DataFolderError
 from octavo.http.server import CertificateError
 from octavo.http.server.listener import ListenError
+from octavo.service.legal import LegalDocumentError
 from octavo.store import StoreError
 
 EXPECTED = (
     ListenError,
     CertificateError,
+    LegalDocumentError,
     DataFolderError,
     StoreError,
     RestartIntensityExceeded,

@@ -1,4 +1,4 @@
-"""The Markdown grammar of notes and its limits."""
+"""The Markdown grammar of notes, its limits, and its HTML."""
 
 from octavo.render.limits import LIMITS, check_renderable
 from octavo.render.parser import parse

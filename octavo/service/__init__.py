@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from octavo.service.engine import StoreEngine, open_engine
     from octavo.service.entropy import new_id
     from octavo.service.invitations import InvalidAddress, InvitationRefused, invite
+    from octavo.service.mail import (
+        MailNotSent,
+        RecoveryRefused,
+        UnusableAddress,
+        recover,
+        send_test_message,
+    )
     from octavo.service.running import run, start_log
 
 _MODULES = {
@@ -18,6 +25,11 @@ _MODULES = {
     "InvalidAddress": "invitations",
     "InvitationRefused": "invitations",
     "invite": "invitations",
+    "MailNotSent": "mail",
+    "RecoveryRefused": "mail",
+    "UnusableAddress": "mail",
+    "recover": "mail",
+    "send_test_message": "mail",
     "new_id": "entropy",
     "open_engine": "engine",
     "run": "running",
@@ -27,11 +39,16 @@ _MODULES = {
 __all__ = [
     "InvalidAddress",
     "InvitationRefused",
+    "MailNotSent",
+    "RecoveryRefused",
     "StoreEngine",
+    "UnusableAddress",
     "invite",
     "new_id",
     "open_engine",
+    "recover",
     "run",
+    "send_test_message",
     "start_log",
 ]
 

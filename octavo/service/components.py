@@ -1,6 +1,7 @@
 """The components of the service below HTTP, each under supervision."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,7 +23,9 @@ from octavo.actors.workspace.document_services import DocumentServices, Threads
 from octavo.documents import DocumentCache
 from octavo.http.api.access import Access
 from octavo.http.api.changeset_submission import Workspaces
+from octavo.mail.delivery import MailDelivery
 from octavo.model.accounts.attempts import Rate
+from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
@@ -32,10 +35,13 @@ from octavo.render.limits import check_renderable
 from octavo.service.auditing import server_audit
 from octavo.service.engine import StoreEngine
 from octavo.service.entropy import new_id, now
+from octavo.service.legal import Legal
+from octavo.service.mail import mail_delivery
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
 from octavo.store.scripts import audit as audit_scripts
+from octavo.store.scripts import outbox, password_resets, portal_tokens
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
@@ -47,6 +53,9 @@ if TYPE_CHECKING:
 
 RECEIPT_DAYS = 31
 """Days that a receipt is kept; the API promises 30."""
+
+MAIL_DRAIN_SECONDS = 2.0
+"""Seconds of a stop in which messages that are being sent can finish."""
 
 _log = logging.getLogger(__name__)
 
@@ -60,15 +69,24 @@ class Components:
     workspaces: Workspaces
     hub: NoticeHub[Frame]
     sweeper: SweepingJob
+    mail: MailDelivery
     access: Access
     credentials: Credentials
     attempts: Attempts
     life: SessionLife
     operator_tokens: tuple[str, ...]
+    legal: Legal
+    prerequisites: Prerequisites
+    portal: Mapping[str, str]
 
 
 def add_components(
-    root: Supervisor, settings: Settings, engine: StoreEngine, *, log_audit: AuditLog
+    root: Supervisor,
+    settings: Settings,
+    engine: StoreEngine,
+    legal: Legal,
+    *,
+    log_audit: AuditLog,
 ) -> Components:
     """Add the components to the supervisor, each after its dependencies; nothing runs yet.
 
@@ -87,7 +105,13 @@ def add_components(
     # Another process may revoke a credential, and the next request must be refused.
     fresh = 0.0 if engine.postgres is not None else CACHE_SECONDS
     credentials = Credentials(
-        store, activity, now=now, life=life, fresh=fresh, forgotten=hub.recheck_access
+        store,
+        activity,
+        now=now,
+        life=life,
+        fresh=fresh,
+        legal=legal.documents,
+        forgotten=hub.recheck_access,
     )
 
     indexer = IndexingJob(store)
@@ -127,9 +151,15 @@ def add_components(
             nursery.cancel_scope.cancel(reason="the service stops")
         await audit.refused.flush()
 
+    mail = mail_delivery(store, settings)
+
+    async def deliver_mail(worker: WorkerContext) -> None:
+        await mail.run(worker.stopping, alone=engine.postgres is None)
+
     root.add(WorkerSpec("notices", notices))
     root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
     root.add(WorkerSpec("refusals", write_refusals, drain_timeout=2))
+    root.add(WorkerSpec("mail", deliver_mail, drain_timeout=MAIL_DRAIN_SECONDS))
     root.add(WorkerSpec("indexer", index))
     root.add(WorkerSpec("sweeper", sweep))
     root.add(WorkerSpec("retention", run_retention))
@@ -156,11 +186,19 @@ def add_components(
         workspaces=directory,
         hub=hub,
         sweeper=sweeper,
+        mail=mail,
         access=Access(store, fresh=fresh),
         credentials=credentials,
         attempts=Attempts(_rates(settings)),
         life=life,
         operator_tokens=settings.operator_tokens,
+        legal=legal,
+        prerequisites=Prerequisites(
+            _policy(settings),
+            mail_transport=bool(settings.smtp_host),
+            legal_documents=legal.documents.complete,
+        ),
+        portal={each.name: each.address for each in settings.portal},
     )
 
 
@@ -201,6 +239,14 @@ def _notify(hub: NoticeHub[Frame], workspace_id: WorkspaceId, position: Position
         hub.announce(workspace_id, position)
 
 
+def _policy(settings: Settings) -> RegistrationPolicy | None:
+    match settings.registration_policy:
+        case "invitation" | "open" as policy:
+            return policy
+        case _:
+            return None
+
+
 def _document_limits(settings: Settings) -> DocumentLimits:
     return DocumentLimits(
         update=settings.document_update_size,
@@ -230,6 +276,9 @@ def _retention(store: Store, settings: Settings, life: SessionLife) -> Retention
             end_sessions,
             lambda now: audit_scripts.expire(now - audit_time),
             lambda _: audit_scripts.expire_refusals(),
+            portal_tokens.expire,
+            password_resets.expire,
+            outbox.expire_budgets,
         ),
     )
 
@@ -244,4 +293,10 @@ def _rates(settings: Settings) -> dict[str, RouteRates]:
         client=Rate(settings.registration_attempts_per_client, within),
         account=RATES["registration"].account,
     )
-    return {**RATES, "sign-in": sign_in, "registration": registration}
+    return {
+        **RATES,
+        "sign-in": sign_in,
+        "registration": registration,
+        "password-reset-request": sign_in,
+        "password-reset": RouteRates(client=sign_in.client),
+    }

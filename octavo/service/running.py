@@ -37,6 +37,7 @@ from octavo.service.components import add_components
 from octavo.service.engine import StoreEngine, open_engine
 from octavo.service.entropy import jitter, new_id, now
 from octavo.service.invitations import first_invitation
+from octavo.service.legal import Legal, read_legal
 from octavo.service.readiness import ReadinessProbe
 from octavo.service.wiring import wire_application
 from octavo.settings import Settings
@@ -62,7 +63,8 @@ async def run(settings: Settings, log: Log) -> None:
     A signal during the start ends it immediately; a second one ends the process immediately.
     Raises, with nothing started: `ListenError` when the address can't be listened on,
     `DataFolderError` when the data folder can't be used or another server uses it,
-    `CertificateError` when TLS can't be spoken, `StoreError` when the database can't be opened;
+    `CertificateError` when TLS can't be spoken, `LegalDocumentError` when a legal document can't
+    be used, `StoreError` when the database can't be opened;
     and, in an exception group, `RestartIntensityExceeded` when a part keeps failing. Cancelling
     cuts off what is in flight.
     """
@@ -85,8 +87,9 @@ async def run(settings: Settings, log: Log) -> None:
         async with trio.open_nursery() as nursery:
             await nursery.start(_stop_on_signal, settings, listener, phase)
             with phase.starting:
+                legal = await read_legal(settings)
                 async with open_engine(settings, serving=True) as engine:
-                    root = build_tree(settings, engine, listener, control, phase, log)
+                    root = build_tree(settings, engine, legal, listener, control, phase, log)
                     invited: list[AuditEntry] = []
                     audit = server_audit(engine.store, invited.append)
                     token = await first_invitation(engine.store, audit)
@@ -147,6 +150,7 @@ class _Phase:
 def build_tree(
     settings: Settings,
     engine: StoreEngine,
+    legal: Legal,
     listener: socket.socket,
     control_listener: socket.socket,
     phase: _Phase,
@@ -170,7 +174,7 @@ def build_tree(
 
     root.add(WorkerSpec("control", control))
     # The worker starts when everything has been added.
-    parts = add_components(root, settings, engine, log_audit=audit_log(log.write))
+    parts = add_components(root, settings, engine, legal, log_audit=audit_log(log.write))
     probe = ReadinessProbe(engine, settings.data_dir, phase.stopping)
     application = wire_application(
         parts,

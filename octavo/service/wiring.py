@@ -6,11 +6,14 @@ from typing import cast
 
 import trio
 
+from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
-from octavo.accounts.own_account import OwnAccount, OwnPassword
+from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.accounts.own_credentials import OwnKeys, OwnSessions
+from octavo.accounts.password_reset import PasswordReset
 from octavo.accounts.passwords import Passwords
+from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
 from octavo.http import pages
@@ -24,13 +27,16 @@ from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contract_document import ContractOperations, encoded
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
+from octavo.http.api.legal import LegalDocumentPage, LegalOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.operator import OperatorOperations
+from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of, refusals_as_problems
 from octavo.http.api.refused_attempts import counting_refusals
@@ -52,6 +58,7 @@ from octavo.http.pages import API_REFERENCE, Registering
 from octavo.http.pages.api import Perform
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.client_network import client_network
+from octavo.model.accounts.consent import DocumentName
 from octavo.service.account_services import (
     administration_of,
     announce_members,
@@ -61,6 +68,7 @@ from octavo.service.account_services import (
 from octavo.service.components import Components
 from octavo.service.deferred import Deferred, DeferredApplication
 from octavo.service.entropy import new_entropy, new_id, now
+from octavo.service.legal import Legal
 from octavo.service.notice_streams import NoticeStreams
 from octavo.ws.notice_stream import SUBPROTOCOL
 
@@ -81,7 +89,8 @@ def wire_application(
     """
     store, audit = parts.store, parts.audit
     log_request = counting_refusals(log_request, audit.refused)
-    authenticator = SessionOrKey(parts.credentials, origin=public_url)
+    legal = parts.legal.documents
+    authenticator = SessionOrKey(parts.credentials, origin=public_url, legal=legal)
     contract = Deferred(contract_document)
 
     gone = partial(workspace_gone, parts)
@@ -100,6 +109,8 @@ def wire_application(
             parts.attempts.admit_client("registration", client_network(client))
         return await registrations.register_by_form(form, headers, client)
 
+    legal_pages = Deferred(partial(_legal_pages, parts.legal, public_url))
+
     async def document() -> bytes:
         return encoded(await contract.get())
 
@@ -108,7 +119,7 @@ def wire_application(
             _pages,
             await contract.get(),
             public_url,
-            Registering(registrations.opens, register),
+            Registering(registrations.opens, register, legal),
             application.perform,
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
@@ -140,6 +151,7 @@ def wire_application(
             SearchOperations(store, parts.access),
             SyncOperations(store, parts.access, authenticator),
             NoticeOperations(),
+            LegalOperations(legal_pages.get),
         ],
         new_id=new_id,
         log_request=log_request,
@@ -175,32 +187,70 @@ def _pages(
     return cast(ASGIApplication, application)
 
 
+def _legal_pages(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDocumentPage]:
+    if not legal.html:
+        return {}
+    from octavo.http.pages.legal import legal_pages  # noqa: PLC0415 - loads the template engine
+
+    return legal_pages(legal.html, legal.documents, public_url)
+
+
 def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, list[object]]:
     store, life, credentials, audit = parts.store, parts.life, parts.credentials, parts.audit
+    legal, prerequisites, attempts = parts.legal.documents, parts.prerequisites, parts.attempts
     passwords = Passwords(new_entropy=new_entropy)
     maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
-    attempts = parts.attempts
     signing_in = SignIn(
         store, credentials, passwords, attempts, maker, audit=audit, now=now, life=life
     )
     registration = Registration(
-        store, passwords, attempts, maker, audit=audit, now=now, new_id=new_id
+        store,
+        passwords,
+        attempts,
+        maker,
+        legal,
+        prerequisites,
+        audit=audit,
+        now=now,
+        new_id=new_id,
     )
     own_keys = OwnKeys(
         store, credentials, audit=audit, now=now, new_id=new_id, new_entropy=new_entropy
     )
-    own_password = OwnPassword(store, credentials, passwords, attempts, audit=audit, now=now)
+    own_password = OwnPassword(
+        store,
+        credentials,
+        passwords,
+        attempts,
+        audit=audit,
+        now=now,
+        new_id=new_id,
+        mail_added=parts.mail.wake,
+    )
+    password_reset = PasswordReset(
+        store,
+        credentials,
+        passwords,
+        attempts,
+        now=now,
+        new_id=new_id,
+        mail_added=parts.mail.wake,
+    )
     own_sessions = OwnSessions(store, credentials, audit=audit, now=now, life=life)
     removal = removal_of(parts, passwords)
     administration = administration_of(parts)
-    registrations = RegistrationOperations(registration, life=life, origin=origin)
+    own_consent = OwnConsent(store, credentials, legal, now=now)
+    portal = Portal(store, parts.portal, now=now, new_token=new_entropy)
+    registrations = RegistrationOperations(registration, life=life, origin=origin, legal=legal)
     return registrations, [
-        AuthOperations(signing_in, own_password, life=life, origin=origin),
+        AuthOperations(signing_in, own_password, life=life, origin=origin, legal=legal),
+        PasswordResetOperations(password_reset, origin=origin),
         registrations,
-        AccountOperations(OwnAccount(store, now=now), removal),
+        AccountOperations(OwnAccount(store, now=now), removal, own_consent, portal, legal),
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
         AdministrationOperations(administration, removal),
         AuditOperations(audit),
-        OperatorOperations(administration, removal),
+        InstallationOperations(Installation(store, prerequisites)),
+        OperatorOperations(administration, removal, portal),
     ]

@@ -8,12 +8,15 @@ import ipaddress
 import re
 from dataclasses import dataclass, field
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
+
+from octavo.settings.values import file
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8080
 
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
+_PAGE = re.compile(r"[a-z][a-z0-9-]{0,49}")
 _USUAL_PORTS = {"http": 80, "https": 443}
 _HIDDEN = "***"
 _NO_DATABASE = (
@@ -139,7 +142,87 @@ def is_local(public_url: str) -> bool:
 
     There, and with https, they keep the cookie of a session; elsewhere they drop it.
     """
-    host = urlsplit(public_url).hostname or ""
+    return is_loopback(urlsplit(public_url).hostname or "")
+
+
+def host_name(text: str) -> str:
+    """Read the host of another server: a name, an IPv4 or an IPv6 address."""
+    host = _ipv6(text) or _host(text)
+    if host is None:
+        raise ValueError(
+            "is not a host: give a name or an IP address, without scheme and port, such as "
+            "mail.example.org"
+        )
+    return host
+
+
+def remote_port(text: str) -> int:
+    """Read the port of another server."""
+    if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= 65535:
+        raise ValueError("is not a port: give a whole number from 1 to 65535")
+    return int(text)
+
+
+def is_web_address(text: str) -> bool:
+    """Return whether ``text`` is an http or https address, not a path."""
+    return re.match("https?://", text, re.IGNORECASE) is not None
+
+
+def _web_address(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname or ""
+        usable = bool(_host(host) or _ipv6(host)) and parts.port != 0 and "@" not in parts.netloc
+    except ValueError:
+        usable = False
+    if not usable or not is_web_address(text) or not re.fullmatch(r"[!-~]+", text):
+        raise ValueError(
+            "is not an address: give a whole one, such as https://example.org/terms, with its "
+            "special characters percent-encoded"
+        )
+    return text
+
+
+def legal_document(text: str) -> str:
+    """Read a legal document: the path of a file, or an http or https address."""
+    return _web_address(text) if is_web_address(text) else file(text)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAddress:
+    """An address that clients ask for by its name."""
+
+    name: str
+    address: str
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.address}"
+
+
+def portal_addresses(text: str) -> tuple[NamedAddress, ...]:
+    """Read ``name=address`` once or more, separated by commas.
+
+    The query of an address must not have a parameter ``token``, which is added to it.
+    """
+    found: dict[str, NamedAddress] = {}
+    for part in text.split(","):
+        name, equals, address = part.strip().partition("=")
+        if not equals or not _PAGE.fullmatch(name) or name in found:
+            raise ValueError(
+                "is not a list of pages: give a different name of small letters, digits and "
+                "hyphens for each, and its address, such as billing=https://billing.example.org"
+            )
+        _web_address(address)
+        if any(
+            key == "token" for key, _ in parse_qsl(urlsplit(address).query, keep_blank_values=True)
+        ):
+            raise ValueError("has a parameter token, which Octavo adds: leave it out")
+        found[name] = NamedAddress(name, address)
+    return tuple(found.values())
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether ``host``, a name or an address, is this machine itself."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -1,14 +1,25 @@
 """Every setting: its name, default, description and validation."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from octavo.settings.addresses import Bind, DatabaseUrl, local_origin, origin
-from octavo.settings.names import variable
+from octavo.settings.addresses import (
+    Bind,
+    DatabaseUrl,
+    NamedAddress,
+    host_name,
+    legal_document,
+    local_origin,
+    origin,
+    portal_addresses,
+    remote_port,
+)
+from octavo.settings.contradictions import contradictions
+from octavo.settings.sender import Sender
 from octavo.settings.values import (
     Network,
     choice,
@@ -17,6 +28,7 @@ from octavo.settings.values import (
     digests,
     file,
     folder,
+    line,
     networks,
     seconds,
     switch,
@@ -24,9 +36,6 @@ from octavo.settings.values import (
 )
 
 T = TypeVar("T")
-
-LARGEST_UPDATE = 6_000_000
-"""The largest document update, in bytes, that fits into a request of 8 MiB as base64."""
 
 
 def _read(parse: Callable[[str], T]) -> BeforeValidator:
@@ -45,6 +54,14 @@ _Days = Annotated[float, _read(days)]
 _File = Annotated[str, _read(file)]
 _Database = Annotated[DatabaseUrl, PlainSerializer(str)]
 _Positive = Annotated[int, _read(count(1))]
+_Port = Annotated[int, _read(remote_port)]
+_LegalDocument = Annotated[str, _read(legal_document)]
+_Line = Annotated[str, _read(line)]
+
+SmtpSecurity = Literal["starttls", "tls", "none"]
+
+SMTP_PORTS: dict[SmtpSecurity, int] = {"starttls": 587, "tls": 465, "none": 25}
+"""The usual port for each value of ``smtp_security``."""
 
 
 class Settings(BaseSettings):
@@ -165,6 +182,62 @@ class Settings(BaseSettings):
         "operator-token` makes them. Without any, the operator API is off",
         json_schema_extra={"secret": True},
     )
+    terms: _LegalDocument = Field(
+        default="",
+        description="terms of the installation: a Markdown file, which is shown at /legal/terms, "
+        "or an http(s) address. People must accept them",
+    )
+    terms_version: _Line = Field(
+        default="", description="version of the terms when they are an address"
+    )
+    privacy_notice: _LegalDocument = Field(
+        default="",
+        description="privacy notice of the installation: a Markdown file, which is shown at "
+        "/legal/privacy, or an http(s) address. People must accept it",
+    )
+    privacy_version: _Line = Field(
+        default="", description="version of the privacy notice when it is an address"
+    )
+    registration_policy: Annotated[str, _read(choice("invitation", "open"))] = Field(
+        default="",
+        description="who may create an account: invitation (people who are invited) or open "
+        "(everybody; requires smtp_host, terms and privacy_notice). If unset, administrators "
+        "decide",
+    )
+    portal: Annotated[tuple[NamedAddress, ...], _read(portal_addresses)] = Field(
+        default=(),
+        description="pages of the operator's account portal, as name=address separated by commas, "
+        "such as billing=https://billing.example.org/start",
+    )
+    smtp_host: Annotated[str, _read(host_name)] = Field(
+        default="",
+        description="name or IP address of the mail server that sends the messages of this "
+        "installation; without it, none are sent",
+    )
+    smtp_security: Annotated[SmtpSecurity, _read(choice("starttls", "tls", "none"))] = Field(
+        default="starttls",
+        description="encryption of the connection to the mail server: starttls (required, not "
+        "opportunistic), tls from the first byte, or none",
+    )
+    smtp_port: _Port = Field(
+        default_factory=lambda known: SMTP_PORTS[known.get("smtp_security", "starttls")],
+        description="TCP port of the mail server; if unset, 587 with starttls, 465 with tls, and "
+        "25 with none",
+    )
+    smtp_user: _Line = Field(
+        default="", description="name to authenticate with at the mail server, with smtp_password"
+    )
+    smtp_password: Annotated[SecretStr | None, _read(line)] = Field(
+        default=None, description="password of smtp_user", json_schema_extra={"secret": True}
+    )
+    mail_from: Annotated[Sender | None, _read(Sender.parse)] = Field(
+        default=None,
+        description="sender of the messages: an address, or a name and an address such as "
+        "Octavo <notes@example.org>; required with smtp_host",
+    )
+    mail_per_address: _Positive = Field(
+        default=5, description="messages to one address within an hour; more are not sent"
+    )
     head_time: _Wait = Field(
         default=10.0,
         description="seconds to receive the head of a request, and for a TLS handshake",
@@ -218,38 +291,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        contradictions = list(self._contradictions())
-        if contradictions:
-            raise ValueError("\n".join(contradictions))
+        found = list(contradictions(self))
+        if found:
+            raise ValueError("\n".join(found))
         return self
-
-    def _contradictions(self) -> Iterator[str]:
-        if self.drain > self.grace:
-            yield (
-                f"the drain time ({self.drain:g} s) is part of the grace time "
-                f"({self.grace:g} s) and can't be longer: "
-                f"lower {variable('drain')} or raise {variable('grace')}"
-            )
-        if bool(self.tls_certificate) is not bool(self.tls_key):
-            yield (
-                "TLS needs a certificate and its key: "
-                f"give both {variable('tls_certificate')} and {variable('tls_key')}, or neither"
-            )
-        if self.history_all_days > self.history_hourly_days:
-            yield (
-                f"every revision is kept for {self.history_all_days:g} days, but hourly ones"
-                f" for {self.history_hourly_days:g} days only: lower"
-                f" {variable('history_all_days')} or raise {variable('history_hourly_days')}"
-            )
-        if self.document_update_size > min(self.document_size, LARGEST_UPDATE):
-            yield (
-                f"an update of {self.document_update_size} bytes exceeds the request limit of"
-                f" {LARGEST_UPDATE} bytes or the document limit of {self.document_size}:"
-                f" lower {variable('document_update_size')}"
-            )
-        if self.session_idle_days > self.session_absolute_days:
-            yield (
-                f"a session that expires after {self.session_absolute_days:g} days "
-                f"can't be idle for {self.session_idle_days:g} days: lower "
-                f"{variable('session_idle_days')} or raise {variable('session_absolute_days')}"
-            )

@@ -105,6 +105,13 @@ def choice(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+def line(text: str) -> str:
+    """Read one line of text without control characters."""
+    if not text.isprintable():
+        raise ValueError("has a control character: give one line of text")
+    return text
+
+
 def file(text: str) -> str:
     """Read the path of a file that is there."""
     if not os.path.isfile(text):

@@ -20,6 +20,8 @@ COMMANDS = [
     "serve",
     "invite",
     "account",
+    "recover",
+    "mail",
     "backup",
     "restore",
     "actors",
@@ -267,6 +269,80 @@ def test_invite_with_an_invalid_address_exits_with_2_and_one_line(
         "",
         "octavo: the address is invalid: give one such as ann@example.org\n",
     )
+
+
+def test_recover_prints_only_the_link(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    async def recover(settings: Settings, address: str) -> str:
+        asked.append((settings.data_dir, address))
+        return "to-ken_&"
+
+    monkeypatch.setattr(service, "recover", recover)
+    environment = {"OCTAVO_PUBLIC_URL": "https://notes.example.org/"}
+    assert main(["recover", "ada@example.org", "--data-dir", "there"], environment) == 0
+    assert asked == [(Path("there"), "ada@example.org")]
+    link = "https://notes.example.org/reset-password?token=to-ken_%26\n"
+    assert capsys.readouterr() == (link, "")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(service.RecoveryRefused("the reason"), 1), (service.UnusableAddress("the reason"), 2)],
+)
+def test_refused_recover_exits_with_one_line(
+    error: Exception,
+    code: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def recover(settings: Settings, address: str) -> str:
+        raise error
+
+    monkeypatch.setattr(service, "recover", recover)
+    assert main(["recover", "ada@example.org"], {}) == code
+    assert capsys.readouterr() == ("", "octavo: the reason\n")
+
+
+def test_mail_without_a_command_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mail"], {}) == 0
+    assert capsys.readouterr().out.startswith("Usage: octavo mail ")
+    assert main(["mail", "send"], {}) == 2
+    assert "`octavo mail --help` lists the commands" in capsys.readouterr().err
+
+
+def test_mail_test_reports_the_acceptance(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    async def send_test_message(settings: Settings, address: str) -> None:
+        asked.append((settings.smtp_host, settings.smtp_port, address))
+
+    monkeypatch.setattr(service, "send_test_message", send_test_message)
+    environment = {
+        "OCTAVO_SMTP_HOST": "mail.example.org",
+        "OCTAVO_MAIL_FROM": "notes@example.org",
+    }
+    options = ["--smtp-security", "tls"]
+    assert main(["mail", "test", "ada@example.org", *options], environment) == 0
+    assert asked == [("mail.example.org", 465, "ada@example.org")]
+    printed = capsys.readouterr().out
+    assert printed.startswith("mail.example.org:465 accepted a message to ada@example.org")
+
+
+def test_mail_test_without_a_mail_server_exits_with_1_and_names_the_settings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["mail", "test", "ada@example.org"], {}) == 1
+    assert capsys.readouterr() == (
+        "",
+        "octavo: no mail server is configured: set OCTAVO_SMTP_HOST and OCTAVO_MAIL_FROM\n",
+    )
+    assert main(["mail", "test", "ada"], {}) == 2
+    assert "the address is invalid" in capsys.readouterr().err
 
 
 def test_actors_prints_the_response_of_the_server(

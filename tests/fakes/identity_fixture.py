@@ -11,16 +11,21 @@ from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
+from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import invite
-from octavo.accounts.own_account import OwnAccount, OwnPassword
+from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.accounts.own_credentials import OwnKeys, OwnSessions
+from octavo.accounts.password_reset import PasswordReset, create_reset_token
 from octavo.accounts.passwords import Argon2, Passwords
+from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
 from octavo.http.server.client_network import client_network
 from octavo.model.accounts.account import Role, State
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.audit import AuditEntry
+from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
+from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.session import SessionLife
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Store
@@ -33,6 +38,11 @@ START = 1_800_000_000.0
 LIFE = SessionLife()
 CHEAP = Argon2(passes=1, memory=8, lanes=1)
 PASSWORD = "tulips on the moon"
+PORTAL = {
+    "billing": "https://billing.example/start?from=notes#top",
+    "plan": "https://billing.example/plan",
+}
+NO_PREREQUISITES = Prerequisites()
 
 
 @dataclass
@@ -59,11 +69,19 @@ class PredictableSources:
 class IdentityFixture:
     """The use cases, wired as the service wires them."""
 
-    def __init__(self, kept: Store) -> None:
+    def __init__(
+        self,
+        kept: Store,
+        legal: LegalDocuments = NO_DOCUMENTS,
+        prerequisites: Prerequisites = NO_PREREQUISITES,
+    ) -> None:
         self.sources = sources = PredictableSources()
         self.store = store = FaultyStore(kept)
+        self.legal = legal
         self.activity = Activity(store)
-        self.credentials = Credentials(store, self.activity, now=sources.now, life=LIFE)
+        self.credentials = Credentials(
+            store, self.activity, now=sources.now, life=LIFE, legal=legal
+        )
         self.passwords = Passwords(new_entropy=sources.new_entropy, cost=CHEAP)
         self.attempts = Attempts(RATES)
         self.maker = SessionMaker(
@@ -92,11 +110,17 @@ class IdentityFixture:
             self.passwords,
             self.attempts,
             self.maker,
+            legal,
+            prerequisites,
             audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,
         )
+        self.installation = Installation(store, prerequisites)
+        self.portal = Portal(store, PORTAL, now=sources.now, new_token=sources.new_entropy)
         self.own_account = OwnAccount(store, now=sources.now)
+        self.own_consent = OwnConsent(store, self.credentials, legal, now=sources.now)
+        self.mail_added = 0
         self.own_password = OwnPassword(
             store,
             self.credentials,
@@ -104,6 +128,17 @@ class IdentityFixture:
             self.attempts,
             audit=self.audit,
             now=sources.now,
+            new_id=sources.new_id,
+            mail_added=self._add_mail,
+        )
+        self.password_reset = PasswordReset(
+            store,
+            self.credentials,
+            self.passwords,
+            self.attempts,
+            now=sources.now,
+            new_id=sources.new_id,
+            mail_added=self._add_mail,
         )
         self.gone: list[WorkspaceId] = []
         self.changed: list[tuple[WorkspaceId, AccountId]] = []
@@ -134,6 +169,20 @@ class IdentityFixture:
             new_entropy=sources.new_entropy,
         )
 
+    def _add_mail(self) -> None:
+        self.mail_added += 1
+
+    async def reset_token(self, address: str = "ann@example.org") -> str:
+        """A token to choose a new password, as `octavo recover` makes it."""
+        _, token = await create_reset_token(
+            self.store,
+            Address(address),
+            now=self.sources.now,
+            new_token=self.sources.new_entropy,
+        )
+        assert token is not None
+        return token
+
     async def invite(
         self,
         *,
@@ -155,7 +204,13 @@ class IdentityFixture:
     async def account(self, address: str = "ann@example.org", role: Role = "member") -> SignedIn:
         """An account with `PASSWORD`, signed in."""
         return await self.registration.register(
-            await self.invite(role=role), Address(address), PASSWORD, "Ann", "Firefox", "192.0.2.7"
+            await self.invite(role=role),
+            Address(address),
+            PASSWORD,
+            "Ann",
+            "Firefox",
+            "192.0.2.7",
+            accepted=self.legal.versions if self.legal.due_from(None) else None,
         )
 
     async def set_state(self, account_id: AccountId, state: State) -> None:
@@ -176,9 +231,13 @@ class IdentityFixture:
 
 
 @contextmanager
-def identity_fixture(fault_point: FaultPoint | None = None) -> Iterator[IdentityFixture]:
+def identity_fixture(
+    fault_point: FaultPoint | None = None,
+    legal: LegalDocuments = NO_DOCUMENTS,
+    prerequisites: Prerequisites = NO_PREREQUISITES,
+) -> Iterator[IdentityFixture]:
     store = open_inline(fault_point=fault_point)
     try:
-        yield IdentityFixture(store)
+        yield IdentityFixture(store, legal, prerequisites)
     finally:
         store.close()

@@ -18,6 +18,7 @@ from octavo.http.contract.problems import NotSignedIn
 from octavo.http.pages import pages
 from octavo.http.server.asgi import Receive, Scope
 from octavo.model.accounts.account import Role
+from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from tests.fakes.identity_fixture import PASSWORD, identity_fixture
 from tests.fakes.users_api import ADDRESS, ORIGIN, UsersApi
 
@@ -252,7 +253,7 @@ class Installation:
 
 
 @contextmanager
-def installation() -> Iterator[Installation]:
+def installation(legal: LegalDocuments = NO_DOCUMENTS) -> Iterator[Installation]:
     """Return an installation without accounts."""
-    with identity_fixture() as identity:
+    with identity_fixture(legal=legal) as identity:
         yield Installation(UsersApi(identity))

@@ -11,10 +11,12 @@ from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
+from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.operator import OperatorOperations
+from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.refused_attempts import counting_refusals
 from octavo.http.api.registrations import RegistrationOperations
@@ -54,33 +56,50 @@ class UsersApi:
         self.members = Members(
             identity.store, audit=identity.audit, now=now, changed=self._member_changed
         )
+        self.groups: list[object] = [
+            AuthOperations(
+                identity.signing_in,
+                identity.own_password,
+                life=LIFE,
+                origin=ORIGIN,
+                legal=identity.legal,
+            ),
+            PasswordResetOperations(identity.password_reset, origin=ORIGIN),
+            RegistrationOperations(
+                identity.registration, life=LIFE, origin=ORIGIN, legal=identity.legal
+            ),
+            AccountOperations(
+                identity.own_account,
+                identity.removal,
+                identity.own_consent,
+                identity.portal,
+                identity.legal,
+            ),
+            SessionOperations(identity.own_sessions, life=LIFE),
+            KeyOperations(identity.own_keys, now=now),
+            AdministrationOperations(identity.administration, identity.removal),
+            AuditOperations(identity.audit),
+            InstallationOperations(identity.installation),
+            OperatorOperations(identity.administration, identity.removal, identity.portal),
+            WorkspaceOperations(
+                identity.store,
+                self.access,
+                now=now,
+                new_id=identity.sources.new_id,
+                gone=self.access.forget,
+            ),
+            MemberOperations(self.members, self.access),
+            InvitationOperations(self.invitations, self.access, now=now, public_url=ORIGIN),
+        ]
         self.application = Application(
-            [
-                AuthOperations(
-                    identity.signing_in, identity.own_password, life=LIFE, origin=ORIGIN
-                ),
-                RegistrationOperations(identity.registration, life=LIFE, origin=ORIGIN),
-                AccountOperations(identity.own_account, identity.removal),
-                SessionOperations(identity.own_sessions, life=LIFE),
-                KeyOperations(identity.own_keys, now=now),
-                AdministrationOperations(identity.administration, identity.removal),
-                AuditOperations(identity.audit),
-                OperatorOperations(identity.administration, identity.removal),
-                WorkspaceOperations(
-                    identity.store,
-                    self.access,
-                    now=now,
-                    new_id=identity.sources.new_id,
-                    gone=self.access.forget,
-                ),
-                MemberOperations(self.members, self.access),
-                InvitationOperations(self.invitations, self.access, now=now, public_url=ORIGIN),
-            ],
+            self.groups,
             failure_problem=problem_of,
             new_id=lambda: "made-here",
             log_request=counting_refusals(self.records.append, identity.audit.refused),
             authenticators={
-                Security.SESSION_OR_KEY: SessionOrKey(identity.credentials, origin=ORIGIN),
+                Security.SESSION_OR_KEY: SessionOrKey(
+                    identity.credentials, origin=ORIGIN, legal=identity.legal
+                ),
                 Security.OPERATOR: OperatorTokens(operator_digests, identity.audit.refused),
             },
             rate_limiter=AttemptLimiter(identity.attempts),
@@ -127,12 +146,14 @@ class UsersApi:
         password: str = PASSWORD,
         name: str = "Ann",
         headers: Headers = (FROM_HERE,),
+        **more: object,
     ) -> Response:
         document = {
             "invitation": invitation,
             "address": address,
             "password": password,
             "displayName": name,
+            **more,
         }
         return await self.post("/api/registrations", document, *headers)
 

@@ -12,7 +12,15 @@ from tests.project.source import ROOT, imports, modules, package_of
 TABLE = Path("tests/project/tested_through.toml")
 TESTED_THROUGH: dict[str, str] = tomllib.loads((ROOT / TABLE).read_text())
 MODULES = {path: ast.parse((ROOT / path).read_text()) for path in modules("octavo")}
-FOLDERS_OF_THEIR_OWN = {"e2e", "fakes", "histories", "project", "simulation", "yjs"}
+FOLDERS_OF_THEIR_OWN = {
+    "better_auth",
+    "e2e",
+    "fakes",
+    "histories",
+    "project",
+    "simulation",
+    "yjs",
+}
 MAX_AT_TOP = {"octavo/http": 3, "octavo/model": 12, "octavo/actors": 4}
 
 

@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from octavo.settings import Bind, DatabaseUrl, Settings, SettingsError, read_settings
-from octavo.settings.addresses import origin
+from octavo.settings.addresses import NamedAddress, origin
 from octavo.settings.description import describe, plain, shown
 from octavo.settings.names import option, variable
 
 DATABASE = "postgresql://octavo:hidden@db.example:5432/notes?sslmode=require"
+MAIL = {"OCTAVO_SMTP_HOST": "mail.example.org", "OCTAVO_MAIL_FROM": "notes@example.org"}
+LEGAL = {
+    "OCTAVO_TERMS": __file__,
+    "OCTAVO_PRIVACY_NOTICE": "https://example.org/privacy",
+    "OCTAVO_PRIVACY_VERSION": "2026-05",
+}
+MAIL_CREDENTIALS = {"OCTAVO_SMTP_USER": "octavo", "OCTAVO_SMTP_PASSWORD": "hidden"}
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +111,17 @@ def test_settings_created_in_code_are_validated_too() -> None:
         ("log_format", "json", "json"),
         ("proxy_header", "forwarded", "forwarded"),
         ("trusted_proxies", "10.0.0.0/8, ::1", (ip_network("10.0.0.0/8"), ip_network("::1"))),
+        ("registration_policy", "invitation", "invitation"),
+        (
+            "portal",
+            "billing=https://billing.example.org/start?a=b, my-plan=http://localhost:81",
+            (
+                NamedAddress("billing", "https://billing.example.org/start?a=b"),
+                NamedAddress("my-plan", "http://localhost:81"),
+            ),
+        ),
+        ("smtp_port", "2525", 2525),
+        ("mail_per_address", "3", 3),
     ],
 )
 def test_read_accepts_from_every_source(name: str, text: str, value: object) -> None:
@@ -202,6 +220,34 @@ def test_read_file_named_by_an_option_takes_precedence_over_the_environment() ->
         ("trusted_proxies", "10.0.0.1/8", "addresses or networks"),
         ("trusted_proxies", "proxy.example", "addresses or networks"),
         ("tls_key", "/nowhere/key.pem", "is not a file"),
+        ("terms", "/nowhere/terms.md", "is not a file"),
+        ("terms", "ftp://example.org/terms", "is not a file"),
+        ("terms", "https:///terms", "is not an address"),
+        ("terms", "https://user@example.org/terms", "is not an address"),
+        ("terms", "https://example.org:x/terms", "is not an address"),
+        ("privacy_notice", "https://example.org/our notice", "is not an address"),
+        ("privacy_notice", "https://[::1/notice", "is not an address"),
+        ("privacy_version", "a\nb", "has a control character"),
+        ("registration_policy", "closed", "give invitation or open"),
+        ("portal", "https://billing.example.org", "is not a list of pages"),
+        ("portal", "Billing=https://billing.example.org", "is not a list of pages"),
+        ("portal", "a=https://a.example, a=https://b.example", "is not a list of pages"),
+        ("portal", "a=https://a.example,", "is not a list of pages"),
+        ("portal", "a=/start", "is not an address"),
+        ("portal", "a=https://a.example?x=1&token=", "has a parameter token"),
+        ("smtp_host", "smtp://mail.example.org", "is not a host"),
+        ("smtp_host", "mail.example.org:25", "is not a host"),
+        ("smtp_host", "256.1.1.1", "is not a host"),
+        ("smtp_port", "0", "from 1 to 65535"),
+        ("smtp_port", "65536", "from 1 to 65535"),
+        ("smtp_security", "ssl", "give starttls or tls or none"),
+        ("smtp_user", "a\nb", "has a control character"),
+        ("mail_from", "notes", "is not a sender"),
+        ("mail_from", "Octavo <notes@example.org", "is not a sender"),
+        ("mail_from", "<notes@example.org>", "is not a sender"),
+        ("mail_from", "a@example.org, b@example.org", "is not a sender"),
+        ("mail_from", "A\nB <notes@example.org>", "is not a sender"),
+        ("mail_per_address", "0", "1 or more"),
     ],
 )
 def test_read_refusal_names_source_value_and_remedy(name: str, text: str, says: str) -> None:
@@ -274,11 +320,57 @@ def test_read_several_wrong_values_names_them_all() -> None:
             "give both OCTAVO_TLS_CERTIFICATE and OCTAVO_TLS_KEY",
         ),
         ({"OCTAVO_TLS_KEY": __file__}, "give both OCTAVO_TLS_CERTIFICATE and OCTAVO_TLS_KEY"),
+        ({"OCTAVO_TERMS": "https://example.org/terms"}, "people accept in OCTAVO_TERMS_VERSION"),
+        ({"OCTAVO_TERMS_VERSION": "1"}, "OCTAVO_TERMS_VERSION has no document"),
+        (LEGAL | {"OCTAVO_TERMS_VERSION": "1"}, "OCTAVO_TERMS is a file, which has its own"),
+        (
+            MAIL | {"OCTAVO_REGISTRATION_POLICY": "open", "OCTAVO_TERMS": __file__},
+            "terms and a privacy notice: give OCTAVO_PRIVACY_NOTICE, or leave out",
+        ),
+        (
+            LEGAL | {"OCTAVO_REGISTRATION_POLICY": "open"},
+            "give OCTAVO_SMTP_HOST, or leave out OCTAVO_REGISTRATION_POLICY",
+        ),
+        ({"OCTAVO_SMTP_HOST": "mail.example.org"}, "give both OCTAVO_SMTP_HOST and OCTAVO_MAIL_"),
+        ({"OCTAVO_MAIL_FROM": "notes@example.org"}, "give both OCTAVO_SMTP_HOST and OCTAVO_MAIL_"),
+        (MAIL | {"OCTAVO_SMTP_USER": "octavo"}, "give both OCTAVO_SMTP_USER and OCTAVO_SMTP_PASS"),
+        (MAIL | {"OCTAVO_SMTP_PASSWORD": "x"}, "give both OCTAVO_SMTP_USER and OCTAVO_SMTP_PASS"),
+        (MAIL_CREDENTIALS, "OCTAVO_SMTP_USER has no mail server: give OCTAVO_SMTP_HOST"),
+        (
+            MAIL | MAIL_CREDENTIALS | {"OCTAVO_SMTP_SECURITY": "none"},
+            "would be sent unencrypted: set OCTAVO_SMTP_SECURITY to starttls or tls",
+        ),
     ],
 )
 def test_read_contradictory_settings_are_refused(environment: dict[str, str], says: str) -> None:
     (problem,) = problems_of(environment)
     assert says in problem
+
+
+def test_open_registration_is_accepted_with_mail_and_legal_documents() -> None:
+    settings = read_settings(MAIL | LEGAL | {"OCTAVO_REGISTRATION_POLICY": "open"}).settings
+    assert settings.registration_policy == "open"
+    assert (settings.terms, settings.privacy_version) == (__file__, "2026-05")
+
+
+@pytest.mark.parametrize(("security", "port"), [("starttls", 587), ("tls", 465), ("none", 25)])
+def test_smtp_port_defaults_to_that_of_the_security(security: str, port: int) -> None:
+    assert read_settings(MAIL | {"OCTAVO_SMTP_SECURITY": security}).settings.smtp_port == port
+
+
+def test_smtp_password_may_be_sent_unencrypted_to_this_machine() -> None:
+    given = MAIL_CREDENTIALS | {"OCTAVO_SMTP_HOST": "127.0.0.1", "OCTAVO_SMTP_SECURITY": "none"}
+    settings = read_settings(MAIL | given).settings
+    assert settings.smtp_password is not None
+    assert settings.smtp_password.get_secret_value() == "hidden"
+
+
+def test_smtp_password_is_shown_nowhere() -> None:
+    settings = read_settings(MAIL | MAIL_CREDENTIALS).settings
+    dumped = f"{settings.model_dump()!r} {settings.model_dump_json()}"
+    assert "hidden" not in f"{settings!r} {settings} {dumped} {plain(settings.smtp_password)}"
+    (problem,) = problems_of(MAIL | MAIL_CREDENTIALS | {"OCTAVO_SMTP_PASSWORD": "hid\nden"})
+    assert problem.startswith("OCTAVO_SMTP_PASSWORD has a control character")
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def missing() -> str | None:
     if not (HERE / "node_modules/yjs/package.json").is_file():
         return (
             "THE REFERENCE IMPLEMENTATION OF YJS IS NOT TESTED AGAINST: its package is missing. "
-            "Run make test, which installs it, or tools/yjs.sh."
+            "Run make test, which installs it, or make yjs."
         )
     return None
 

@@ -7,7 +7,16 @@ from pydantic_core import MISSING
 
 from octavo.accounts.administration import AccountRemoval
 from octavo.accounts.caller import Caller
-from octavo.accounts.own_account import OwnAccount
+from octavo.accounts.own_account import OwnAccount, OwnConsent
+from octavo.accounts.portal import Portal
+from octavo.http.api.consent import (
+    AccountConsent,
+    ConsentInput,
+    ConsentRecorded,
+    account_consent,
+    consent_recorded,
+    versions_of,
+)
 from octavo.http.api.fields import label
 from octavo.http.api.refusals import refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie
@@ -22,10 +31,12 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.problems import CredentialRefused, InvalidRequest
+from octavo.http.contract.problems import CredentialRefused, InvalidRequest, NotFound
 from octavo.http.contract.reply import Reply
 from octavo.model.accounts import account as model
 from octavo.model.accounts.administration import Controls
+from octavo.model.accounts.consent import ConsentDue, LegalDocuments
+from octavo.model.accounts.portal import LONGEST_PAGE
 from octavo.model.accounts.refusal import LastAdministrator
 from octavo.model.label import parse_label
 from octavo.store.scripts.accounts import AccountDetails
@@ -85,7 +96,22 @@ class AccountSchema(ContractModel):
     usage: UsageSchema
     limit: LimitSchema
     controls: ControlsSchema
+    consent: AccountConsent
     created_at: Timestamp
+
+
+class PortalOpen(ContractModel):
+    """A page of the account portal."""
+
+    path: str = Field(max_length=LONGEST_PAGE)
+    """The name of the page, which the operator of the installation chose."""
+
+
+class PortalOpened(ContractModel):
+    """Where the browser goes."""
+
+    address: str = Field(repr=False)
+    """The address of the page, with a token in its query that works once, for 60 seconds."""
 
 
 class AccountUpdate(ContractModel):
@@ -119,8 +145,8 @@ def controls_schema(controls: Controls) -> ControlsSchema:
     )
 
 
-def account_schema(details: AccountDetails) -> AccountSchema:
-    """Return an account in its API form."""
+def account_schema(details: AccountDetails, legal: LegalDocuments) -> AccountSchema:
+    """Return an account in its API form, where the documents ``legal`` are in force."""
     account = details.account
     return AccountSchema(
         id=account.account_id,
@@ -132,6 +158,7 @@ def account_schema(details: AccountDetails) -> AccountSchema:
         usage=UsageSchema(storage_bytes=details.used),
         limit=LimitSchema(storage_bytes=details.decisions.storage.maximum),
         controls=controls_schema(details.decisions.controls),
+        consent=account_consent(account.consent, legal),
         created_at=timestamp(account.created_at),
     )
 
@@ -142,11 +169,24 @@ class AccountOperations:
     Args:
         own: the use case that reads and changes it.
         removal: the use case that removes it.
+        own_consent: the use case that records its consent.
+        portal: the use case that hands it to the operator's portal.
+        legal: the documents in force.
     """
 
-    def __init__(self, own: OwnAccount, removal: AccountRemoval) -> None:
+    def __init__(
+        self,
+        own: OwnAccount,
+        removal: AccountRemoval,
+        own_consent: OwnConsent,
+        portal: Portal,
+        legal: LegalDocuments,
+    ) -> None:
         self._own = own
         self._removal = removal
+        self._own_consent = own_consent
+        self._portal = portal
+        self._legal = legal
 
     @operation(
         id="getAccount",
@@ -159,7 +199,8 @@ class AccountOperations:
     )
     async def get_account(self, call: Call) -> AccountSchema:
         """Return the account of the caller."""
-        return account_schema(await self._own.read(call.principal_as(Caller).account_id))
+        found = await self._own.read(call.principal_as(Caller).account_id)
+        return account_schema(found, self._legal)
 
     @operation(
         id="updateOwnAccount",
@@ -178,7 +219,7 @@ class AccountOperations:
         except ValueError as error:
             raise InvalidRequest(errors=[("/displayName", str(error))]) from None
         account_id = call.principal_as(Caller).account_id
-        return account_schema(await self._own.rename(account_id, display_name))
+        return account_schema(await self._own.rename(account_id, display_name), self._legal)
 
     @operation(
         id="updatePreferences",
@@ -199,6 +240,42 @@ class AccountOperations:
             spell_check=None if body.spell_check is MISSING else body.spell_check,
         )
         return _preferences(found)
+
+    @operation(
+        id="acceptLegalDocuments",
+        method="POST",
+        path="/api/account/consent",
+        tag="accounts",
+        summary="Accept the legal documents",
+        description="Names the versions that the person has read, which must be those in force; "
+        "with others, nothing is recorded. getAccount says what is due.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=refused_with(ConsentDue),
+        body=json_body(ConsentInput, limit=_LONGEST_BODY),
+    )
+    async def accept_legal_documents(self, call: Call, body: ConsentInput) -> ConsentRecorded:
+        """Record the consent."""
+        account_id = call.principal_as(Caller).account_id
+        return consent_recorded(await self._own_consent.accept(account_id, versions_of(body)))
+
+    @operation(
+        id="openAccountPortal",
+        method="POST",
+        path="/api/account/portal",
+        tag="accounts",
+        summary="Open a page of the operator's account portal",
+        description="The portal learns from the token in the address who the person is. Which "
+        "pages there are is up to the operator of the installation.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(NotFound,),
+        body=json_body(PortalOpen, limit=_LONGEST_BODY),
+    )
+    async def open_account_portal(self, call: Call, body: PortalOpen) -> PortalOpened:
+        """Return the address of a page, with a token."""
+        account_id = call.principal_as(Caller).account_id
+        return PortalOpened(address=await self._portal.open(account_id, body.path))
 
     @operation(
         id="removeOwnAccount",

@@ -8,6 +8,7 @@ from pydantic_core import MISSING
 from octavo.accounts.own_account import OwnPassword
 from octavo.accounts.sign_in import SignIn
 from octavo.http.api.auth_protocol import (
+    AUTH_PROBLEMS,
     AuthSessionDetails,
     AuthUser,
     details_of,
@@ -18,20 +19,20 @@ from octavo.http.api.auth_protocol import (
 )
 from octavo.http.api.authentication import refuse_other_origin, require_origin
 from octavo.http.api.fields import NewPassword
+from octavo.http.api.refusals import refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import (
     AccountLocked,
-    CredentialRefused,
     InvalidRequest,
     NotSignedIn,
-    WrongOrigin,
 )
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
 from octavo.model.accounts.address import Address, parse_address
+from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of
@@ -112,15 +113,23 @@ class AuthOperations:
         own_password: the use case that changes passwords.
         life: their lifetime.
         origin: of the installation, such as ``https://notes.example.org``.
+        legal: the documents that accounts must have accepted.
     """
 
     def __init__(
-        self, signing_in: SignIn, own_password: OwnPassword, *, life: SessionLife, origin: str
+        self,
+        signing_in: SignIn,
+        own_password: OwnPassword,
+        *,
+        life: SessionLife,
+        origin: str,
+        legal: LegalDocuments = NO_DOCUMENTS,
     ) -> None:
         self._signing_in = signing_in
         self._own_password = own_password
         self._life = life
         self._origin = origin
+        self._legal = legal
 
     @operation(
         id="signInWithPassword",
@@ -131,7 +140,7 @@ class AuthOperations:
         description="Sets the session cookie. The header `origin` must be that of this "
         "installation; programs other than browsers must set it themselves.",
         security=Security.NONE,
-        problems=(CredentialRefused, WrongOrigin, *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordSignIn, limit=_LONGEST_BODY),
         rate="sign-in",
         headers=SET_COOKIE,
@@ -172,7 +181,7 @@ class AuthOperations:
         summary="Get the session of this request",
         description="Null when the request has no cookie of a valid session.",
         security=Security.NONE,
-        problems=(WrongOrigin, *READ_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *READ_PROBLEMS),
     )
     async def get_session(self, call: Call, query: SessionQuery) -> AuthSessionState | None:
         """Return the session of the cookie; None without a valid one."""
@@ -194,7 +203,7 @@ class AuthOperations:
         summary="Sign out",
         description="Ends the session of the cookie, if any, and clears the cookie.",
         security=Security.NONE,
-        problems=(WrongOrigin, *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
         body=protocol_body(AuthSignOut, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
         headers=SET_COOKIE,
@@ -217,7 +226,13 @@ class AuthOperations:
         description="Requires the cookie of a session and the present password. API keys stay "
         "valid.",
         security=Security.NONE,
-        problems=(NotSignedIn, CredentialRefused, WrongOrigin, AccountLocked, *STORE_PROBLEMS),
+        problems=(
+            *AUTH_PROBLEMS,
+            NotSignedIn,
+            *refused_with(ConsentDue),
+            AccountLocked,
+            *STORE_PROBLEMS,
+        ),
         body=protocol_body(AuthPasswordChange, limit=_LONGEST_BODY),
         rate="password",
         finish_when_client_leaves=True,
@@ -232,6 +247,8 @@ class AuthOperations:
                 raise NotSignedIn
             if found.account.state == "locked":
                 raise AccountLocked
+            if self._legal.due_from(found.account.consent):
+                raise ConsentDue(self._legal)
             fault = password_fault(body.new_password, found.account.address)
             if fault is not None:
                 raise InvalidRequest(errors=[("/newPassword", fault)])

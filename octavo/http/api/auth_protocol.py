@@ -17,7 +17,15 @@ from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.bodies.json_body import JsonBody
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
-from octavo.http.contract.problems import Problem
+from octavo.http.contract.problems import (
+    BodyTooLarge,
+    CredentialRefused,
+    NotFound,
+    Problem,
+    RateLimited,
+    UnsupportedMediaType,
+    WrongOrigin,
+)
 from octavo.http.server.asgi import Receive
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.session import Session, SessionLife
@@ -25,6 +33,19 @@ from octavo.model.accounts.session import Session, SessionLife
 M = TypeVar("M", bound=BaseModel)
 
 _PATH = "/api/auth/"
+
+AUTH_PROBLEMS: tuple[type[Problem], ...] = (
+    CredentialRefused,
+    WrongOrigin,
+    NotFound,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    RateLimited,
+)
+"""The problems that every operation of the tag ``auth`` declares.
+
+The specification lists their statuses for the group; not every operation responds with each.
+"""
 
 
 class AuthUser(ContractModel):

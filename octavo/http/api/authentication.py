@@ -13,8 +13,10 @@ from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.caller import Caller, Operator
 from octavo.accounts.credentials import Credentials
 from octavo.http.api.auth_protocol import is_protocol, protocol_errors
+from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.api.session_cookie import session_token
 from octavo.http.contract.call import Call
+from octavo.http.contract.operation import Locked
 from octavo.http.contract.problems import (
     CredentialRefused,
     Header,
@@ -24,6 +26,7 @@ from octavo.http.contract.problems import (
     WrongOrigin,
 )
 from octavo.http.server.client_network import client_network
+from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.token import digest_of, is_operator_token
 
 _BEARER = b"bearer "
@@ -36,19 +39,30 @@ class SessionOrKey:
     Args:
         credentials: verifies sessions and keys.
         origin: of the installation, such as ``https://notes.example.org``.
+        legal: the documents that accounts must have accepted.
     """
 
-    def __init__(self, credentials: Credentials, *, origin: str) -> None:
+    def __init__(
+        self, credentials: Credentials, *, origin: str, legal: LegalDocuments = NO_DOCUMENTS
+    ) -> None:
         self._credentials = credentials
         self._origin = origin
+        self._legal = legal
 
     async def authenticate(self, call: Call) -> Caller:
         """Return the caller.
 
-        Raises what `identify` raises, and `StoreUnavailable`. Cancellation changes nothing.
+        Raises what `identify` raises, `StoreUnavailable`, and the problem of `ConsentDue`
+        when the caller must accept documents before this operation. Cancellation changes nothing.
         """
         scope = call.scope
-        return await self.identify(scope["headers"], changes=scope["method"] not in _SAFE_METHODS)
+        caller = await self.identify(scope["headers"], changes=scope["method"] not in _SAFE_METHODS)
+        # The pipeline refuses locked accounts; accepting documents would not help them.
+        restricted = call.operation.locked is Locked.REFUSED and not caller.locked
+        if restricted and caller.consent_due:
+            with refusals_as_problems():
+                raise ConsentDue(self._legal)
+        return caller
 
     async def identify(self, headers: Sequence[Header], *, changes: bool) -> Caller:
         """Return the caller that sent ``headers``, names in lower case.

@@ -36,6 +36,8 @@ _SAVED_VECTOR = "AmUdZhY="
 _EMPTY_UPDATE = "AAA="
 
 _CONTROLS: Json = {"revision": 1, "locked": False, "lockReason": None, "storageBytes": None}
+_VERSIONS: Json = {"termsVersion": "2026-01", "privacyVersion": "8c1f0a9b3d57"}
+_CONSENT: Json = {**_VERSIONS, "acceptedAt": "2026-03-02T08:15:00.120Z"}
 _ACCOUNT_DOCUMENT: Json = {
     "id": _ACCOUNT,
     "address": "ada@example.org",
@@ -46,8 +48,16 @@ _ACCOUNT_DOCUMENT: Json = {
     "usage": {"storageBytes": 184_320},
     "limit": {"storageBytes": None},
     "controls": _CONTROLS,
+    "consent": {"accepted": _CONSENT, "required": None},
     "createdAt": "2026-03-02T08:15:00.120Z",
 }
+_INSTALLATION: Json = {
+    "registrationPolicy": "invitation",
+    "lockedBy": None,
+    "mailTransport": True,
+    "legalDocuments": True,
+}
+_PORTAL_TOKEN = "w8Jq3ZtYb1VnKc5mRx7LdPg2HsT9fUaE0oCiQyNk4Bv"
 _SUMMARY: Json = {
     "id": _FRIEND,
     "address": "bo@example.org",
@@ -272,6 +282,7 @@ EXAMPLES: dict[str, Example] = {
             "address": "ada@example.org",
             "password": "correct horse battery staple",
             "displayName": "Ada",
+            "consent": _VERSIONS,
         },
         response=_ACCOUNT_DOCUMENT,
     ),
@@ -306,9 +317,28 @@ EXAMPLES: dict[str, Example] = {
         },
         response={"token": None, "user": _USER},
     ),
+    "requestPasswordReset": Example(
+        request={"email": "ada@example.org", "redirectTo": "/reset-password"},
+        response={
+            "status": True,
+            "message": "If an account has this address, a message with a link is on its way to it.",
+        },
+    ),
+    "resetPassword": Example(
+        request={
+            "newPassword": "an open jar of rye",
+            "token": "q3Zt8yLwXvB1nM5sKd7RfHj2PgT9cQa4UeWoIxVmNzY",
+        },
+        response={"status": True},
+    ),
     "signOut": Example(request={}, response={"success": True}),
     "getAccount": Example(response=_ACCOUNT_DOCUMENT),
     "updateOwnAccount": Example(request={"displayName": "Ada"}, response=_ACCOUNT_DOCUMENT),
+    "acceptLegalDocuments": Example(request=_VERSIONS, response=_CONSENT),
+    "openAccountPortal": Example(
+        request={"path": "billing"},
+        response={"address": f"https://billing.example.org/start?token={_PORTAL_TOKEN}"},
+    ),
     "updatePreferences": Example(
         request={"appearance": "dark"},
         response={"themeFamily": "paper", "appearance": "dark", "spellCheck": True},
@@ -388,6 +418,12 @@ EXAMPLES: dict[str, Example] = {
     ),
     "listWorkspaceInvitations": Example(response={"items": [_WORKSPACE_INVITATION], "next": None}),
     "revokeWorkspaceInvitation": _REMOVED,
+    "getInstallation": Example(response=_INSTALLATION),
+    "updateInstallation": Example(
+        request={"registrationPolicy": "open"},
+        response={**_INSTALLATION, "registrationPolicy": "open"},
+    ),
+    "redeemPortalToken": Example(request={"token": _PORTAL_TOKEN}, response=_OPERATOR_ACCOUNT),
     "findOperatorAccount": Example(response=_OPERATOR_ACCOUNT),
     "readOperatorAccount": Example(response=_OPERATOR_ACCOUNT),
     "setOperatorAccountControls": Example(

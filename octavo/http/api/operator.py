@@ -1,6 +1,9 @@
 """The API for an external service of the operator, for example one that bills."""
 
+from pydantic import Field
+
 from octavo.accounts.administration import AccountRemoval, Administration
+from octavo.accounts.portal import Portal
 from octavo.http.api.account import (
     ControlsSchema,
     LimitSchema,
@@ -43,17 +46,27 @@ class OperatorAccount(ContractModel):
     limit: LimitSchema
 
 
+class PortalRedeem(ContractModel):
+    """The token from the query of a page of the portal."""
+
+    token: str = Field(repr=False, max_length=1_000)
+
+
 class OperatorOperations:
     """The accounts of the installation, for the operator.
 
     Args:
         administration: the use case that finds and changes them.
         removal: the use case that removes them.
+        portal: the use case that redeems the tokens of the account portal.
     """
 
-    def __init__(self, administration: Administration, removal: AccountRemoval) -> None:
+    def __init__(
+        self, administration: Administration, removal: AccountRemoval, portal: Portal
+    ) -> None:
         self._administration = administration
         self._removal = removal
+        self._portal = portal
 
     @operation(
         id="findOperatorAccount",
@@ -132,6 +145,24 @@ class OperatorOperations:
         """Remove an account."""
         await self._removal.remove_by_operator(AccountId(str(path.account_id)), client=call.client)
         return REMOVED
+
+    @operation(
+        id="redeemPortalToken",
+        method="POST",
+        path="/api/operator/portal/redeem",
+        tag="operator",
+        summary="Redeem the token of a person who opens the account portal",
+        description=f"{_NO_CONTENT} A token works once, within 60 seconds of its creation; one "
+        "that is unknown, used or expired is treated as missing.",
+        security=Security.OPERATOR,
+        problems=(NotFound,),
+        body=json_body(PortalRedeem, limit=_LONGEST_BODY),
+        rate="operator",
+        finish_when_client_leaves=True,
+    )
+    async def redeem_portal_token(self, call: Call, body: PortalRedeem) -> OperatorAccount:
+        """Return the account of a portal token."""
+        return _schema(await self._portal.redeem(body.token))
 
 
 def _schema(summary: AccountSummary) -> OperatorAccount:

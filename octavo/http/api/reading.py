@@ -7,7 +7,8 @@ from pydantic import Field
 
 from octavo.actors.workspace.messages import HeadOf
 from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.fields import FolderPath, KnownHeads
+from octavo.http.api.conditional import IfNoneMatch
+from octavo.http.api.fields import FolderPath
 from octavo.http.api.file_schemas import (
     ListedFileSchema,
     RevisionDocument,
@@ -23,12 +24,12 @@ from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
+from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply
-from octavo.model.etag import EntityTags, entity_tag, parse_entity_tags
+from octavo.model.etag import entity_tag
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, TooManyFiles
@@ -50,13 +51,6 @@ class ContentQuery(ContractModel):
 
     content: Literal["text", "full"] = "full"
     """``text`` omits the document."""
-
-
-class IfNoneMatch(HeaderModel):
-    """The versions that the client has."""
-
-    if_none_match: KnownHeads | None = None
-    """Entity tags, or ``*``: if one matches the head, the response is a 304 without content."""
 
 
 class ListQuery(PageQuery):
@@ -131,7 +125,7 @@ class ReadingOperations:
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         file_id = FileId(str(path.file_id))
         if headers.if_none_match is not None:
-            had = _tags(headers.if_none_match)
+            had = headers.tags
             head = await self._workspaces.ask(workspace_id, HeadOf(file_id))
             if had.names_weakly(_live(head).revision_id):
                 return NotModified(headers=(_etag(_live(head)),))
@@ -267,10 +261,3 @@ def _live(head: Revision | None) -> Revision:
 
 def _etag(head: Revision) -> tuple[bytes, bytes]:
     return (b"etag", entity_tag(head.revision_id))
-
-
-def _tags(if_none_match: str) -> EntityTags:
-    try:
-        return parse_entity_tags(if_none_match)
-    except ValueError as error:
-        raise InvalidRequest(errors=[("/headers/if-none-match", f"This {error}.")]) from None

@@ -18,8 +18,10 @@ from octavo.actors.core import (
     OutcomeUnknown,
 )
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
+from octavo.http.api.consent import required_documents
 from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
 from octavo.http.contract.problems import (
+    ConsentRequired,
     CredentialRefused,
     Forbidden,
     Header,
@@ -28,6 +30,7 @@ from octavo.http.contract.problems import (
     Problem,
     RateLimited,
 )
+from octavo.model.accounts.consent import ConsentDue
 from octavo.model.accounts.refusal import TooManyAttempts
 from octavo.model.etag import entity_tag
 from octavo.model.identity import FileId, RevisionId
@@ -171,6 +174,12 @@ _TABLE = (
         "Sign in to that account, or choose another address. The invitation is still open.",
     ),
     _Row(
+        400,
+        "invalid_token",
+        "The link to choose a new password is not valid.",
+        "A link works once, and for an hour. Request another one, and use the newest message.",
+    ),
+    _Row(
         409,
         "last_administrator",
         "The installation would be left without an enabled administrator.",
@@ -181,6 +190,19 @@ _TABLE = (
         "controls_changed",
         "The controls of the account have changed since they were read.",
         "Read the account again, and repeat the change with the revision of its controls.",
+    ),
+    _Row(
+        409,
+        "setting_locked",
+        "The settings of the server determine this.",
+        "The operator of the installation can change the setting, or leave it out.",
+    ),
+    _Row(
+        409,
+        "setting_required",
+        "Open registration requires a mail server and legal documents.",
+        "The operator of the installation must name a mail server, terms and a privacy notice in "
+        "the settings of the server first. The detail says what is missing.",
     ),
     _Row(
         409,
@@ -209,8 +231,9 @@ def _problem_type(row: _Row) -> type[Problem]:
     return cast("type[Problem]", type(name, (Problem,), members))
 
 
+_COMMON = (NotFound, NotSignedIn, CredentialRefused, Forbidden, ConsentRequired)
 REFUSALS: Mapping[str, type[Problem]] = {
-    **{each.code: each for each in (NotFound, NotSignedIn, CredentialRefused, Forbidden)},
+    **{each.code: each for each in _COMMON},
     **{row.code: _problem_type(row) for row in _TABLE},
 }
 """The problem of each code that a `DomainError` can have, without `RateLimited`."""
@@ -310,6 +333,8 @@ def _refused(refusal: DomainError) -> Problem:
         return RateLimited(refusal.detail, retry_after=refusal.retry_after)
     members: dict[str, object] = {}
     headers: tuple[Header, ...] = ()
+    if isinstance(refusal, ConsentDue):
+        members["required"] = required_documents(refusal.documents).model_dump(by_alias=True)
     if isinstance(refusal, HeadMoved):
         members["fileIds"] = list(refusal.file_ids)
         headers = _etag(refusal.heads)

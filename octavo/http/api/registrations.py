@@ -1,4 +1,4 @@
-"""Create an account from an invitation."""
+"""Create an account from an invitation, or without one under an open policy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -8,7 +8,9 @@ from pydantic import Field, ValidationError
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.account import AccountSchema, account_schema
+from octavo.http.api.auth_protocol import AUTH_PROBLEMS
 from octavo.http.api.authentication import require_origin
+from octavo.http.api.consent import ConsentInput, versions_of
 from octavo.http.api.fields import EmailAddress, NewPassword, label
 from octavo.http.api.refusals import refusals_as_problems, refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, session_cookie
@@ -17,12 +19,13 @@ from octavo.http.contract.bodies.faults import invalid_request
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import Header, InvalidRequest, NotFound, WrongOrigin
+from octavo.http.contract.problems import Header, InvalidRequest
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import STORE_PROBLEMS
 from octavo.model.accounts.account import LONGEST_NAME, Preferences
 from octavo.model.accounts.address import Address, parse_address
 from octavo.model.accounts.administration import Controls, Decisions, StorageLimit
+from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.refusal import AddressTaken
 from octavo.model.accounts.session import SessionLife
@@ -30,19 +33,22 @@ from octavo.model.label import device_of, parse_label
 from octavo.store.scripts.accounts import AccountDetails
 
 _LONGEST_BODY = 16_384
+_CONSENT_FIELDS = frozenset({"termsVersion", "privacyVersion"})
 
 
 class RegistrationInput(ContractModel):
     """A new account."""
 
     invitation: str | None = Field(None, repr=False, max_length=1_000)
-    """The token of the invitation."""
+    """The token of the invitation; null only where everybody may register."""
     address: EmailAddress
     """The address to sign in with; case is ignored."""
     password: NewPassword
     """10 to 256 characters; not a commonly guessed password."""
     display_name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
     """1 to 100 characters on one line."""
+    consent: ConsentInput | None = None
+    """The legal documents that the person accepts; required where there are any."""
 
 
 class RegistrationOperations:
@@ -52,25 +58,36 @@ class RegistrationOperations:
         registration: the use case that creates them.
         life: the lifetime of their sessions.
         origin: of the installation, such as ``https://notes.example.org``.
+        legal: the documents that people must accept.
     """
 
-    def __init__(self, registration: Registration, *, life: SessionLife, origin: str) -> None:
+    def __init__(
+        self,
+        registration: Registration,
+        *,
+        life: SessionLife,
+        origin: str,
+        legal: LegalDocuments = NO_DOCUMENTS,
+    ) -> None:
         self._registration = registration
         self._life = life
         self._origin = origin
+        self._legal = legal
 
     @operation(
         id="registerAccount",
         method="POST",
         path="/api/registrations",
         tag="auth",
-        summary="Create an account from an invitation",
+        summary="Create an account",
         description="Also signs in: the response sets a session cookie. The header `origin` must "
         "be that of this installation. An invitation that is unknown, used, expired, "
-        "revoked or for another address is treated as missing.",
+        "revoked or for another address is treated as missing. Without an invitation, the "
+        "registration policy must be open. Where the installation has legal documents, the "
+        "request accepts their versions in force.",
         security=Security.NONE,
         status=201,
-        problems=(NotFound, *refused_with(AddressTaken), WrongOrigin, *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *refused_with(ConsentDue, AddressTaken), *STORE_PROBLEMS),
         body=json_body(RegistrationInput, limit=_LONGEST_BODY),
         rate="registration",
         headers=SET_COOKIE,
@@ -81,23 +98,35 @@ class RegistrationOperations:
         cookie = session_cookie(made.token, int(self._life.absolute))
         decisions = Decisions(made.account.role, made.account.state, StorageLimit(), Controls())
         created = AccountDetails(made.account, Preferences(), decisions, used=0)
-        return Reply(account_schema(created), (cookie,))
+        return Reply(account_schema(created, self._legal), (cookie,))
 
     async def opens(self, invitation: str) -> bool:
-        """Return whether ``invitation`` is valid for a new account. Raises `StoreUnavailable`."""
+        """Return whether a new account can be created with ``invitation``; empty for none.
+
+        Raises `StoreUnavailable`.
+        """
+        if not invitation:
+            return await self._registration.is_open()
         return await self._registration.opens(invitation)
 
     async def register_by_form(
         self, form: Mapping[str, str], headers: Sequence[Header], client: str | None
     ) -> Header:
-        """Create the account for a page, from the members of `RegistrationInput`.
+        """Create the account for a page.
 
-        Returns the header that sets the cookie. Raises as the operation does.
+        The fields are the members of `RegistrationInput` and of its consent; empty ones are
+        null. Returns the header that sets the cookie. Raises as the operation does.
         """
+        given: dict[str, object] = {
+            name: value for name, value in form.items() if name not in _CONSENT_FIELDS
+        }
+        given["invitation"] = form.get("invitation") or None
+        if form.keys() & _CONSENT_FIELDS:
+            given["consent"] = {name: form.get(name) or None for name in _CONSENT_FIELDS}
         try:
-            body = RegistrationInput.model_validate(form, by_alias=True, by_name=False)
+            body = RegistrationInput.model_validate(given, by_alias=True, by_name=False)
         except ValidationError as error:
-            raise invalid_request(error, dict(form), "The form") from None
+            raise invalid_request(error, given, "The form") from None
         made = await self._make(body, headers, client)
         return session_cookie(made.token, int(self._life.absolute))
 
@@ -115,6 +144,7 @@ class RegistrationOperations:
                 display_name,
                 device_of(agent),
                 client,
+                accepted=None if body.consent is None else versions_of(body.consent),
             )
 
 

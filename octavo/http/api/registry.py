@@ -8,12 +8,15 @@ from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contract_document import ContractOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
+from octavo.http.api.legal import LegalOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.operator import OperatorOperations
+from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.saves import SaveOperations
@@ -45,11 +48,13 @@ CONTRACT: tuple[type, ...] = (
     ContractOperations,
     RegistrationOperations,
     AuthOperations,
+    PasswordResetOperations,
     AccountOperations,
     SessionOperations,
     KeyOperations,
     AdministrationOperations,
     AuditOperations,
+    InstallationOperations,
     OperatorOperations,
     WorkspaceOperations,
     MemberOperations,
@@ -63,6 +68,7 @@ CONTRACT: tuple[type, ...] = (
     SearchOperations,
     SyncOperations,
     NoticeOperations,
+    LegalOperations,
 )
 """Every class whose methods declare operations."""
 _OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (

@@ -10,6 +10,7 @@ from octavo.http.contract.problems import (
     AccountLocked,
     BodyTimeout,
     BodyTooLarge,
+    ConsentRequired,
     CredentialRefused,
     Forbidden,
     Header,
@@ -43,7 +44,7 @@ def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
         if declared.method != "GET":
             found.append(WrongOrigin)
         if declared.locked is Locked.REFUSED:
-            found.append(AccountLocked)
+            found += (ConsentRequired, AccountLocked)
     if declared.body is not None:
         found += (BodyTimeout, BodyTooLarge, UnsupportedMediaType)
     if declared.rate is not None:
@@ -129,6 +130,8 @@ class DeclaredResponses:
         named = declared.__name__ if isinstance(declared, type) else declared
         if self._operation.streams and declared is None:
             named = "a Stream"
+        elif self._operation.page and declared is None:
+            named = "an HtmlPage"
         where = f": {reason}" if reason and self._strict else ""
         return self._failure(f"declares {named}, and returned a {type(content).__name__}{where}")
 

@@ -19,12 +19,13 @@ from octavo.http.contract.operation import Locked, Operation, Security
 from octavo.http.contract.parameters import Parameters
 from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
 from octavo.http.contract.problems import AccountLocked, Header, Problem
-from octavo.http.contract.reply import NotModified, Reply, Stream
-from octavo.http.contract.security_headers import API_HEADERS
+from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
+from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
 from octavo.http.server.asgi import Extension, Receive
 from octavo.http.server.response import FixedHeaders
 
 _JSON: Header = (b"content-type", b"application/json")
+_PAGE: Header = (b"content-type", HtmlPage.MEDIA_TYPE.encode())
 AUTHENTICATED_SECONDS = 1.0
 """Seconds for which a caller stays authenticated while the body arrives."""
 _NO_LENGTH = frozenset({204, 304})
@@ -97,7 +98,8 @@ class Endpoint:
         self._large_body = body is not None and body.model is not None and body.limit >= COUNTED
         self._declared = DeclaredResponses(operation, strict=strict)
         cache_control = () if "cache-control" in operation.headers else (NOT_STORED,)
-        self._headers = FixedHeaders([*cache_control, *API_HEADERS])
+        security = PAGE_HEADERS if operation.page else API_HEADERS
+        self._headers = FixedHeaders([*cache_control, *security])
         self._json_headers = FixedHeaders([_JSON, *self._headers.each])
         self._status = operation.status
         response_type = operation.response_type
@@ -242,6 +244,8 @@ class Endpoint:
             return PreparedResponse(304, [*result.headers], self._headers, None)
         if isinstance(result, Stream):
             return self._stream(result)
+        if isinstance(result, HtmlPage):
+            return self._page(result)
         return self._checked(self._status, result, ())
 
     def _checked(
@@ -268,6 +272,15 @@ class Endpoint:
             raise self._declared.other_content(content, str(error)) from None
         length = (b"content-length", b"%d" % len(body))
         return PreparedResponse(status, [length, *headers], self._json_headers, body)
+
+    def _page(self, page: HtmlPage) -> PreparedResponse:
+        if not self.operation.page:
+            raise self._declared.other_content(page)
+        self._declared.headers(page.headers)
+        length = (b"content-length", b"%d" % len(page.html))
+        return PreparedResponse(
+            self._status, [_PAGE, length, *page.headers], self._headers, page.html
+        )
 
     def _stream(self, stream: Stream) -> PreparedResponse:
         status = self._status if stream.status is None else stream.status

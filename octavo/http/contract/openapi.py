@@ -12,6 +12,7 @@ from octavo.http.contract.bodies import BodyKind
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.operation import Operation, Security
 from octavo.http.contract.problems import Problem
+from octavo.http.contract.reply import HtmlPage
 from octavo.http.contract.schemas import Json, Parameter, Schemas
 from octavo.http.server.problem_details import MEDIA_TYPE
 
@@ -207,6 +208,8 @@ def _successes(each: Operation, schemas: Schemas, example: object) -> dict[str, 
         },
     }
     content: Json = {media_type: {} for media_type in each.media_types}
+    if each.page:
+        content[HtmlPage.MEDIA_TYPE] = {"schema": {"type": "string"}}
     if each.response_type is not None:
         described: Json = {"schema": schemas.of(each.response_type, "serialization")}
         if example is not None:

@@ -49,7 +49,7 @@ class Security(Enum):
 
 
 class Locked(Enum):
-    """Whether locked accounts may call an operation."""
+    """Whether accounts may call an operation that are locked, or must accept documents first."""
 
     REFUSED = "refused"
     ALLOWED = "allowed"
@@ -71,7 +71,7 @@ class Declaration:
         summary: a few words for the document.
         description: Markdown for the document; may be empty.
         security: how callers authenticate.
-        locked: whether locked accounts may call it.
+        locked: whether accounts may call it that are locked, or must accept documents first.
         status: the status of the success.
         other_statuses: statuses that a `Reply` or `Stream` may have instead.
         problems: those of the operation itself; `declared_responses` adds the implied ones.
@@ -118,6 +118,7 @@ class Operation(Declaration):
         empty: the handler may return None, for a success without content.
         not_modified: the handler may return a 304.
         streams: the handler may return a `Stream`.
+        page: the handler may return an `HtmlPage`.
     """
 
     handler: str
@@ -128,6 +129,7 @@ class Operation(Declaration):
     empty: bool
     not_modified: bool
     streams: bool
+    page: bool
 
     @property
     def statuses(self) -> frozenset[int]:

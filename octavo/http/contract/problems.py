@@ -12,6 +12,7 @@ A handler raises one, and the pipeline renders it in one place. The tree::
     ├── NotFound                404 not_found
     ├── OperatorOff             404 operator_off
     ├── MethodNotAllowed        405 method_not_allowed
+    ├── ConsentRequired         409 consent_required
     ├── BodyTimeout             408 body_timeout
     ├── BodyTooLarge            413 body_too_large
     ├── UnsupportedMediaType    415 unsupported_media_type
@@ -92,8 +93,8 @@ class CredentialRefused(Problem):
     status, code = 401, "credential_refused"
     summary = "These credentials are not accepted."
     remedy = (
-        "Check the address and the password for typing errors. A forgotten password cannot be "
-        "reset yet."
+        "Check the address and the password for typing errors. If you forgot the password, "
+        "request a message with a link to choose a new one."
     )
 
 
@@ -163,6 +164,21 @@ class MethodNotAllowed(Problem):
     status, code = 405, "method_not_allowed"
     summary = "This path does not support this method."
     remedy = "Use one of the methods in the header allow of the response."
+
+
+class ConsentRequired(Problem):
+    """The account has not accepted the legal documents in force, and nothing was done.
+
+    The member ``required`` has their versions and addresses.
+    """
+
+    status, code = 409, "consent_required"
+    summary = "The terms or the privacy notice in force are not accepted: nothing was changed."
+    remedy = (
+        "Read the documents at the addresses in the member required. If you agree, accept their "
+        "versions with acceptLegalDocuments, or name them in the member consent of a new account; "
+        "then send the request again."
+    )
 
 
 class BodyTimeout(Problem):
@@ -275,6 +291,7 @@ PROBLEMS: tuple[type[Problem], ...] = (
     NotFound,
     OperatorOff,
     MethodNotAllowed,
+    ConsentRequired,
     BodyTimeout,
     BodyTooLarge,
     UnsupportedMediaType,

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from octavo.http.contract.problems import Header
 
@@ -29,6 +29,16 @@ class NotModified:
     ``headers`` are those of the 200 that identify the version, such as ``etag``.
     """
 
+    headers: tuple[Header, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlPage:
+    """An HTML page, which is sent with the security headers of pages."""
+
+    MEDIA_TYPE: ClassVar[str] = "text/html; charset=utf-8"
+
+    html: bytes
     headers: tuple[Header, ...] = ()
 
 

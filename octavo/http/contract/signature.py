@@ -4,7 +4,7 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Union, cast, get_args, get_origin, get_type_hints
+from typing import NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter
@@ -18,7 +18,7 @@ from octavo.http.contract.declaration_check import (
     check_statuses,
 )
 from octavo.http.contract.operation import ContractError, Declaration, Operation
-from octavo.http.contract.reply import NotModified, Reply, Stream
+from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.router import is_identifier, parameters_of
 
 _PARTS = ("path", "query", "headers", "body")
@@ -76,19 +76,16 @@ def _read(name: str, handler: Callable[..., object], declared: Declaration) -> O
     if header_model is not None and not issubclass(header_model, HeaderModel):
         raise ContractError("the model of headers must be a HeaderModel")
     _check_body(declared, "body" in accepted, hints.get("body"))
-    response_type, empty, not_modified, streams = _success(hints["return"])
-    check_statuses(declared, not_modified=not_modified)
-    _check_success(declared, response_type, streams=streams)
+    success = _success(hints["return"])
+    check_statuses(declared, not_modified=success.not_modified)
+    _check_success(declared, success)
     return Operation(
         **{each.name: getattr(declared, each.name) for each in fields(declared)},
         handler=name,
         path_model=path_model,
         query_model=models.get("query"),
         header_model=header_model,
-        response_type=response_type,
-        empty=empty,
-        not_modified=not_modified,
-        streams=streams,
+        **success._asdict(),
     )
 
 
@@ -137,13 +134,22 @@ def _check_body(declared: Declaration, takes: bool, hint: object) -> None:
         )
 
 
-def _success(hint: object) -> tuple[object, bool, bool, bool]:
-    """Return the content type, and whether it may be empty, not modified, or a stream."""
+class _Success(NamedTuple):
+    """What a handler may return; see the attributes of `Operation`."""
+
+    response_type: object
+    empty: bool
+    not_modified: bool
+    streams: bool
+    page: bool
+
+
+def _success(hint: object) -> _Success:
     union = get_origin(hint) in (Union, types.UnionType)
     contents: list[object] = []
     for member in get_args(hint) if union else (hint,):
         content = get_args(member)[0] if get_origin(member) is Reply else member
-        if content not in (NotModified, Stream, *contents):
+        if content not in (NotModified, HtmlPage, Stream, *contents):
             contents.append(content)
     marks = get_args(hint) if union else (hint,)
     nothing = (None, type(None))
@@ -154,15 +160,16 @@ def _success(hint: object) -> tuple[object, bool, bool, bool]:
         response_type = contents[0]
     else:
         response_type = Union[tuple(contents)]  # noqa: UP007 - made of values
-    return response_type, empty, NotModified in marks, Stream in marks
+    return _Success(response_type, empty, NotModified in marks, Stream in marks, HtmlPage in marks)
 
 
-def _check_success(declared: Declaration, response_type: object, *, streams: bool) -> None:
+def _check_success(declared: Declaration, success: _Success) -> None:
+    response_type = success.response_type
     if response_type is not None and declared.status in _STATUSES_WITHOUT_CONTENT:
         raise ContractError(
             f"{declared.status} has no content, but the handler returns {response_type}"
         )
-    if streams != bool(declared.media_types):
+    if success.streams != bool(declared.media_types):
         raise ContractError("media_types requires a Stream, and a Stream requires media_types")
     if reserved := sorted(_RESERVED_HEADERS & declared.headers.keys()):
         raise ContractError(f"every response sets {', '.join(reserved)} itself")

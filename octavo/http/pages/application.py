@@ -1,15 +1,12 @@
 """The Quart application of the pages."""
 
 import gzip
-import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
-from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Protocol
-from urllib.parse import urlsplit
+from typing import Protocol
 
 import trio
 from quart import Response, g, render_template, request
@@ -18,12 +15,19 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
 from octavo.accounts.ports import Clock, NewEntropy
-from octavo.http.contract.problems import AccountLocked, NotFound, NotSignedIn, Problem
+from octavo.http.contract.problems import (
+    AccountLocked,
+    ConsentRequired,
+    NotFound,
+    NotSignedIn,
+    Problem,
+)
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import API_REFERENCE
 from octavo.http.pages.account import add_account_pages
 from octavo.http.pages.administration import add_administration_pages
 from octavo.http.pages.api import Perform
+from octavo.http.pages.consent import add_consent_page
 from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.keys import add_key_pages, add_session_pages
 from octavo.http.pages.members import add_member_pages
@@ -32,9 +36,11 @@ from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.pages.register import add_register_page
 from octavo.http.pages.registering import Registering
 from octavo.http.pages.sign_in import add_sign_in_pages
-from octavo.http.pages.site import HOME, Site, redirect, show, sign_in_first
+from octavo.http.pages.site import HOME, Site, consent_first, redirect, show, sign_in_first
+from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.workspaces import add_workspace_pages
-from octavo.templates import FOLDER, ICON, STYLE_SHEET
+from octavo.model.accounts.consent import NO_DOCUMENTS
+from octavo.templates import FOLDER
 
 FOREVER = "public, max-age=31536000, immutable"
 """The ``cache-control`` of a file whose path contains a digest of its content (RFC 8246)."""
@@ -66,21 +72,6 @@ class _Pages(QuartTrio):
                 raise error
             return await self.handle_user_exception(error.exceptions[0])
         return await super().handle_user_exception(error)
-
-
-class StaticFile(NamedTuple):
-    """A file that pages load, under a path that depends on its content."""
-
-    path: str
-    content: bytes
-    media_type: str
-
-
-def static_file(file: Path, media_type: str) -> StaticFile:
-    """Read ``file`` and return it with its path."""
-    content = file.read_bytes()
-    digest = hashlib.sha256(content).hexdigest()[:16]
-    return StaticFile(f"/static/{file.stem}-{digest}{file.suffix}", content, media_type)
 
 
 class Explained(Protocol):
@@ -135,14 +126,10 @@ def pages(
         PROPAGATE_EXCEPTIONS=False,
     )
     explained = {problem.code: problem for problem in problems}
-    style = static_file(STYLE_SHEET, "text/css; charset=utf-8")
-    icon = static_file(ICON, "image/svg+xml")
-    app.jinja_env.globals.update(
-        style_sheet=style.path,
-        icon=icon.path,
-        public_url=public_url,
-        site=urlsplit(public_url).netloc,
+    style, icon, variables = page_files(
+        public_url, NO_DOCUMENTS if registering is None else registering.legal
     )
+    app.jinja_env.globals.update(variables)
     api_page = packed_api_page = b""
 
     described = reference(contract)
@@ -170,6 +157,7 @@ def pages(
     site = Site(app, perform, public_url=public_url, new_entropy=new_entropy)
     add_sign_in_pages(site)
     add_account_pages(site)
+    add_consent_page(site)
     add_session_pages(site)
     add_key_pages(site, now)
     add_workspace_pages(site)
@@ -229,6 +217,8 @@ def pages(
     async def refuse_problem(problem: Problem) -> Response:
         if isinstance(problem, NotSignedIn) and request.method in ("GET", "HEAD", "POST"):
             return sign_in_first()
+        if isinstance(problem, ConsentRequired):
+            return consent_first()
         if isinstance(problem, AccountLocked):
             return await show("locked.html", status=problem.status)
         return await refusal(problem, public_url)

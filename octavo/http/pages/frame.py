@@ -53,7 +53,7 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
 
 def for_everybody() -> dict[str, object]:
     """Return the names of the frame for a page that is the same for everybody."""
-    return {"account": None, "theme": None, "message": "", "legal_links": []}
+    return {"account": None, "theme": None, "message": ""}
 
 
 def _least(*limits: int | None) -> int | None:

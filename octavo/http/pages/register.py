@@ -1,4 +1,4 @@
-"""The invitation page: a form that creates an account, without scripts."""
+"""The registration page: a form that creates an account, without scripts."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -7,15 +7,25 @@ from urllib.parse import quote, urlsplit
 from quart import Response, make_response, render_template, request
 from quart_trio import QuartTrio
 
+from octavo.http.api.consent import required_documents
 from octavo.http.api.store_problems import store_problem
-from octavo.http.contract.problems import Header, InvalidRequest, NotFound, Problem, WrongOrigin
+from octavo.http.contract.problems import (
+    ConsentRequired,
+    Header,
+    InvalidRequest,
+    NotFound,
+    Problem,
+    WrongOrigin,
+)
 from octavo.http.pages.registering import Registering
+from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.store import StoreUnavailable
 
 PATH = "/register"
 DONE = "/register/done"
 _DONE = DONE.encode()
 FIELDS = ("invitation", "address", "displayName", "password")
+VERSIONS = ("termsVersion", "privacyVersion")
 
 
 class FormlessPage(NamedTuple):
@@ -41,6 +51,10 @@ UNUSABLE = FormlessPage(
     "If you created your account with it, sign in on your device with your address and "
     "password. Otherwise ask the person who invited you for a new link.",
 )
+NOT_ACCEPTED = (
+    "To create an account, accept the documents below in their present version. They may have "
+    "changed since you opened this page."
+)
 OTHER_ADDRESS = (
     "This invitation is not for this e-mail address. Use the address that was invited, "
     "or ask the person who invited you for another link."
@@ -52,18 +66,19 @@ def add_register_page(app: QuartTrio, registering: Registering, public_url: str)
 
     ``public_url`` is the origin of the installation; a form submitted from another one is refused.
     """
+    legal = registering.legal
 
     @app.get(PATH)
     async def show_form() -> Response:
         given = {"invitation": request.args.get("invitation", "")}
-        if not given["invitation"]:
-            return await _without_form(NO_INVITATION, 200)
         try:
-            if not await registering.opens(given["invitation"]):
-                return await _without_form(UNUSABLE, NotFound.status)
+            opens = await registering.opens(given["invitation"])
         except StoreUnavailable as error:
             return await _temporary(store_problem(error))
-        return await _form(given, other_origin=_other_origin(public_url, given["invitation"]))
+        if not opens:
+            return await _closed(given["invitation"], NotFound.status)
+        other_origin = _other_origin(public_url, given["invitation"])
+        return await _form(given, legal, other_origin=other_origin)
 
     @app.get(DONE)
     async def show_welcome() -> str:
@@ -73,9 +88,10 @@ def add_register_page(app: QuartTrio, registering: Registering, public_url: str)
     async def take_form() -> Response:
         form = await request.form
         given = {name: form.get(name, "") for name in FIELDS}
+        consent = {name: form.get(name, "") for name in VERSIONS} if "accept" in form else {}
         try:
             name, cookie = await registering.register(
-                given, [*request.scope["headers"]], request.remote_addr
+                {**given, **consent}, [*request.scope["headers"]], request.remote_addr
             )
         except WrongOrigin as problem:
             return await _without_form(
@@ -85,22 +101,28 @@ def add_register_page(app: QuartTrio, registering: Registering, public_url: str)
             try:
                 opens = await registering.opens(given["invitation"])
             except StoreUnavailable as error:
-                return await _form(given, store_problem(error))
+                return await _form(given, legal, store_problem(error))
             if opens:
-                return await _form(given, NotFound(OTHER_ADDRESS))
-            return await _without_form(UNUSABLE, problem.status)
+                return await _form(given, legal, NotFound(OTHER_ADDRESS))
+            return await _closed(given["invitation"], problem.status)
+        except ConsentRequired:
+            return await _form(given, legal, ConsentRequired(NOT_ACCEPTED))
         except Problem as problem:
             if "invitation" in _by_field(problem):
                 return await _without_form(UNUSABLE, problem.status)
-            return await _form(given, problem)
+            return await _form(given, legal, problem)
         except StoreUnavailable as error:
-            return await _form(given, store_problem(error))
+            return await _form(given, legal, store_problem(error))
         # A redirect, so that reloading the page does not submit the form again.
         return _with_headers(await make_response("", 303), [(name, cookie), (b"location", _DONE)])
 
 
 async def _form(
-    given: Mapping[str, str], problem: Problem | None = None, *, other_origin: str = ""
+    given: Mapping[str, str],
+    legal: LegalDocuments,
+    problem: Problem | None = None,
+    *,
+    other_origin: str = "",
 ) -> Response:
     errors = {} if problem is None else _by_field(problem)
     page = await render_template(
@@ -109,6 +131,7 @@ async def _form(
         errors=errors,
         refused="" if problem is None or errors else problem.detail,
         other_origin=other_origin,
+        documents=None if legal == NO_DOCUMENTS else required_documents(legal),
     )
     status, headers = (200, ()) if problem is None else (problem.status, problem.headers)
     return _with_headers(await make_response(page, status), headers)
@@ -121,8 +144,15 @@ async def _without_form(
     return _with_headers(await make_response(page, status), headers)
 
 
+async def _closed(invitation: str, status: int) -> Response:
+    """Return the page for an invitation that is not valid, or for none where one is needed."""
+    if not invitation:
+        return await _without_form(NO_INVITATION, 200)
+    return await _without_form(UNUSABLE, status)
+
+
 async def _temporary(problem: Problem) -> Response:
-    again = FormlessPage("Try again soon", problem.detail, "Your invitation stays valid.")
+    again = FormlessPage("Try again soon", problem.detail, "An invitation stays valid.")
     return await _without_form(again, problem.status, problem.headers)
 
 
@@ -147,7 +177,8 @@ def _at_the_public_url(public_url: str, invitation: str) -> FormlessPage:
 
 
 def _link(public_url: str, invitation: str) -> str:
-    return f"{public_url}{PATH}?invitation={quote(invitation, safe='')}"
+    query = f"?invitation={quote(invitation, safe='')}" if invitation else ""
+    return f"{public_url}{PATH}{query}"
 
 
 def _by_field(problem: Problem) -> dict[str, str]:

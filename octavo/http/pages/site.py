@@ -30,6 +30,7 @@ from octavo.http.pages.trouble import Trouble
 from octavo.http.server.asgi import Scope, extension_of
 
 SIGN_IN = "/sign-in"
+CONSENT = "/consent"
 HOME = "/workspaces"
 """Where a person arrives after signing in."""
 
@@ -240,8 +241,17 @@ def with_headers(response: Response, headers: Sequence[Header]) -> Response:
 
 def sign_in_first() -> Response:
     """Return a redirect to the sign-in page, which leads back to the present page."""
+    return _first(SIGN_IN)
+
+
+def consent_first() -> Response:
+    """Return a redirect to the page of consent, which leads back to the present page."""
+    return _first(CONSENT)
+
+
+def _first(page: str) -> Response:
     path = request.full_path.rstrip("?") if request.method == "GET" else _page_of_form()
-    return redirect(f"{SIGN_IN}?next={quote(path, safe='/')}" if path != "/" else SIGN_IN)
+    return redirect(f"{page}?next={quote(path, safe='/')}" if path != "/" else page)
 
 
 def inside(path: str, public_url: str) -> str:

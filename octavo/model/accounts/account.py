@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.consent import Consent
 from octavo.model.identity import AccountId
 
 Role = Literal["member", "administrator"]
@@ -26,7 +27,10 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account as stored, without its password; times are in milliseconds of Unix time."""
+    """An account as stored, without its password; times are in milliseconds of Unix time.
+
+    ``consent`` is its last consent to the legal documents; None without one.
+    """
 
     account_id: AccountId
     address: Address
@@ -35,6 +39,7 @@ class Account:
     state: State
     created_at: int
     updated_at: int
+    consent: Consent | None = None
 
     @property
     def open(self) -> bool:

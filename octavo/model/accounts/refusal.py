@@ -7,6 +7,7 @@
      ├ InvitationUnusable    the invitation can't be used
      ├ InvitationMissing     there is no such invitation
      ├ AddressTaken          another account has the address
+     ├ InvalidResetToken     the token to choose a new password is not valid
      ├ AccountGone           the account was removed or disabled meanwhile
      ├ AccountMissing        there is no such account
      ├ NotAdministrator      the account is no enabled administrator
@@ -56,6 +57,15 @@ class AddressTaken(DomainError):
 
     def __init__(self) -> None:
         super().__init__("There is an account with this address: sign in instead.")
+
+
+class InvalidResetToken(DomainError):
+    """The token to choose a new password is unknown, used or expired."""
+
+    code = "invalid_token"
+
+    def __init__(self) -> None:
+        super().__init__("The link is not valid any more: request another.")
 
 
 class AccountGone(DomainError):

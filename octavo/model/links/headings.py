@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
 from html import unescape
 from typing import NamedTuple
 
@@ -28,19 +28,21 @@ def headings_of(text: str) -> list[Heading]:
     """Return the headings of a Markdown text in order, with anchors as GitHub makes them."""
     if "#" not in text and "\n=" not in text and "\n-" not in text:
         return []
-    found: list[Heading] = []
-    taken: dict[str, int] = {}
-    for leaf in leaves_of(text):
-        if leaf.level:
-            title = _plain(text[leaf.start : leaf.end])
-            base = anchor_of(title)
-            anchor = base
-            while anchor in taken:
-                taken[base] += 1
-                anchor = f"{base}-{taken[base]}"
-            taken[anchor] = 0
-            found.append(Heading(title, anchor))
-    return found
+    titles = [_plain(text[leaf.start : leaf.end]) for leaf in leaves_of(text) if leaf.level]
+    return [*map(Heading, titles, unique_anchors(titles))]
+
+
+def unique_anchors(titles: Iterable[str], reserved: Iterable[str] = ()) -> Iterator[str]:
+    """Yield the anchors of the headings of a text; ``reserved`` ones are not used."""
+    taken = dict.fromkeys(reserved, 0)
+    for title in titles:
+        base = anchor_of(title)
+        anchor = base
+        while anchor in taken:
+            taken[base] += 1
+            anchor = f"{base}-{taken[base]}"
+        taken[anchor] = 0
+        yield anchor
 
 
 def anchor_of(title: str) -> str:

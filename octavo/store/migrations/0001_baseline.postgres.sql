@@ -20,7 +20,11 @@ CREATE TABLE accounts (
     controls_revision BIGINT NOT NULL DEFAULT 1,
     controls_locked BIGINT NOT NULL DEFAULT 0,
     controls_lock_reason TEXT,
-    controls_storage_limit BIGINT
+    controls_storage_limit BIGINT,
+    -- The versions of the legal documents that the person accepted last; all are NULL before.
+    consent_terms TEXT,
+    consent_privacy TEXT,
+    consent_at BIGINT
 );
 
 -- Accounts that the operator removed.
@@ -54,6 +58,48 @@ CREATE TABLE audit_erasures (
     account_id UUID NOT NULL PRIMARY KEY,
     after_id UUID NOT NULL
 );
+
+-- What administrators decide about the installation: one row.
+CREATE TABLE installation (
+    registration_policy TEXT NOT NULL
+);
+INSERT INTO installation (registration_policy) VALUES ('invitation');
+
+-- Tokens that hand a person to the operator's portal, by their SHA-256 digests.
+CREATE TABLE portal_tokens (
+    digest BYTEA NOT NULL PRIMARY KEY,
+    account_id UUID NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX portal_tokens_by_account ON portal_tokens (account_id);
+
+-- Until when the messages to an address are paid for, as its budget allows.
+CREATE TABLE mail_budgets (
+    address TEXT NOT NULL PRIMARY KEY,
+    paid_at BIGINT NOT NULL
+);
+
+-- Messages to be sent, without their texts; a message that was sent is deleted.
+CREATE TABLE outbox (
+    id UUID NOT NULL PRIMARY KEY,
+    kind TEXT NOT NULL,
+    address TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    -- How many times it was claimed for sending.
+    attempts BIGINT NOT NULL,
+    -- When it can be claimed: the end of the present claim, or the time of the next attempt.
+    due_at BIGINT NOT NULL
+);
+CREATE INDEX outbox_by_due ON outbox (due_at);
+
+-- Tokens to choose a new password; a used one is deleted.
+CREATE TABLE password_resets (
+    digest BYTEA NOT NULL PRIMARY KEY,
+    account_id UUID NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX password_resets_by_account ON password_resets (account_id);
 
 -- Of secrets, only SHA-256 digests are stored.
 CREATE TABLE sessions (

@@ -23,7 +23,11 @@ CREATE TABLE accounts (
     controls_revision INTEGER NOT NULL DEFAULT 1,
     controls_locked INTEGER NOT NULL DEFAULT 0,
     controls_lock_reason TEXT,
-    controls_storage_limit INTEGER
+    controls_storage_limit INTEGER,
+    -- The versions of the legal documents that the person accepted last; all are NULL before.
+    consent_terms TEXT,
+    consent_privacy TEXT,
+    consent_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- Accounts that the operator removed.
@@ -57,6 +61,48 @@ CREATE TABLE audit_erasures (
     account_id BLOB NOT NULL PRIMARY KEY,
     after_id BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- What administrators decide about the installation: one row.
+CREATE TABLE installation (
+    registration_policy TEXT NOT NULL
+) STRICT;
+INSERT INTO installation (registration_policy) VALUES ('invitation');
+
+-- Tokens that hand a person to the operator's portal, by their SHA-256 digests.
+CREATE TABLE portal_tokens (
+    digest BLOB NOT NULL PRIMARY KEY,
+    account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX portal_tokens_by_account ON portal_tokens (account_id);
+
+-- Until when the messages to an address are paid for, as its budget allows.
+CREATE TABLE mail_budgets (
+    address TEXT NOT NULL PRIMARY KEY,
+    paid_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Messages to be sent, without their texts; a message that was sent is deleted.
+CREATE TABLE outbox (
+    id BLOB NOT NULL PRIMARY KEY,
+    kind TEXT NOT NULL,
+    address TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    -- How many times it was claimed for sending.
+    attempts INTEGER NOT NULL,
+    -- When it can be claimed: the end of the present claim, or the time of the next attempt.
+    due_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX outbox_by_due ON outbox (due_at);
+
+-- Tokens to choose a new password; a used one is deleted.
+CREATE TABLE password_resets (
+    digest BLOB NOT NULL PRIMARY KEY,
+    account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX password_resets_by_account ON password_resets (account_id);
 
 -- Of secrets, only SHA-256 digests are stored.
 CREATE TABLE sessions (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from octavo.model.accounts.refusal import AccountMissing
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import HeirCandidate, heir_among
-from octavo.store.scripts import workspaces
+from octavo.store.scripts import outbox, workspaces
 from octavo.store.scripts.accounts import require_administrator, require_administrator_besides
 from octavo.store.scripts.audit import forget_clients
 from octavo.store.scripts.process_notices import notify_access
@@ -104,6 +104,7 @@ def remove(
         # Its sessions, keys and memberships go with it.
         await transaction.execute("DELETE FROM accounts WHERE id = $1::uuid", account_id)
         await transaction.execute("DELETE FROM invitations WHERE address = $1", row[0])
+        await outbox.forget_address(transaction, row[0])
         await transaction.execute(
             "DELETE FROM invitations WHERE created_by_id = $1::uuid AND used_at IS NULL", account_id
         )

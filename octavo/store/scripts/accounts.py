@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
 from octavo.model.accounts.address import Address
@@ -21,16 +21,18 @@ from octavo.model.accounts.refusal import (
     NotAdministrator,
 )
 from octavo.model.identity import AccountId
+from octavo.store.scripts import consents
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
 
 COLUMNS = (
     "accounts.id, accounts.address, accounts.display_name, accounts.role, "
     "CASE WHEN accounts.state = 'enabled' AND accounts.controls_locked = 1 "
-    "THEN 'locked' ELSE accounts.state END, accounts.created_at, accounts.updated_at"
+    "THEN 'locked' ELSE accounts.state END, accounts.created_at, accounts.updated_at, "
+    f"{consents.COLUMNS}"
 )
 """In the order of the fields of `Account`; the state is the effective one."""
-COUNT = 7
+COUNT = 7 + consents.COUNT
 _DECISIONS = (
     "accounts.role, accounts.state, accounts.lock_reason, accounts.storage_limit, "
     "accounts.controls_revision, accounts.controls_locked, accounts.controls_lock_reason, "
@@ -96,6 +98,12 @@ def by_id(account_id: AccountId) -> Script[Account | None]:
         return None if row is None else account_of(row)
 
     return find_account
+
+
+async def at(transaction: Transaction, address: Address) -> Account | None:
+    """Return the account with the address, or None."""
+    row = await transaction.fetch_one(f"SELECT {COLUMNS} FROM accounts WHERE address = $1", address)
+    return None if row is None else account_of(row)
 
 
 def details_of(account_id: AccountId) -> Script[AccountDetails | None]:
@@ -365,7 +373,8 @@ async def insert(transaction: Transaction, account: Account, encoded: str) -> bo
     """Insert an account; return False, and do nothing, when its address is taken."""
     inserted = await transaction.execute(
         "INSERT INTO accounts (id, address, display_name, password, role, state, created_at, "
-        "updated_at) VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+        "updated_at, consent_terms, consent_privacy, consent_at)"
+        " VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
         account.account_id,
         account.address,
         account.display_name,
@@ -374,13 +383,17 @@ async def insert(transaction: Transaction, account: Account, encoded: str) -> bo
         account.state,
         account.created_at,
         account.updated_at,
+        *consents.columns_of(account.consent),
     )
     return inserted == 1
 
 
 def account_of(row: Row) -> Account:
     """Return the account that a row begins with."""
-    return Account(*row[:COUNT])
+    stored = COUNT - consents.COUNT
+    account = Account(*row[:stored])
+    consent = consents.consent_of(row[stored:COUNT])
+    return account if consent is None else replace(account, consent=consent)
 
 
 def _preferences(row: Row) -> Preferences:

@@ -81,6 +81,10 @@ def by_who_is_locked(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, world.locked.by_key, valid(described["operationId"]))
 
 
+def by_who_owes_consent(world: World, described: Documented) -> httpx.Response:
+    return ask(world, described, world.due.by_key, valid(described["operationId"]))
+
+
 def with_text(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, {**credentials(world, described), "content-type": "text/plain"})
 
@@ -121,6 +125,7 @@ ALIKE: dict[str, Callable[[World, Documented], httpx.Response]] = {
     "forbidden": by_a_reader,
     "not_found": by_a_stranger,
     "account_locked": by_who_is_locked,
+    "consent_required": by_who_owes_consent,
     "unsupported_media_type": with_text,
     "body_too_large": with_too_much,
     "body_timeout": with_a_body_that_stops,
@@ -132,6 +137,8 @@ def valid(operation_id: str) -> bytes:
     body: dict[str, object] = {}
     if operation_id in ("createWorkspace", "updateWorkspace"):
         body = {"name": "Name"}
+    elif operation_id == "updateInstallation":
+        body = {"registrationPolicy": "invitation"}
     elif operation_id in ("updateMember", "createWorkspaceInvitation"):
         body = {"role": "reader"}
     elif operation_id == "createFile":

@@ -6,7 +6,7 @@ import httpx
 
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.operations.cases import produces
-from tests.e2e.operations.world import UNKNOWN, Json, World
+from tests.e2e.operations.world import CONSENT, UNKNOWN, Json, World
 from tests.e2e.people import PASSWORD, Person
 
 OURS = {"origin": PUBLIC}
@@ -50,6 +50,7 @@ def registration(world: World, **given: object) -> httpx.Response:
         "address": f"nobody{next(_numbers)}@example.org",
         "password": PASSWORD,
         "displayName": "Nobody",
+        "consent": CONSENT,
         **given,
     }
     return world.anybody("POST", "/api/registrations", json=body, headers=OURS)
@@ -68,6 +69,11 @@ def registered_without_an_invitation(world: World) -> httpx.Response:
 @produces("registerAccount", "address_taken")
 def registered_twice(world: World) -> httpx.Response:
     return registration(world, invitation=world.invitation(), address=world.owner.address)
+
+
+@produces("registerAccount", "consent_required")
+def registered_without_consent(world: World) -> httpx.Response:
+    return registration(world, invitation=world.invitation(), consent=None)
 
 
 @produces("registerAccount", "rate_limited")
@@ -187,6 +193,11 @@ def password_changed_by_nobody(world: World) -> httpx.Response:
 @produces("changePassword", "account_locked")
 def password_changed_by_who_is_locked(world: World) -> httpx.Response:
     return password_change(world, world.locked.by_cookie)
+
+
+@produces("changePassword", "consent_required")
+def password_changed_before_consent(world: World) -> httpx.Response:
+    return password_change(world, world.due.by_cookie)
 
 
 @produces("changePassword", "wrong_origin")

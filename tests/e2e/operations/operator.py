@@ -4,7 +4,7 @@ import httpx
 
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import newcomer, registration
-from tests.e2e.operations.world import UNKNOWN, World
+from tests.e2e.operations.world import UNKNOWN, Json, World
 
 ACCOUNTS = "/api/operator/accounts"
 OPERATIONS = {
@@ -12,7 +12,9 @@ OPERATIONS = {
     "readOperatorAccount": ("GET", f"{ACCOUNTS}/{UNKNOWN}"),
     "setOperatorAccountControls": ("PATCH", f"{ACCOUNTS}/{UNKNOWN}/controls"),
     "removeOperatorAccount": ("DELETE", f"{ACCOUNTS}/{UNKNOWN}"),
+    "redeemPortalToken": ("POST", "/api/operator/portal/redeem"),
 }
+BODIES: dict[str, Json] = {"PATCH": {"revision": 1}, "POST": {"token": "x" * 43}}
 
 
 def call(
@@ -20,8 +22,7 @@ def call(
 ) -> httpx.Response:
     """Call an operation on an account that does not exist."""
     method, path = OPERATIONS[operation]
-    body = {"revision": 1} if method == "PATCH" else None
-    return (http or world.http).request(method, path, json=body, headers=headers)
+    return (http or world.http).request(method, path, json=BODIES.get(method), headers=headers)
 
 
 def entered(operation: str) -> None:

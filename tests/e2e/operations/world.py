@@ -13,6 +13,8 @@ from tests.e2e.served_contract import ServedContract
 Json = dict[str, Any]
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 SYNC = {"sync-protocol": "1"}
+CONSENT = {"termsVersion": "2", "privacyVersion": "2026-05"}
+"""The versions in force: the terms are a file, the privacy notice is an address."""
 
 _numbers = itertools.count(1)
 
@@ -32,9 +34,11 @@ class World:
         reader: has read access to it.
         stranger: is not a member.
         locked: a locked account that is a member.
+        due: a member that has to accept newer terms first.
         workspace: its id.
         invitation: makes the token of a new invitation.
         operator: the headers of the operator.
+        reset_token: makes a token to choose a new password for the account with an address.
     """
 
     http: httpx.Client
@@ -43,9 +47,11 @@ class World:
     reader: Person
     stranger: Person
     locked: Person
+    due: Person
     workspace: str
     invitation: Callable[[], str]
     operator: dict[str, str]
+    reset_token: Callable[[str], str]
 
     @property
     def base(self) -> str:

@@ -33,6 +33,7 @@ def test_account_has_no_members_of_missing_features() -> None:
         "usage",
         "limit",
         "controls",
+        "consent",
         "createdAt",
     }
 

@@ -7,10 +7,13 @@ from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
+from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.operator import OperatorOperations
+from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.registrations import RegistrationOperations
+from octavo.http.api.registry import CONTRACT
 from octavo.http.api.sessions import SessionOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
@@ -19,15 +22,18 @@ from octavo.http.contract.operation import Locked, Security
 
 GROUPS = (
     AuthOperations,
+    PasswordResetOperations,
     RegistrationOperations,
     AccountOperations,
     SessionOperations,
     KeyOperations,
     AdministrationOperations,
     AuditOperations,
+    InstallationOperations,
     InvitationOperations,
     OperatorOperations,
 )
+AUTH_STATUSES = {400, 401, 403, 404, 413, 415, 429, 500}
 OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
 
 
@@ -37,34 +43,65 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
         (
             "signInWithPassword",
             "POST /api/auth/sign-in/email",
-            {200, 400, 401, 403, 408, 413, 415, 429, 500},
+            {200, 408, *AUTH_STATUSES},
         ),
-        ("getAuthSession", "GET /api/auth/get-session", {200, 400, 403, 500}),
-        ("signOut", "POST /api/auth/sign-out", {200, 400, 403, 408, 413, 415, 500}),
+        ("getAuthSession", "GET /api/auth/get-session", {200, *AUTH_STATUSES}),
+        ("signOut", "POST /api/auth/sign-out", {200, 408, *AUTH_STATUSES}),
+        (
+            "requestPasswordReset",
+            "POST /api/auth/request-password-reset",
+            {200, 408, *AUTH_STATUSES},
+        ),
+        ("resetPassword", "POST /api/auth/reset-password", {200, 408, *AUTH_STATUSES}),
         (
             "changePassword",
             "POST /api/auth/change-password",
-            {200, 400, 401, 403, 408, 413, 415, 423, 429, 500},
+            {200, 408, 409, 423, *AUTH_STATUSES},
         ),
         (
             "registerAccount",
             "POST /api/registrations",
-            {201, 400, 403, 404, 408, 409, 413, 415, 429, 500},
+            {201, 408, 409, *AUTH_STATUSES},
         ),
         ("getAccount", "GET /api/account", {200, 400, 401, 403, 500}),
-        ("updateOwnAccount", "PATCH /api/account", {200, 400, 401, 403, 408, 413, 415, 423, 500}),
+        (
+            "updateOwnAccount",
+            "PATCH /api/account",
+            {200, 400, 401, 403, 408, 409, 413, 415, 423, 500},
+        ),
         (
             "updatePreferences",
             "PUT /api/account/preferences",
-            {200, 400, 401, 403, 408, 413, 415, 423, 500},
+            {200, 400, 401, 403, 408, 409, 413, 415, 423, 500},
         ),
         (
             "removeOwnAccount",
             "POST /api/account/removal",
             {200, 400, 401, 403, 408, 409, 413, 415, 429, 500},
         ),
-        ("listAccounts", "GET /api/accounts", {200, 400, 401, 403, 423, 500}),
-        ("readAccount", "GET /api/accounts/{accountId}", {200, 400, 401, 403, 404, 423, 500}),
+        (
+            "acceptLegalDocuments",
+            "POST /api/account/consent",
+            {200, 400, 401, 403, 408, 409, 413, 415, 500},
+        ),
+        (
+            "openAccountPortal",
+            "POST /api/account/portal",
+            {200, 400, 401, 403, 404, 408, 413, 415, 500},
+        ),
+        ("getInstallation", "GET /api/installation", {200, 400, 401, 403, 409, 423, 500}),
+        (
+            "updateInstallation",
+            "PUT /api/installation",
+            {200, 400, 401, 403, 408, 409, 413, 415, 423, 500},
+        ),
+        (
+            "redeemPortalToken",
+            "POST /api/operator/portal/redeem",
+            {200, 400, 401, 404, 408, 413, 415, 429, 500},
+        ),
+        ("listAccounts", "GET /api/accounts", {200, 400, 401, 403, 409, 423, 500}),
+        ("readAccount", "GET /api/accounts/{accountId}", {200, 400, 401, 403, 404, 409, 423, 500}),
         (
             "updateAccount",
             "PATCH /api/accounts/{accountId}",
@@ -79,13 +116,13 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
         (
             "createInvitation",
             "POST /api/invitations",
-            {201, 400, 401, 403, 404, 408, 413, 415, 423, 500},
+            {201, 400, 401, 403, 404, 408, 409, 413, 415, 423, 500},
         ),
-        ("listInvitations", "GET /api/invitations", {200, 400, 401, 403, 423, 500}),
+        ("listInvitations", "GET /api/invitations", {200, 400, 401, 403, 409, 423, 500}),
         (
             "revokeInvitation",
             "DELETE /api/invitations/{invitationId}",
-            {200, 400, 401, 403, 404, 423, 500},
+            {200, 400, 401, 403, 404, 409, 423, 500},
         ),
         (
             "acceptInvitation",
@@ -117,7 +154,7 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
         (
             "revokeOtherSessions",
             "POST /api/account/sessions/revoke-others",
-            {200, 400, 401, 403, 423, 500},
+            {200, 400, 401, 403, 409, 423, 500},
         ),
         ("listApiKeys", "GET /api/account/keys", {200, 400, 401, 403, 500}),
         (
@@ -137,6 +174,24 @@ def test_operation_is_declared_as_specified(name: str, place: str, statuses: set
     )
 
 
+def test_every_operation_of_the_tag_auth_declares_the_statuses_of_its_group() -> None:
+    of_the_tag = {each.id: each for each in contract_of(CONTRACT) if each.tag == "auth"}
+    assert set(of_the_tag) == {
+        "changePassword",
+        "getAuthSession",
+        "registerAccount",
+        "requestPasswordReset",
+        "resetPassword",
+        "signInWithPassword",
+        "signOut",
+    }
+    declared = {
+        name: {problem.status for problem in possible_problems(each)}
+        for name, each in of_the_tag.items()
+    }
+    assert {name for name, found in declared.items() if not found >= AUTH_STATUSES} == set()
+
+
 def test_operations_of_the_authentication_protocol_declare_no_security() -> None:
     without = {each.id for each in OPERATIONS.values() if each.security is Security.NONE}
     assert without == {
@@ -144,6 +199,8 @@ def test_operations_of_the_authentication_protocol_declare_no_security() -> None
         "getAuthSession",
         "signOut",
         "changePassword",
+        "requestPasswordReset",
+        "resetPassword",
         "registerAccount",
     }
 
@@ -161,6 +218,8 @@ def test_operations_unavailable_to_a_locked_account_are_these() -> None:
         "updateAccount",
         "removeAccount",
         "listAuditEntries",
+        "getInstallation",
+        "updateInstallation",
         "createInvitation",
         "listInvitations",
         "revokeInvitation",

@@ -35,6 +35,7 @@ async def every_operation(users: UsersApi, *headers: tuple[bytes, bytes]) -> lis
         await users.get(f"{ACCOUNTS}/{NOBODYS}", *headers),
         await users.patch(f"{ACCOUNTS}/{NOBODYS}/controls", {"revision": 1}, *headers),
         await users.delete(f"{ACCOUNTS}/{NOBODYS}", *headers),
+        await users.post("/api/operator/portal/redeem", {"token": "x" * 43}, *headers),
     ]
 
 

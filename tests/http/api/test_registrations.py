@@ -36,6 +36,7 @@ async def test_registration_with_an_invitation_returns_the_whole_account(
                 "lockReason": None,
                 "storageBytes": None,
             },
+            "consent": {"accepted": None, "required": None},
             "createdAt": "2027-01-15T08:00:00.000Z",
         },
     )

@@ -8,7 +8,7 @@ from octavo.http.contract.declared_responses import possible_problems
 from octavo.store import StoreFull
 from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, account_id, refusal
 
-READ = {200, 400, 401, 403, 404, 423, 500, 503}
+READ = {200, 400, 401, 403, 404, 409, 423, 500, 503}
 
 
 async def paths(client: Client, target: str) -> list[str]:

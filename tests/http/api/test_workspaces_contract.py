@@ -25,22 +25,22 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
 WORKSPACE = "/api/workspaces/{workspaceId}"
 FILE = f"{WORKSPACE}/files/{{fileId}}"
 BODY = {408, 413, 415}
-READ = {200, 400, 401, 403, 404, 423, 500, 503}
+READ = {200, 400, 401, 403, 404, 409, 423, 500, 503}
 CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
 
 
 @pytest.mark.parametrize(
     ("name", "place", "statuses"),
     [
-        ("listWorkspaces", "GET /api/workspaces", READ - {404, 423}),
+        ("listWorkspaces", "GET /api/workspaces", READ - {404, 409, 423}),
         ("createWorkspace", "POST /api/workspaces", (READ - {200, 404}) | BODY | {201, 507}),
         ("getWorkspace", f"GET {WORKSPACE}", READ),
         ("updateWorkspace", f"PUT {WORKSPACE}", READ | BODY | {507}),
-        ("deleteWorkspace", f"DELETE {WORKSPACE}", (READ - {423}) | {507}),
+        ("deleteWorkspace", f"DELETE {WORKSPACE}", (READ - {409, 423}) | {507}),
         ("getFile", f"GET {FILE}", READ | {304, 410}),
         ("updateFile", f"PUT {FILE}", CHANGED | BODY | {200, 428}),
         ("createFile", f"POST {WORKSPACE}/files", (CHANGED - {412}) | BODY | {201}),
-        ("deleteFile", f"DELETE {FILE}", (CHANGED - {409, 422}) | {200, 428}),
+        ("deleteFile", f"DELETE {FILE}", (CHANGED - {422}) | {200, 428}),
         ("restoreFile", f"POST {FILE}/restore", CHANGED | BODY | {200, 428}),
         ("purgeFile", f"POST {FILE}/purge", (CHANGED - {412, 422}) | BODY | {200}),
         ("pushChangeset", f"POST {WORKSPACE}/changesets", CHANGED | BODY | {200}),

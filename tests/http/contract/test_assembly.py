@@ -14,7 +14,7 @@ from octavo.http.contract.contract_model import ContractModel, HeaderModel
 from octavo.http.contract.declared_responses import derived_problems, possible_problems
 from octavo.http.contract.operation import ContractError, Locked, Operation, Security, operation
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.contract.reply import NotModified, Reply, Stream
+from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
 from tests.fakes.declared_operations import group, only
 from tests.fakes.example_contract import NoteInput, NoteMade, PagePath, ShelfOperations, ShelfPath
 
@@ -297,29 +297,36 @@ def test_handler_declared_twice_serves_two_operations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("returned", "response_type", "empty", "not_modified", "streams"),
+    ("returned", "response_type", "empty", "not_modified", "streams", "page"),
     [
-        (NoteMade, NoteMade, False, False, False),
-        (None, None, True, False, False),
-        (Reply[NoteMade], NoteMade, False, False, False),
-        (Reply[None], None, True, False, False),
-        (NoteMade | Reply[NoteMade], NoteMade, False, False, False),
-        (NoteMade | None, NoteMade | None, False, False, False),
-        (Reply[NoteMade] | NotModified, NoteMade, False, True, False),
-        (list[NoteMade], list[NoteMade], False, False, False),
-        (Stream | NotModified, None, False, True, True),
-        (Stream | None, None, True, False, True),
+        (NoteMade, NoteMade, False, False, False, False),
+        (None, None, True, False, False, False),
+        (Reply[NoteMade], NoteMade, False, False, False, False),
+        (Reply[None], None, True, False, False, False),
+        (NoteMade | Reply[NoteMade], NoteMade, False, False, False, False),
+        (NoteMade | None, NoteMade | None, False, False, False, False),
+        (Reply[NoteMade] | NotModified, NoteMade, False, True, False, False),
+        (list[NoteMade], list[NoteMade], False, False, False, False),
+        (Stream | NotModified, None, False, True, True, False),
+        (Stream | None, None, True, False, True, False),
+        (HtmlPage, None, False, False, False, True),
+        (HtmlPage | NotModified, None, False, True, False, True),
     ],
 )
 def test_success_is_the_return_type_of_the_handler(
-    returned: object, response_type: object, empty: bool, not_modified: bool, streams: bool
+    returned: object,
+    response_type: object,
+    empty: bool,
+    not_modified: bool,
+    streams: bool,
+    page: bool,
 ) -> None:
     async def handler(self: object, call: Call): ...  # type: ignore[no-untyped-def]  # noqa: ANN202
 
     handler.__annotations__["return"] = returned
     found = only(handler, media_types=("text/plain",) if streams else ())
     assert (found.response_type, found.empty) == (response_type, empty)
-    assert (found.not_modified, found.streams) == (not_modified, streams)
+    assert (found.not_modified, found.streams, found.page) == (not_modified, streams, page)
 
 
 @pytest.mark.parametrize(
@@ -333,6 +340,7 @@ def test_success_is_the_return_type_of_the_handler(
                 "key_refused",
                 "not_signed_in",
                 "forbidden",
+                "consent_required",
                 "account_locked",
                 "internal_error",
                 "server_busy",

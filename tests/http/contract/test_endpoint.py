@@ -12,7 +12,8 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
-from octavo.http.contract.reply import Reply, Stream
+from octavo.http.contract.reply import HtmlPage, Reply, Stream
+from octavo.http.contract.security_headers import PAGE_HEADERS
 from tests.fakes.asgi_client import ask, ask_json
 from tests.fakes.example_contract import (
     KNOWN,
@@ -123,6 +124,53 @@ async def test_undeclared_response_in_production_is_sent_and_logged_once(
 async def test_mistyped_response_fails_a_test(result: Callable[[Call], object], what: str) -> None:
     with pytest.raises(UndeclaredResponseError, match=what):
         await ask(act(result), "POST", "/api/act")
+
+
+class Pages:
+    def __init__(self, response: object) -> None:
+        self.response = response
+
+    @operation(
+        id="page",
+        method="GET",
+        path="/api/page",
+        tag="things",
+        summary="Show a page",
+        security=Security.NONE,
+        headers={"etag": "The version."},
+    )
+    async def page(self, call: Call) -> HtmlPage:
+        return cast(HtmlPage, self.response)
+
+
+def paged(response: object) -> Application:
+    return Application(
+        [Pages(response)], new_id=lambda: "an-id", log_request=lambda _: None, strict=True
+    )
+
+
+async def test_page_is_html_with_the_security_headers_of_pages() -> None:
+    page = HtmlPage(b"<p>a</p>", ((b"etag", b'"a"'),))
+    response = await ask(paged(page), "GET", "/api/page")
+    assert (response.status, response.body) == (200, b"<p>a</p>")
+    assert response.header("content-type") == "text/html; charset=utf-8"
+    assert response.header("cache-control") == "no-store"
+    assert set(PAGE_HEADERS) <= set(response.headers)
+
+
+@pytest.mark.parametrize("returned", [None, Reply(None), "text", b"bytes"], ids=repr)
+async def test_return_value_other_than_a_page_fails_a_test(returned: object) -> None:
+    with pytest.raises(UndeclaredResponseError, match="declares an HtmlPage, and returned"):
+        await ask(paged(returned), "GET", "/api/page")
+
+
+async def test_page_that_is_not_declared_fails_a_test() -> None:
+    application = act(lambda _: HtmlPage(b"a"))
+    with pytest.raises(UndeclaredResponseError, match="and returned a HtmlPage"):
+        await ask(application, "POST", "/api/act")
+    undeclared = HtmlPage(b"a", ((b"x-other", b"a"),))
+    with pytest.raises(UndeclaredResponseError, match="does not declare the header x-other"):
+        await ask(paged(undeclared), "GET", "/api/page")
 
 
 class Streams:

@@ -22,7 +22,8 @@ from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotFound, Problem, RateLimited
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import pages
-from octavo.http.pages.application import FOREVER, LARGEST_BODY, static_file
+from octavo.http.pages.application import FOREVER, LARGEST_BODY
+from octavo.http.pages.static_files import static_file
 from octavo.http.server.asgi import Application, Event, Scope
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
 from tests.fakes.example_contract import ShelfOperations

@@ -8,8 +8,16 @@ from quart_trio import QuartTrio
 
 from octavo.http.api.service import ServiceOperations
 from octavo.http.contract.openapi import document
-from octavo.http.contract.problems import Header, InvalidRequest, NotFound, RateLimited, WrongOrigin
+from octavo.http.contract.problems import (
+    ConsentRequired,
+    Header,
+    InvalidRequest,
+    NotFound,
+    RateLimited,
+    WrongOrigin,
+)
 from octavo.http.pages import Registering, pages
+from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocument, LegalDocuments
 from octavo.store import StoreUnavailable
 from tests.fakes.page_reader import no_entropy, no_time, nobody
 
@@ -29,11 +37,12 @@ class Accounts:
         self.problem = problem
         self.asked: list[Mapping[str, str]] = []
         self.open = True
+        self.open_to_all = False
 
     async def opens(self, invitation: str) -> bool:
         if isinstance(self.problem, StoreUnavailable):
             raise self.problem
-        return self.open
+        return self.open if invitation else self.open_to_all
 
     async def register(
         self, form: Mapping[str, str], headers: Sequence[Header], client: str | None
@@ -44,7 +53,7 @@ class Accounts:
         return (b"set-cookie", b"a=b")
 
 
-def page(accounts: Accounts) -> QuartTrio:
+def page(accounts: Accounts, legal: LegalDocuments = NO_DOCUMENTS) -> QuartTrio:
     return pages(
         api_document="/api/openapi.json",
         contract=document([ServiceOperations], title="Octavo", version="1"),
@@ -52,7 +61,7 @@ def page(accounts: Accounts) -> QuartTrio:
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
-        registering=Registering(accounts.opens, accounts.register),
+        registering=Registering(accounts.opens, accounts.register, legal),
     )
 
 
@@ -149,7 +158,7 @@ async def test_link_that_cannot_be_looked_up_says_so() -> None:
     response = await page(accounts).test_client().get("/register?invitation=any")
     assert response.status_code == 503
     assert int(response.headers["retry-after"]) > 0
-    assert "Your invitation stays valid." in await response.get_data(as_text=True)
+    assert "An invitation stays valid." in await response.get_data(as_text=True)
 
 
 @pytest.mark.parametrize(
@@ -171,3 +180,72 @@ async def test_refused_form_shows_the_reason_and_keeps_all_but_the_password(
     assert 'value="ann@example.org"' in text
     assert "&lt;b&gt;Ann&lt;/b&gt; &#34;A&#34;" in text
     assert GIVEN["password"] not in text
+
+
+LEGAL = LegalDocuments(
+    LegalDocument('1 "draft"', f"{PUBLIC}/legal/terms"),
+    LegalDocument("2", "https://elsewhere.example/privacy?a=1&b=2"),
+)
+
+
+async def test_form_without_documents_asks_for_no_consent() -> None:
+    response = await page(Accounts()).test_client().get("/register?invitation=a")
+    assert "checkbox" not in await response.get_data(as_text=True)
+
+
+async def test_form_links_to_the_documents_and_requires_consent() -> None:
+    response = await page(Accounts(), LEGAL).test_client().get("/register?invitation=a")
+    text = await response.get_data(as_text=True)
+    assert 'name="termsVersion" value="1 &#34;draft&#34;"' in text
+    assert 'name="privacyVersion" value="2"' in text
+    assert f'href="{PUBLIC}/legal/terms"' in text
+    assert 'href="https://elsewhere.example/privacy?a=1&amp;b=2"' in text
+    assert re.search('<input id="accept" name="accept" type="checkbox" value="on" required>', text)
+
+
+@pytest.mark.parametrize(
+    ("legal", "words"),
+    [
+        (LegalDocuments(LEGAL.terms), "terms</a>."),
+        (LegalDocuments(None, LEGAL.privacy), "privacy notice</a>."),
+    ],
+)
+async def test_form_names_the_only_document(legal: LegalDocuments, words: str) -> None:
+    response = await page(Accounts(), legal).test_client().get("/register?invitation=a")
+    text = await response.get_data(as_text=True)
+    assert words in text
+    assert text.count('target="_blank"') == 1
+
+
+async def test_consent_is_given_by_the_checkbox_only() -> None:
+    accounts = Accounts()
+    client = page(accounts, LEGAL).test_client()
+    versions = {"termsVersion": "1", "privacyVersion": "2"}
+    await client.post("/register", form={**GIVEN, **versions, "accept": "on"})
+    await client.post("/register", form={**GIVEN, **versions})
+    assert accounts.asked == [{**GIVEN, **versions}, GIVEN]
+
+
+async def test_missing_consent_shows_the_form_with_the_versions_in_force() -> None:
+    client = page(Accounts(ConsentRequired()), LEGAL).test_client()
+    response = await client.post("/register", form={**GIVEN, "privacyVersion": "1"})
+    text = await response.get_data(as_text=True)
+    assert response.status_code == 409
+    assert "accept the documents below in their present version" in text
+    assert 'name="privacyVersion" value="2"' in text
+
+
+async def test_page_without_an_invitation_has_the_form_under_an_open_policy() -> None:
+    accounts = Accounts()
+    accounts.open_to_all = True
+    client = page(accounts).test_client()
+    response = await client.get("/register", headers={"host": "other.example"})
+    text = await response.get_data(as_text=True)
+    assert 'name="invitation" value=""' in text
+    assert f'href="{PUBLIC}/register">{PUBLIC}</a>' in text
+
+
+async def test_page_without_an_invitation_says_so_when_the_policy_closes() -> None:
+    client = page(Accounts(NotFound())).test_client()
+    response = await client.post("/register", form={**GIVEN, "invitation": ""})
+    assert "You need an invitation" in await response.get_data(as_text=True)

@@ -1,0 +1,46 @@
+"""Read and change the settings of the installation that administrators decide."""
+
+from dataclasses import dataclass
+
+from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
+from octavo.model.identity import AccountId
+from octavo.store import Store
+from octavo.store.scripts import installation
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationState:
+    """The registration policy in force, and what determines it."""
+
+    policy: RegistrationPolicy
+    prerequisites: Prerequisites
+
+
+class Installation:
+    """The settings of the installation.
+
+    They are read from the store at each use, so that a change is in force in every process.
+
+    Args:
+        store: the store of the settings.
+        prerequisites: what the settings of the server provide and determine.
+    """
+
+    def __init__(self, store: Store, prerequisites: Prerequisites) -> None:
+        self._store = store
+        self._prerequisites = prerequisites
+
+    async def read(self) -> InstallationState:
+        """Return the settings. Raises `StoreUnavailable`."""
+        chosen = await self._store.read(installation.chosen_policy())
+        return InstallationState(self._prerequisites.effective(chosen), self._prerequisites)
+
+    async def change(self, policy: RegistrationPolicy, *, actor: AccountId) -> InstallationState:
+        """Change the registration policy for the administrator ``actor``.
+
+        Raises `SettingLocked`, `SettingRequired`, `NotAdministrator` and `StoreUnavailable`. If
+        cancelled, it may have changed.
+        """
+        self._prerequisites.check_change(policy)
+        await self._store.write(installation.choose_policy(policy, actor))
+        return InstallationState(self._prerequisites.effective(policy), self._prerequisites)

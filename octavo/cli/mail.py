@@ -1,0 +1,66 @@
+"""``octavo mail test``: whether the mail settings work."""
+
+from functools import partial
+
+import click
+import trio
+
+from octavo import service
+from octavo.cli.help import Command, example, help_option
+from octavo.cli.output import Failed, say
+from octavo.cli.reading import read, takes_settings
+
+_EXAMPLE = "octavo mail test ada@example.org"
+_SETTINGS = (
+    "public_url",
+    "smtp_host",
+    "smtp_security",
+    "smtp_port",
+    "smtp_user",
+    "smtp_password",
+    "mail_from",
+)
+
+
+class _Group(click.Group):
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return help_option()
+
+
+@click.group(
+    "mail",
+    cls=_Group,
+    invoke_without_command=True,
+    help="Test the mail settings.",
+    epilog=example(_EXAMPLE),
+)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Choose one of the commands on mail; without one, print the help."""
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+
+
+@command.command(
+    "test",
+    cls=Command,
+    help="Send a test message to ADDRESS with the settings at hand. It does not pass through the "
+    "outbox; the server need not run.",
+    epilog=example(_EXAMPLE),
+)
+@click.argument("address")
+@takes_settings(*_SETTINGS)
+@click.pass_context
+def test(context: click.Context, /, address: str, **given: str | None) -> None:
+    """Send the message. Raises `Failed`."""
+    settings = read(context, given).settings
+    try:
+        trio.run(partial(service.send_test_message, settings, address))
+    except service.UnusableAddress as error:
+        raise Failed(str(error), exit_code=2) from None
+    except service.MailNotSent as error:
+        raise Failed(str(error)) from None
+    say(
+        f"{settings.smtp_host}:{settings.smtp_port} accepted a message to {address}: "
+        "look into its inbox, also for unwanted mail"
+    )

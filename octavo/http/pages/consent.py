@@ -1,0 +1,50 @@
+"""The page on which a person accepts the legal documents in force."""
+
+from quart import Response
+
+from octavo.http.api.consent import ConsentRecorded, RequiredDocuments
+from octavo.http.contract.problems import ConsentRequired, Problem
+from octavo.http.pages.site import CONSENT, Site, Visitor, inside, redirect, show
+from octavo.http.pages.trouble import Trouble, trouble_of
+
+CHANGED = "The documents have changed meanwhile. Read them again."
+NOT_ACCEPTED = "To go on, accept the documents."
+
+
+def add_consent_page(site: Site) -> None:
+    """Serve the page; it leads back to where the person wanted to go."""
+
+    @site.page(CONSENT)
+    async def show_documents(visitor: Visitor) -> Response:
+        required = visitor.account.consent.required
+        following = inside(visitor.query.get("next", ""), site.public_url)
+        if required is None:
+            return redirect(following)
+        return await _documents(required, following)
+
+    @site.form(CONSENT)
+    async def accept(visitor: Visitor) -> Response:
+        given = visitor.given
+        required = visitor.account.consent.required
+        following = inside(given.get("next", ""), site.public_url)
+        if required is None:
+            return redirect(following)
+        if "accept" not in given:
+            trouble = Trouble(400, "", {"accept": NOT_ACCEPTED})
+            return await _documents(required, following, trouble)
+        body = {name: given.get(name) or None for name in ("termsVersion", "privacyVersion")}
+        try:
+            await visitor.api.send(ConsentRecorded, "POST", "/api/account/consent", body)
+        except ConsentRequired as problem:
+            return await _documents(required, following, Trouble(problem.status, CHANGED))
+        except Problem as problem:
+            return await _documents(required, following, trouble_of(problem))
+        return redirect(following)
+
+
+async def _documents(
+    required: RequiredDocuments, following: str, trouble: Trouble | None = None
+) -> Response:
+    return await show(
+        "consent.html", trouble=trouble, documents=required, given={"next": following}
+    )

@@ -1,0 +1,51 @@
+"""The files that every page loads."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from octavo.model.accounts.consent import LegalDocuments
+from octavo.templates import ICON, STYLE_SHEET
+
+
+class StaticFile(NamedTuple):
+    """A file that pages load, under a path that depends on its content."""
+
+    path: str
+    content: bytes
+    media_type: str
+
+
+def static_file(file: Path, media_type: str) -> StaticFile:
+    """Read ``file`` and return it with its path."""
+    content = file.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    return StaticFile(f"/static/{file.stem}-{digest}{file.suffix}", content, media_type)
+
+
+class PageFiles(NamedTuple):
+    """The files of every page, and the global variables of the templates."""
+
+    style: StaticFile
+    icon: StaticFile
+    variables: Mapping[str, object]
+
+
+def page_files(public_url: str, legal: LegalDocuments) -> PageFiles:
+    """Return the files of the pages of the installation at ``public_url``.
+
+    Each page links to the documents ``legal``.
+    """
+    style = static_file(STYLE_SHEET, "text/css; charset=utf-8")
+    icon = static_file(ICON, "image/svg+xml")
+    documents = ((legal.terms, "Terms"), (legal.privacy, "Privacy notice"))
+    variables = {
+        "legal_links": [(each.address, name) for each, name in documents if each is not None],
+        "style_sheet": style.path,
+        "icon": icon.path,
+        "public_url": public_url,
+        "site": urlsplit(public_url).netloc,
+    }
+    return PageFiles(style, icon, variables)

@@ -1,0 +1,95 @@
+"""The legal documents of an installation, and the consent of accounts to them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from octavo.model.refusal import DomainError
+
+DocumentName = Literal["terms", "privacy"]
+
+LONGEST_VERSION = 100
+"""Characters of the version of a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class LegalDocument:
+    """A document in force: its version, and the address at which people read it."""
+
+    version: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of the terms and of the privacy notice; None for a document that is missing."""
+
+    terms: str | None = None
+    privacy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The versions that an account accepted, and when, in milliseconds of Unix time."""
+
+    versions: Versions
+    accepted_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class LegalDocuments:
+    """The documents in force; None for a document that the operator has not named."""
+
+    terms: LegalDocument | None = None
+    privacy: LegalDocument | None = None
+
+    @property
+    def versions(self) -> Versions:
+        """The versions that accounts must accept."""
+        return Versions(
+            None if self.terms is None else self.terms.version,
+            None if self.privacy is None else self.privacy.version,
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether both documents are named."""
+        return self.terms is not None and self.privacy is not None
+
+    def due_from(self, consent: Consent | None) -> bool:
+        """Return whether an account with ``consent`` has to accept a document first.
+
+        A document that is no longer named needs no consent.
+        """
+        accepted = Versions() if consent is None else consent.versions
+        current = self.versions
+        return (current.terms is not None and current.terms != accepted.terms) or (
+            current.privacy is not None and current.privacy != accepted.privacy
+        )
+
+    def require_current(self, accepted: Versions | None) -> None:
+        """Raise `ConsentDue` unless ``accepted`` are exactly the versions in force.
+
+        None accepts nothing, which suffices when no document is named.
+        """
+        if (Versions() if accepted is None else accepted) != self.versions:
+            raise ConsentDue(self)
+
+
+NO_DOCUMENTS = LegalDocuments()
+
+
+class ConsentDue(DomainError):
+    """The account has not accepted the documents in force.
+
+    Attributes:
+        documents: what must be accepted.
+    """
+
+    code = "consent_required"
+
+    def __init__(self, documents: LegalDocuments) -> None:
+        super().__init__(
+            "The legal documents in force are not accepted. The member required has their "
+            "versions and addresses."
+        )
+        self.documents = documents

@@ -1,0 +1,37 @@
+"""The hand-off of a person to a page of the operator's account portal."""
+
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from octavo.model.refusal import DomainError
+
+TOKEN_SECONDS = 60.0
+"""Seconds for which a portal token is valid (specification, "Limits")."""
+
+LONGEST_PAGE = 50
+"""Characters of the name of a page."""
+
+
+class PortalMissing(DomainError):
+    """The portal has no page with this name, or there is no portal."""
+
+    code = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("The account portal of this installation has no such page.")
+
+
+class PortalTokenUnusable(DomainError):
+    """The portal token is unknown, used or expired, or its account can't sign in any more."""
+
+    code = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("The portal token is not valid: it works once, for 60 seconds.")
+
+
+def with_token(address: str, token: str) -> str:
+    """Return ``address`` with the parameter ``token`` added at the end of its query."""
+    parts = urlsplit(address)
+    added = urlencode({"token": token})
+    query = f"{parts.query}&{added}" if parts.query else added
+    return urlunsplit(parts._replace(query=query))

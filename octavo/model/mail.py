@@ -1,0 +1,55 @@
+"""Messages that wait to be sent, and for how long."""
+
+from dataclasses import dataclass
+from typing import Literal, NewType
+
+from octavo.model.accounts.address import Address
+
+MailId = NewType("MailId", str)
+
+MailKind = Literal["password_reset", "password_changed"]
+"""What a message says: a link to choose a new password, or that the password was changed."""
+
+LIFETIME_SECONDS: dict[MailKind, float] = {"password_reset": 3600.0, "password_changed": 86_400.0}
+"""Seconds after which a message that could not be sent is given up."""
+
+BUDGET_SECONDS = 3600.0
+"""Seconds over which the messages to one address are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedMail:
+    """A message in the outbox; times are in milliseconds of Unix time.
+
+    It has no text: that is composed when the message is sent, for the account that has the address
+    then. Without such an account, nothing is sent.
+
+    Attributes:
+        attempts: how many times it was claimed for sending, including a present attempt.
+    """
+
+    mail_id: MailId
+    kind: MailKind
+    address: Address
+    created_at: int
+    expires_at: int
+    attempts: int = 0
+
+    @property
+    def limited(self) -> bool:
+        """Whether the budget of its address limits it.
+
+        Anybody can request the reset of a password. A notice of a change must reach the account
+        however many such requests there were.
+        """
+        return self.kind == "password_reset"
+
+    def expired_at(self, now: int) -> bool:
+        """Return whether it is too late to send it."""
+        return now >= self.expires_at
+
+
+def queued(mail_id: str, kind: MailKind, address: Address, now: int) -> QueuedMail:
+    """Return a new message, created at ``now``."""
+    lifetime = int(LIFETIME_SECONDS[kind] * 1000)
+    return QueuedMail(MailId(mail_id), kind, address, now, now + lifetime)

@@ -1,0 +1,94 @@
+"""The legal documents that the operator names in the settings, read at the start."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+import trio
+
+from octavo.model.accounts.consent import (
+    LONGEST_VERSION,
+    DocumentName,
+    LegalDocument,
+    LegalDocuments,
+)
+from octavo.model.label import parse_label
+from octavo.model.refusal import UnrenderableNote
+from octavo.settings import Settings
+from octavo.settings.addresses import is_web_address
+
+LARGEST = 256 * 1024
+"""The largest file of a document, in bytes."""
+_DIGITS = 12
+"""Digits of the digest that is the version of a file without one of its own."""
+
+
+class LegalDocumentError(Exception):
+    """A legal document can't be used; the text says which, why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Legal:
+    """The documents in force, and the HTML of those that this installation shows itself."""
+
+    documents: LegalDocuments = field(default_factory=LegalDocuments)
+    html: Mapping[DocumentName, str] = field(default_factory=dict)
+
+
+async def read_legal(settings: Settings) -> Legal:
+    """Return the legal documents that ``settings`` name. Raises `LegalDocumentError`."""
+    named: dict[DocumentName, tuple[str, str]] = {
+        "terms": (settings.terms, settings.terms_version),
+        "privacy": (settings.privacy_notice, settings.privacy_version),
+    }
+    found: dict[DocumentName, LegalDocument] = {}
+    html: dict[DocumentName, str] = {}
+    for name, (source, version) in named.items():
+        if is_web_address(source):
+            found[name] = LegalDocument(_version(version, source), source)
+        elif source:
+            read, html[name] = await trio.to_thread.run_sync(_read, Path(source))
+            found[name] = LegalDocument(read, f"{settings.public_url}/legal/{name}")
+    return Legal(LegalDocuments(found.get("terms"), found.get("privacy")), html)
+
+
+def _read(path: Path) -> tuple[str, str]:
+    """Return the version and the HTML of a document."""
+    # Only installations with a document load the renderer.
+    from octavo.render.front_matter import split_front_matter  # noqa: PLC0415
+    from octavo.render.html import to_html  # noqa: PLC0415
+
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise LegalDocumentError(
+            f"the document {path} can't be read ({error.strerror}): give the path of a file that "
+            "the user of the server may read"
+        ) from error
+    if len(content) > LARGEST:
+        raise LegalDocumentError(
+            f"the document {path} is larger than {LARGEST} bytes: shorten it, or publish it "
+            "elsewhere and give its address"
+        )
+    try:
+        text = content.decode("utf-8")
+        html = to_html(text)
+    except UnicodeDecodeError as error:
+        raise LegalDocumentError(
+            f"the document {path} is not UTF-8 (byte {error.start}): save it in this encoding"
+        ) from error
+    except UnrenderableNote as error:
+        raise LegalDocumentError(f"the document {path} can't be shown: {error.detail}") from error
+    version = split_front_matter(text).entries.get("version")
+    if version is None:
+        return sha256(content).hexdigest()[:_DIGITS], html
+    return _version(version, str(path)), html
+
+
+def _version(version: str, source: str) -> str:
+    try:
+        return parse_label(version, LONGEST_VERSION)
+    except ValueError as error:
+        raise LegalDocumentError(f"the version of {source} can't be used: {error}") from None

@@ -1,0 +1,48 @@
+"""Read and change the settings of the installation, and register accounts by its policy."""
+
+from octavo.model.accounts.account import Account
+from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
+from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
+from octavo.model.accounts.session import Session
+from octavo.model.identity import AccountId
+from octavo.store.scripts import accounts, sessions
+from octavo.store.transaction import Script, Transaction
+
+
+def chosen_policy() -> Script[RegistrationPolicy]:
+    """Return the registration policy that administrators chose."""
+    return _chosen
+
+
+def choose_policy(policy: RegistrationPolicy, actor: AccountId) -> Script[None]:
+    """Change the registration policy for an administrator. Raises `NotAdministrator`."""
+
+    async def replace_policy(transaction: Transaction) -> None:
+        await accounts.require_administrator(transaction, actor)
+        await transaction.execute("UPDATE installation SET registration_policy = $1", policy)
+
+    return replace_policy
+
+
+def register_openly(
+    prerequisites: Prerequisites, account: Account, encoded: str, session: Session, token: bytes
+) -> Script[None]:
+    """Create an account without an invitation, with its first session.
+
+    ``encoded`` is its password, ``token`` the digest of the session's token. Raises
+    `InvitationUnusable` unless the policy is open, and `AddressTaken`.
+    """
+
+    async def insert_account(transaction: Transaction) -> None:
+        if prerequisites.effective(await _chosen(transaction)) != "open":
+            raise InvitationUnusable
+        if not await accounts.insert(transaction, account, encoded):
+            raise AddressTaken
+        await sessions.insert(transaction, session, token)
+
+    return insert_account
+
+
+async def _chosen(transaction: Transaction) -> RegistrationPolicy:
+    row = await transaction.fetch_one("SELECT registration_policy FROM installation")
+    return "open" if row is not None and row[0] == "open" else "invitation"

@@ -1,0 +1,99 @@
+"""The page on which a person accepts the legal documents."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from octavo.model.accounts.consent import LegalDocument, LegalDocuments
+from tests.fakes.page_reader import Installation, PageReader, installation
+from tests.fakes.users_api import FROM_HERE
+
+LEGAL = LegalDocuments(
+    LegalDocument("2", "https://notes.example/legal/terms"),
+    LegalDocument("2026-05", "https://elsewhere.example/privacy"),
+)
+
+
+@pytest.fixture
+def bound() -> Iterator[Installation]:
+    """An installation with legal documents."""
+    with installation(LEGAL) as made:
+        yield made
+
+
+@pytest.fixture
+async def due(bound: Installation) -> PageReader:
+    """A person who has accepted earlier terms only."""
+    reader = await bound.person(role="administrator")
+    await outdate(bound)
+    return reader
+
+
+async def outdate(bound: Installation) -> None:
+    identity = bound.users.identity
+    await identity.execute("UPDATE accounts SET consent_terms = '1'")
+    for row in await identity.rows("SELECT id FROM accounts"):
+        identity.credentials.forget(row[0])
+
+
+async def test_person_is_led_to_the_documents_and_back(due: PageReader) -> None:
+    page = await due.open("/administration")
+    assert (due.status, page.headings) == (200, ["Accept the documents"])
+    assert page.links["terms"] == "https://notes.example/legal/terms"
+    assert page.links["privacy notice"] == "https://elsewhere.example/privacy"
+    await due.submit("Accept", accept="on")
+    assert (due.status, due.path) == (200, "/administration/accounts")
+
+
+async def test_form_that_needs_consent_changes_nothing(due: PageReader) -> None:
+    await due.open("/account")
+    await due.submit("Change the name", displayName="Anna")
+    assert due.page.headings == ["Accept the documents"]
+    await due.open("/account")
+    assert "Anna" not in due.text
+
+
+async def test_consent_is_not_recorded_without_the_box(due: PageReader) -> None:
+    await due.open("/consent")
+    page = await due.submit("Accept", accept=None)
+    assert due.status == 400
+    assert page.alerts == ["Nothing was changed. Correct this first: Acceptance"]
+    await due.open("/administration")
+    assert due.page.headings == ["Accept the documents"]
+
+
+async def test_documents_that_changed_meanwhile_are_shown_again(due: PageReader) -> None:
+    await due.open("/consent?next=/account")
+    page = await due.submit("Accept", accept="on", termsVersion="1")
+    assert due.status == 409
+    assert page.alerts == ["The documents have changed meanwhile. Read them again."]
+    assert due.form("Accept").fields["termsVersion"] == "2"
+    await due.submit("Accept", accept="on")
+    assert due.path == "/account"
+
+
+@pytest.mark.parametrize("following", ["https://elsewhere.example/", "//elsewhere.example", ""])
+async def test_page_leads_into_the_installation_only(due: PageReader, following: str) -> None:
+    await due.open(f"/consent?next={following}")
+    await due.submit("Accept", accept="on")
+    assert due.path == "/workspaces"
+
+
+async def test_page_leads_on_when_nothing_is_due(bound: Installation) -> None:
+    reader = await bound.person()
+    await reader.open("/consent?next=/account")
+    assert reader.path == "/account"
+    await outdate(bound)
+    await reader.open("/consent?next=/account")
+    cookie = (b"cookie", b"; ".join(f"{k}={v}".encode() for k, v in reader.cookies.items()))
+    versions = {"termsVersion": "2", "privacyVersion": "2026-05"}
+    accepted = await bound.users.post("/api/account/consent", versions, cookie, FROM_HERE)
+    assert accepted.status == 200
+    await reader.submit("Accept", accept="on")
+    assert reader.path == "/account"
+
+
+async def test_stranger_signs_in_first(bound: Installation) -> None:
+    reader = bound.stranger()
+    await reader.open("/consent")
+    assert reader.path.startswith("/sign-in")

@@ -1,0 +1,117 @@
+"""What messages contain, and what can't get into them."""
+
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.mail.composition import Composer
+from octavo.model.accounts.account import LONGEST_NAME, Account
+from octavo.model.accounts.address import Address
+from octavo.model.identity import AccountId
+from octavo.model.label import parse_label
+from octavo.settings.sender import Sender
+
+COMPOSER = Composer(Sender("Octavo", Address("notes@example.org")), "https://notes.example.org")
+TOKEN = "q3Zt8yLwXvB1nM5sKd7RfHj2PgT9cQa4UeWoIxVmNzY"
+LINK = f"https://notes.example.org/reset-password?token={TOKEN}"
+HEADERS = [
+    "From",
+    "To",
+    "Subject",
+    "Date",
+    "Message-ID",
+    "Auto-Submitted",
+    "MIME-Version",
+    "Content-Type",
+]
+
+
+def account(name: str = "Ann", address: str = "ann@example.org") -> Account:
+    return Account(AccountId("1"), Address(address), name, "member", "enabled", 0, 0)
+
+
+def parsed(message: EmailMessage) -> EmailMessage:
+    """The message as its recipient parses it."""
+    return message_from_bytes(message.as_bytes(), policy=policy.default)
+
+
+def texts(message: EmailMessage) -> tuple[str, str]:
+    """The plain text and the HTML of a received message."""
+    plain, html = (message.get_body((kind,)) for kind in ("plain", "html"))
+    assert plain is not None
+    assert html is not None
+    return plain.get_content(), html.get_content()
+
+
+def test_reset_message_has_the_link_in_both_texts() -> None:
+    made = parsed(COMPOSER.password_reset(account(), TOKEN, mail_id="7", now=1_800_000_000))
+    assert made["From"] == "Octavo <notes@example.org>"
+    assert made["To"] == "ann@example.org"
+    assert made["Subject"] == "Choose a new password for notes.example.org"
+    assert made["Date"] == "Fri, 15 Jan 2027 08:00:00 +0000"
+    assert made["Message-ID"] == "<7@example.org>"
+    assert made["Auto-Submitted"] == "auto-generated"
+    plain, html = texts(made)
+    assert LINK in plain.splitlines()
+    assert f'href="{LINK}"' in html
+    assert "60 minutes" in plain
+    assert "Hello Ann," in plain
+
+
+def test_notice_of_a_changed_password_has_no_secret_and_no_token() -> None:
+    made = parsed(COMPOSER.password_changed(account(), mail_id="7", now=0))
+    for text in texts(made):
+        assert "was changed" in text
+        assert "token" not in text
+
+
+def test_messages_are_ascii_on_the_wire_with_short_lines() -> None:
+    sender = Sender("Büro ☕", Address("notes@example.org"))
+    made = Composer(sender, "https://notes.example.org").password_reset(
+        account("Žofie 🌷"), TOKEN, mail_id="7", now=0
+    )
+    raw = made.as_bytes()
+    assert raw.isascii()
+    assert max(map(len, raw.split(b"\r\n"))) <= 998
+    assert b"\n" not in raw.replace(b"\r\n", b"")
+    received = parsed(made)
+    assert received["From"] == "Büro ☕ <notes@example.org>"
+    assert all("Žofie 🌷" in text for text in texts(received))
+
+
+def test_same_arguments_give_the_same_bytes() -> None:
+    first, second = (
+        COMPOSER.password_reset(account(), TOKEN, mail_id="7", now=0).as_bytes() for _ in range(2)
+    )
+    assert first == second
+
+
+def test_names_are_escaped_in_html_only() -> None:
+    made = COMPOSER.password_changed(account("<b>&Ann</b>"), mail_id="7", now=0)
+    plain, html = texts(parsed(made))
+    assert "<b>&Ann</b>" in plain
+    assert "&lt;b&gt;&amp;Ann&lt;/b&gt;" in html
+
+
+@given(st.text(max_size=LONGEST_NAME))
+def test_no_display_name_adds_a_header_or_a_part(name: str) -> None:
+    try:
+        accepted = parse_label(name, LONGEST_NAME)
+    except ValueError:
+        return
+    made = parsed(COMPOSER.password_changed(account(accepted), mail_id="7", now=0))
+    assert made.keys() == HEADERS
+    assert [part.get_content_type() for part in made.walk()] == [
+        "multipart/alternative",
+        "text/plain",
+        "text/html",
+    ]
+
+
+@pytest.mark.parametrize("address", ["a@b.example\r\nBcc: c@d.example", "a@b.example\n\nx"])
+def test_address_that_would_add_a_header_is_refused(address: str) -> None:
+    with pytest.raises(ValueError, match=r"newline|carriage return|linefeed"):
+        COMPOSER.password_changed(account(address=address), mail_id="7", now=0)

@@ -1,0 +1,109 @@
+"""The test message and the recovery of an account, with a real mail server and database."""
+
+import re
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from octavo import service
+from octavo.accounts.password_reset import PasswordReset
+from octavo.model.accounts.address import Address
+from octavo.service.engine import open_engine
+from octavo.service.mail import mail_transport
+from octavo.settings import Settings
+from octavo.settings.sender import Sender
+from octavo.settings.settings import SmtpSecurity
+from tests.fakes.identity_fixture import IdentityFixture
+from tests.fakes.smtp_server import free_port, mail_server
+
+ANN = "ann@example.org"
+
+
+def settings(port: int, security: SmtpSecurity = "none", **more: object) -> Settings:
+    return Settings.model_validate(
+        {
+            "smtp_host": "127.0.0.1",
+            "smtp_port": port,
+            "smtp_security": security,
+            "mail_from": Sender("", Address("notes@example.org")),
+            "public_url": "https://notes.example.org",
+            **more,
+        }
+    )
+
+
+async def test_test_message_is_sent() -> None:
+    with mail_server() as server:
+        await service.send_test_message(settings(server.port), ANN)
+        [message] = server.wait_for(1)
+    assert (message["To"], message["From"]) == (ANN, "notes@example.org")
+
+
+async def test_failed_test_message_names_the_failure_and_the_remedy() -> None:
+    with mail_server() as server:
+        test = partial(service.send_test_message, settings(server.port), ANN)
+        server.reply(on_recipient="550 5.7.1 no relay")
+        with pytest.raises(service.MailNotSent, match=r"550 5.7.1 no relay: check the address"):
+            await test()
+        server.reply(on_sender="553 not yours")
+        with pytest.raises(service.MailNotSent, match=r"553 not yours: .*OCTAVO_MAIL_FROM"):
+            await test()
+        with pytest.raises(service.MailNotSent, match="set OCTAVO_SMTP_SECURITY to tls"):
+            await service.send_test_message(settings(server.port, "starttls"), ANN)
+    port = free_port()
+    with pytest.raises(service.MailNotSent, match=f"127.0.0.1:{port}: .*check OCTAVO_SMTP_HOST"):
+        await service.send_test_message(settings(port), ANN)
+
+
+@pytest.mark.parametrize(
+    ("public_url", "name"),
+    [
+        ("https://notes.example.org:8443", "notes.example.org"),
+        ("http://192.0.2.7", "[192.0.2.7]"),
+        ("http://[2001:db8::1]:8080", "[IPv6:2001:db8::1]"),
+    ],
+)
+def test_client_gives_its_name_as_the_server_expects_it(public_url: str, name: str) -> None:
+    found = mail_transport(settings(25, public_url=public_url))
+    assert found is not None
+    assert found[1]._client_host == name
+
+
+def test_without_a_mail_server_nothing_is_loaded() -> None:
+    assert mail_transport(Settings()) is None
+
+
+async def test_recover_makes_a_token_with_a_running_and_a_stopped_server(tmp_path: Path) -> None:
+    given = Settings(data_dir=tmp_path)
+    async with open_engine(given, serving=True) as engine:
+        identity = IdentityFixture(engine.store)
+        made = await identity.account(ANN)
+        await identity.set_state(made.account.account_id, "locked")
+        beside = await service.recover(given, " Ann@Example.org")
+    stopped = await service.recover(given, ANN)
+    assert all(re.fullmatch(r"[\w-]{43}", token) for token in (beside, stopped))
+    async with open_engine(given, serving=True) as engine:
+        identity = IdentityFixture(engine.store)
+        identity.sources.time = time.time()
+        reset: PasswordReset = identity.password_reset
+        assert await reset.opens(beside)
+        assert await reset.opens(stopped)
+
+
+async def test_refused_recover_says_why(tmp_path: Path) -> None:
+    given = Settings(data_dir=tmp_path)
+    async with open_engine(given, serving=True) as engine:
+        identity = IdentityFixture(engine.store)
+        made = await identity.account(ANN)
+        await identity.set_state(made.account.account_id, "disabled")
+        assert await identity.rows("SELECT digest FROM password_resets") == []
+    with pytest.raises(service.RecoveryRefused, match="is disabled: an administrator can enable"):
+        await service.recover(given, ANN)
+    with pytest.raises(service.RecoveryRefused, match=r"no account has the address bob@example"):
+        await service.recover(given, "bob@example.org")
+    with pytest.raises(service.UnusableAddress, match="the address is invalid"):
+        await service.recover(given, "bob")
+    with pytest.raises(service.RecoveryRefused, match="no installation is in"):
+        await service.recover(Settings(data_dir=tmp_path / "elsewhere"), ANN)
