@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from octavo.accounts.audit import Audit
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.identity import AccountId
 from octavo.store import Store
@@ -23,11 +24,13 @@ class Installation:
 
     Args:
         store: the store of the settings.
+        audit: records changes.
         prerequisites: what the settings of the server provide and determine.
     """
 
-    def __init__(self, store: Store, prerequisites: Prerequisites) -> None:
+    def __init__(self, store: Store, prerequisites: Prerequisites, *, audit: Audit) -> None:
         self._store = store
+        self._audit = audit
         self._prerequisites = prerequisites
 
     async def read(self) -> InstallationState:
@@ -35,12 +38,22 @@ class Installation:
         chosen = await self._store.read(installation.chosen_policy())
         return InstallationState(self._prerequisites.effective(chosen), self._prerequisites)
 
-    async def change(self, policy: RegistrationPolicy, *, actor: AccountId) -> InstallationState:
+    async def change(
+        self, policy: RegistrationPolicy, *, actor: AccountId, client: str | None
+    ) -> InstallationState:
         """Change the registration policy for the administrator ``actor``.
 
-        Raises `SettingLocked`, `SettingRequired`, `NotAdministrator` and `StoreUnavailable`. If
-        cancelled, it may have changed.
+        ``client`` is the address of the actor. Raises `SettingLocked`, `SettingRequired`,
+        `NotAdministrator` and `StoreUnavailable`. If cancelled, it may have changed.
         """
         self._prerequisites.check_change(policy)
-        await self._store.write(installation.choose_policy(policy, actor))
+        await self._audit.write(
+            installation.choose_policy(policy, actor),
+            self._audit.entry(
+                "installation_changed",
+                actor=actor,
+                client=client,
+                detail={"registrationPolicy": policy},
+            ),
+        )
         return InstallationState(self._prerequisites.effective(policy), self._prerequisites)

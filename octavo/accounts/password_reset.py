@@ -3,11 +3,13 @@
 from collections.abc import Callable
 
 from octavo.accounts.attempts import Attempts
+from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.model.accounts.refusal import AccountMissing, InvalidResetToken
@@ -22,17 +24,25 @@ class PasswordUnsuitable(ValueError):
 
 
 async def create_reset_token(
-    store: Store, address: Address, *, now: Clock, new_token: NewEntropy
+    audit: Audit, address: Address, *, now: Clock, new_token: NewEntropy
 ) -> tuple[Account, str | None]:
     """Return the account with ``address``, and a new token for it, which is not stored.
 
-    The token is None for a disabled account. Raises `AccountMissing` and `StoreUnavailable`. If
-    cancelled, a token that is lost may have been created.
+    It is recorded as a command, by ``audit``. The token is None for a disabled account. Raises
+    `AccountMissing` and `StoreUnavailable`. If cancelled, a token that is lost may have been
+    created.
     """
     token = opaque_token(new_token())
     expires_at = milliseconds(now() + RESET_SECONDS)
-    account = await store.write(
-        password_resets.create_at(address, digest_of(token.encode()), expires_at)
+
+    def entries(account: Account | None) -> list[AuditEntry]:
+        if account is None or not account.open:
+            return []
+        detail = {"command": "recover"}
+        return [audit.entry("command", actor="system", subject=account.account_id, detail=detail)]
+
+    account = await audit.write(
+        password_resets.create_at(address, digest_of(token.encode()), expires_at), entries
     )
     if account is None:
         raise AccountMissing
@@ -49,6 +59,7 @@ class PasswordReset:
         credentials: drops cached sessions that end.
         passwords: hashes passwords.
         attempts: counts the requests for each address, on the route ``password-reset-request``.
+        audit: records changes.
         now: the clock.
         new_id: returns an id for a message.
         mail_added: called when a message was added to the outbox; must not block.
@@ -61,11 +72,13 @@ class PasswordReset:
         passwords: Passwords,
         attempts: Attempts,
         *,
+        audit: Audit,
         now: Clock,
         new_id: NewId,
         mail_added: Callable[[], None],
     ) -> None:
         self._store = store
+        self._audit = audit
         self._credentials = credentials
         self._passwords = passwords
         self._attempts = attempts
@@ -90,13 +103,14 @@ class PasswordReset:
         """Return whether ``token`` is valid now. Raises `StoreUnavailable`."""
         return await self._account_of(token) is not None
 
-    async def perform(self, token: str, new_password: str) -> None:
+    async def perform(self, token: str, new_password: str, *, client: str | None) -> None:
         """Replace the password of the account that ``token`` is for.
 
-        All tokens and sessions of the account end; its API keys stay valid. One of several
-        concurrent calls with a token succeeds. Raises `InvalidResetToken`; `PasswordUnsuitable`,
-        after which the token can still be used; `TooManyAttempts` when too many passwords are being
-        hashed; `StoreUnavailable`. If cancelled, the password may have been replaced.
+        ``client`` is the address of the browser. All tokens and sessions of the account end; its
+        API keys stay valid. One of several concurrent calls with a token succeeds. Raises
+        `InvalidResetToken`; `PasswordUnsuitable`, after which the token can still be used;
+        `TooManyAttempts` when too many passwords are being hashed; `StoreUnavailable`. If
+        cancelled, the password may have been replaced.
         """
         # Checked before the hash, so that callers without a token can't cause its cost.
         account = await self._account_of(token)
@@ -108,9 +122,16 @@ class PasswordReset:
         encoded = await self._passwords.hash(new_password)
         now = milliseconds(self._now())
         notice = queued(self._new_id(), "password_changed", account.address, now)
+        entry = self._audit.entry(
+            "password_changed",
+            actor=account.account_id,
+            subject=account.account_id,
+            client=client,
+            detail={"endedOtherSessions": True, "reset": True},
+        )
         try:
-            await self._store.write(
-                password_resets.use(digest_of(token.encode()), encoded, notice, now)
+            await self._audit.write(
+                password_resets.use(digest_of(token.encode()), encoded, notice, now), entry
             )
         finally:
             # A write that failed or was cancelled may have been committed.

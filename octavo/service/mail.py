@@ -9,6 +9,7 @@ from octavo.model.accounts.address import Address, parse_address
 from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.refusal import AccountMissing
 from octavo.model.mail import BUDGET_SECONDS
+from octavo.service.auditing import command_audit
 from octavo.service.engine import open_engine
 from octavo.service.entropy import jitter, new_entropy, new_id, now
 from octavo.settings import Settings
@@ -117,7 +118,7 @@ async def recover(settings: Settings, address: str) -> str:
     try:
         async with open_engine(settings, serving=False) as engine:
             _, token = await create_reset_token(
-                engine.store, parsed, now=now, new_token=new_entropy
+                command_audit(engine.store), parsed, now=now, new_token=new_entropy
             )
     except AccountMissing:
         raise RecoveryRefused(f"no account has the address {parsed}") from None

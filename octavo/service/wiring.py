@@ -232,6 +232,7 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
         credentials,
         passwords,
         attempts,
+        audit=audit,
         now=now,
         new_id=new_id,
         mail_added=parts.mail.wake,
@@ -239,7 +240,7 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
     own_sessions = OwnSessions(store, credentials, audit=audit, now=now, life=life)
     removal = removal_of(parts, passwords)
     administration = administration_of(parts)
-    own_consent = OwnConsent(store, credentials, legal, now=now)
+    own_consent = OwnConsent(store, credentials, legal, audit=audit, now=now)
     portal = Portal(store, parts.portal, now=now, new_token=new_entropy)
     registrations = RegistrationOperations(registration, life=life, origin=origin, legal=legal)
     return registrations, [
@@ -251,6 +252,6 @@ def _identity(parts: Components, origin: str) -> tuple[RegistrationOperations, l
         KeyOperations(own_keys, now=now),
         AdministrationOperations(administration, removal),
         AuditOperations(audit),
-        InstallationOperations(Installation(store, prerequisites)),
+        InstallationOperations(Installation(store, prerequisites, audit=audit)),
         OperatorOperations(administration, removal, portal),
     ]

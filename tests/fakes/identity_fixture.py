@@ -116,10 +116,12 @@ class IdentityFixture:
             now=sources.now,
             new_id=sources.new_id,
         )
-        self.installation = Installation(store, prerequisites)
+        self.installation = Installation(store, prerequisites, audit=self.audit)
         self.portal = Portal(store, PORTAL, now=sources.now, new_token=sources.new_entropy)
         self.own_account = OwnAccount(store, now=sources.now)
-        self.own_consent = OwnConsent(store, self.credentials, legal, now=sources.now)
+        self.own_consent = OwnConsent(
+            store, self.credentials, legal, audit=self.audit, now=sources.now
+        )
         self.mail_added = 0
         self.own_password = OwnPassword(
             store,
@@ -136,6 +138,7 @@ class IdentityFixture:
             self.credentials,
             self.passwords,
             self.attempts,
+            audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,
             mail_added=self._add_mail,
@@ -175,7 +178,7 @@ class IdentityFixture:
     async def reset_token(self, address: str = "ann@example.org") -> str:
         """A token to choose a new password, as `octavo recover` makes it."""
         _, token = await create_reset_token(
-            self.store,
+            self.audit,
             Address(address),
             now=self.sources.now,
             new_token=self.sources.new_entropy,

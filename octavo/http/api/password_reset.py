@@ -130,7 +130,7 @@ class PasswordResetOperations:
             if token is None:
                 raise InvalidResetToken
             try:
-                await self._password_reset.perform(token, body.new_password)
+                await self._password_reset.perform(token, body.new_password, client=call.client)
             except PasswordUnsuitable as fault:
                 raise InvalidRequest(errors=[("/newPassword", str(fault))]) from None
         return AuthOutcome()

@@ -20,6 +20,8 @@ AuditKind = Literal[
     "attempt_refused",
     "command",
     "controls_changed",
+    "documents_accepted",
+    "installation_changed",
     "invitation_accepted",
     "invitation_created",
     "invitation_revoked",
