@@ -45,13 +45,16 @@ PORTAL = {
 NO_PREREQUISITES = Prerequisites()
 
 
+# Several fixtures may share a store.
+_audit_numbers = count(1)
+
+
 @dataclass
 class PredictableSources:
     """Predictable time, identifiers and randomness."""
 
     time: float = START
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
-    _audit_numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def now(self) -> float:
         return self.time
@@ -60,7 +63,7 @@ class PredictableSources:
         return f"01900000-0000-7000-8000-{next(self._numbers):012x}"
 
     def new_audit_id(self) -> str:
-        return f"01900000-0000-7000-9000-{next(self._audit_numbers):012x}"
+        return f"01900000-0000-7000-9000-{next(_audit_numbers):012x}"
 
     def new_entropy(self) -> bytes:
         return sha256(b"%d" % next(self._numbers)).digest()

@@ -112,7 +112,7 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
             "DELETE /api/accounts/{accountId}",
             {200, 400, 401, 403, 404, 409, 423, 500},
         ),
-        ("listAuditEntries", "GET /api/audit", {200, 400, 401, 403, 423, 500}),
+        ("listAuditEntries", "GET /api/audit", {200, 400, 401, 403, 409, 423, 500}),
         (
             "createInvitation",
             "POST /api/invitations",
