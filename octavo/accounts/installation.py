@@ -24,6 +24,7 @@ class Installation:
 
     Args:
         store: the store of the settings.
+        audit: records changes.
         prerequisites: what the settings of the server provide and determine.
         audit: records changes.
     """
@@ -38,17 +39,22 @@ class Installation:
         chosen = await self._store.read(installation.chosen_policy())
         return InstallationState(self._prerequisites.effective(chosen), self._prerequisites)
 
-    async def change(self, policy: RegistrationPolicy, *, actor: AccountId) -> InstallationState:
+    async def change(
+        self, policy: RegistrationPolicy, *, actor: AccountId, client: str | None
+    ) -> InstallationState:
         """Change the registration policy for the administrator ``actor``.
 
-        Raises `SettingLocked`, `SettingRequired`, `NotAdministrator` and `StoreUnavailable`. If
-        cancelled, it may have changed.
+        ``client`` is the address of the actor. Raises `SettingLocked`, `SettingRequired`,
+        `NotAdministrator` and `StoreUnavailable`. If cancelled, it may have changed.
         """
         self._prerequisites.check_change(policy)
         await self._audit.write(
             installation.choose_policy(policy, actor),
             self._audit.entry(
-                "installation_changed", actor=actor, detail={"registrationPolicy": policy}
+                "installation_changed",
+                actor=actor,
+                client=client,
+                detail={"registrationPolicy": policy},
             ),
         )
         return InstallationState(self._prerequisites.effective(policy), self._prerequisites)

@@ -78,31 +78,40 @@ class OwnConsent:
     Args:
         credentials: drops cached callers whose consent changes.
         legal: the documents in force.
-        audit: records each consent.
+        audit: records what was accepted.
         now: the clock.
     """
 
     def __init__(
-        self, credentials: Credentials, legal: LegalDocuments, *, audit: Audit, now: Clock
+        self,
+        store: Store,
+        credentials: Credentials,
+        legal: LegalDocuments,
+        *,
+        audit: Audit,
+        now: Clock,
     ) -> None:
+        self._store = store
         self._audit = audit
         self._credentials = credentials
         self._legal = legal
         self._now = now
 
-    async def accept(self, account_id: AccountId, versions: Versions) -> Consent:
+    async def accept(
+        self, account_id: AccountId, versions: Versions, *, client: str | None
+    ) -> Consent:
         """Record that the account accepts ``versions``, which must be those in force; return it.
 
-        Raises `ConsentDue`, `AccountGone` and `StoreUnavailable`. If cancelled, it may have
-        been recorded.
+        ``client`` is the address of the caller. Raises `ConsentDue`, `AccountGone` and
+        `StoreUnavailable`. If cancelled, it may have been recorded.
         """
         self._legal.require_current(versions)
         consent = Consent(versions, milliseconds(self._now()))
+        entry = self._audit.entry(
+            "documents_accepted", actor=account_id, subject=account_id, client=client
+        )
         try:
-            await self._audit.write(
-                consents.record(account_id, consent),
-                self._audit.entry("consent_recorded", actor=account_id, subject=account_id),
-            )
+            await self._audit.write(consents.record(account_id, consent), entry)
         finally:
             # A write that failed or was cancelled may have been committed.
             self._credentials.forget(account_id)

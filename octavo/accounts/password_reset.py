@@ -28,21 +28,21 @@ async def create_reset_token(
 ) -> tuple[Account, str | None]:
     """Return the account with ``address``, and a new token for it, which is not stored.
 
-    This is for a command on the server; ``audit`` records it. The token is None for a disabled
-    account. Raises `AccountMissing` and `StoreUnavailable`. If
-    cancelled, a token that is lost may have been created.
+    It is recorded as a command, by ``audit``. The token is None for a disabled account. Raises
+    `AccountMissing` and `StoreUnavailable`. If cancelled, a token that is lost may have been
+    created.
     """
     token = opaque_token(new_token())
     expires_at = milliseconds(now() + RESET_SECONDS)
 
-    def recorded(account: Account | None) -> list[AuditEntry]:
+    def entries(account: Account | None) -> list[AuditEntry]:
         if account is None or not account.open:
             return []
         detail = {"command": "recover"}
         return [audit.entry("command", actor="system", subject=account.account_id, detail=detail)]
 
     account = await audit.write(
-        password_resets.create_at(address, digest_of(token.encode()), expires_at), recorded
+        password_resets.create_at(address, digest_of(token.encode()), expires_at), entries
     )
     if account is None:
         raise AccountMissing
@@ -59,7 +59,7 @@ class PasswordReset:
         credentials: drops cached sessions that end.
         passwords: hashes passwords.
         attempts: counts the requests for each address, on the route ``password-reset-request``.
-        audit: records each new password.
+        audit: records changes.
         now: the clock.
         new_id: returns an id for a message.
         mail_added: called when a message was added to the outbox; must not block.
@@ -106,11 +106,11 @@ class PasswordReset:
     async def perform(self, token: str, new_password: str, *, client: str | None) -> None:
         """Replace the password of the account that ``token`` is for.
 
-        All tokens and sessions of the account end; its API keys stay valid. ``client`` is the
-        address of the browser. One of several
-        concurrent calls with a token succeeds. Raises `InvalidResetToken`; `PasswordUnsuitable`,
-        after which the token can still be used; `TooManyAttempts` when too many passwords are being
-        hashed; `StoreUnavailable`. If cancelled, the password may have been replaced.
+        ``client`` is the address of the browser. All tokens and sessions of the account end; its
+        API keys stay valid. One of several concurrent calls with a token succeeds. Raises
+        `InvalidResetToken`; `PasswordUnsuitable`, after which the token can still be used;
+        `TooManyAttempts` when too many passwords are being hashed; `StoreUnavailable`. If
+        cancelled, the password may have been replaced.
         """
         # Checked before the hash, so that callers without a token can't cause its cost.
         account = await self._account_of(token)
@@ -122,15 +122,16 @@ class PasswordReset:
         encoded = await self._passwords.hash(new_password)
         now = milliseconds(self._now())
         notice = queued(self._new_id(), "password_changed", account.address, now)
+        entry = self._audit.entry(
+            "password_changed",
+            actor=account.account_id,
+            subject=account.account_id,
+            client=client,
+            detail={"endedOtherSessions": True, "reset": True},
+        )
         try:
             await self._audit.write(
-                password_resets.use(digest_of(token.encode()), encoded, notice, now),
-                self._audit.entry(
-                    "password_reset",
-                    actor=account.account_id,
-                    subject=account.account_id,
-                    client=client,
-                ),
+                password_resets.use(digest_of(token.encode()), encoded, notice, now), entry
             )
         finally:
             # A write that failed or was cancelled may have been committed.

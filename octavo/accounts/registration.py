@@ -8,9 +8,9 @@ from octavo.accounts.ports import Clock, NewId, milliseconds
 from octavo.accounts.sign_in import SessionMaker, SignedIn
 from octavo.model.accounts.account import Account, Role
 from octavo.model.accounts.address import Address
-from octavo.model.accounts.audit import Detail
 from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
 from octavo.model.accounts.installation import Prerequisites
+from octavo.model.accounts.invitation import Invitation
 from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
 from octavo.model.accounts.token import digest_of
 from octavo.model.identity import AccountId
@@ -97,7 +97,8 @@ class Registration:
         self._attempts.admit_account("registration", address)
         # Checked before the hash, so that callers who may not register can't cause its cost.
         digest = None if invitation is None else digest_of(invitation.encode())
-        role, detail = await self._grant(digest, address)
+        found = await self._opened(digest, address)
+        role: Role = "member" if found is None else found.role
         if await self._store.read(accounts.password_at(address)) is not None:
             raise AddressTaken
         encoded = await self._passwords.hash(password)
@@ -107,6 +108,9 @@ class Registration:
         consent = None if accepted is None else Consent(accepted, now)
         account = Account(account_id, address, display_name, role, "enabled", now, now, consent)
         given = (account, encoded, session, digest_of(token.encode()))
+        detail: dict[str, str | None] = {"role": role}
+        if found is not None:
+            detail = {"invitationId": found.invitation_id, **granted(found)}
         entry = self._audit.entry(
             "account_registered",
             actor=account_id,
@@ -117,20 +121,20 @@ class Registration:
         if digest is not None:
             account = await self._audit.write(invitations.use(digest, *given), entry)
         else:
-            script = installation.register_openly(self._prerequisites, *given)
-            await self._audit.write(script, entry)
+            register = installation.register_openly(self._prerequisites, *given)
+            await self._audit.write(register, entry)
         return SignedIn(account, session, token)
 
-    async def _grant(self, digest: bytes | None, address: Address) -> tuple[Role, Detail]:
-        """Return the role of the new account, and the details of its entry in the audit.
+    async def _opened(self, digest: bytes | None, address: Address) -> Invitation | None:
+        """Return the invitation with ``digest``; None under an open policy.
 
         Raises `InvitationUnusable`.
         """
         if digest is None:
             if not await self.is_open():
                 raise InvitationUnusable
-            return "member", {"role": "member"}
+            return None
         found = await self._store.read(invitations.by_digest(digest))
         if found is None or not found.admits(address, milliseconds(self._now())):
             raise InvitationUnusable
-        return found.role, {"invitationId": found.invitation_id, **granted(found)}
+        return found

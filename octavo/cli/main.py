@@ -19,9 +19,9 @@ from octavo.cli.output import Failed, say, tell
 _COMMANDS = {
     "serve": ("octavo.cli.serve", "Run the service until it receives SIGTERM or SIGINT."),
     "invite": ("octavo.cli.invite", "Create an invitation to register, and print its link."),
+    "account": ("octavo.cli.account", "List, show, lock, change and remove accounts."),
     "recover": ("octavo.cli.recover", "Print a link to choose a new password for an account."),
     "mail": ("octavo.cli.mail", "Test the mail settings."),
-    "account": ("octavo.cli.account", "List, show, lock, change and remove accounts."),
     "backup": ("octavo.cli.backup", "Write a verified copy of the database."),
     "restore": ("octavo.cli.restore", "Put a backup in place of the database."),
     "actors": ("octavo.cli.actors", "Show the actors of the running service."),

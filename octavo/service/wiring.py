@@ -94,8 +94,8 @@ def wire_application(
     The pages are loaded when ``started`` is set, or with the lifespan if it is None.
     """
     store, audit = parts.store, parts.audit
-    legal = parts.legal.documents
     log_request = counting_refusals(log_request, audit.refused)
+    legal = parts.legal.documents
     authenticator = SessionOrKey(parts.credentials, origin=public_url, legal=legal)
     contract = Deferred(contract_document)
 
@@ -207,10 +207,9 @@ def _legal_pages(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDo
 
 def _identity(parts: Components, origin: str) -> _Identity:
     store, life, credentials, audit = parts.store, parts.life, parts.credentials, parts.audit
-    legal, prerequisites = parts.legal.documents, parts.prerequisites
+    legal, prerequisites, attempts = parts.legal.documents, parts.prerequisites, parts.attempts
     passwords = Passwords(new_entropy=new_entropy)
     maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
-    attempts = parts.attempts
     signing_in = SignIn(
         store, credentials, passwords, attempts, maker, audit=audit, now=now, life=life
     )
@@ -251,7 +250,7 @@ def _identity(parts: Components, origin: str) -> _Identity:
     own_sessions = OwnSessions(store, credentials, audit=audit, now=now, life=life)
     removal = removal_of(parts, passwords)
     administration = administration_of(parts)
-    own_consent = OwnConsent(credentials, legal, audit=audit, now=now)
+    own_consent = OwnConsent(store, credentials, legal, audit=audit, now=now)
     portal = Portal(store, parts.portal, now=now, new_token=new_entropy)
     groups = [
         AuthOperations(signing_in, own_password, life=life, origin=origin, legal=legal),
@@ -261,8 +260,8 @@ def _identity(parts: Components, origin: str) -> _Identity:
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
         AdministrationOperations(administration, removal),
-        InstallationOperations(Installation(store, prerequisites, audit=audit)),
         AuditOperations(audit),
+        InstallationOperations(Installation(store, prerequisites, audit=audit)),
         OperatorOperations(administration, removal, portal),
     ]
     return _Identity(registration, password_reset, groups)

@@ -15,6 +15,7 @@ from octavo.model.accounts.administration import (
     StorageLimit,
 )
 from octavo.model.accounts.audit import AuditEntry, AuditId
+from octavo.model.accounts.consent import Versions
 from octavo.model.accounts.refusal import (
     InvalidCredentials,
     LastAdministrator,
@@ -250,3 +251,29 @@ async def test_pages_are_read_by_kind_and_by_account(identity: IdentityFixture) 
     assert (entry.kind, entry.subject) == ("account_registered", made.account.account_id)
     assert other.subject == bob.account.account_id
     assert await audit.page(other.entry_id, 10, kind="account_registered") == [entry]
+
+
+async def test_a_reset_password_and_the_command_for_it_are_recorded(
+    identity: IdentityFixture,
+) -> None:
+    made = await identity.account()
+    token = await identity.reset_token()
+    await identity.password_reset.perform(token, "another good password", client=CLIENT)
+    recovered, changed = (await stored(identity))[-2:]
+    ann = made.account.account_id
+    assert (recovered.kind, recovered.actor, recovered.subject) == ("command", "system", ann)
+    assert recovered.detail == {"command": "recover"}
+    assert (changed.kind, changed.actor, changed.client) == ("password_changed", ann, CLIENT)
+    assert changed.detail == {"endedOtherSessions": True, "reset": True}
+
+
+async def test_a_changed_installation_and_accepted_documents_are_recorded(
+    identity: IdentityFixture,
+) -> None:
+    root = (await identity.account(role="administrator")).account.account_id
+    await identity.installation.change("invitation", actor=root, client=CLIENT)
+    await identity.own_consent.accept(root, Versions(), client=CLIENT)
+    changed, accepted = (await stored(identity))[-2:]
+    assert (changed.kind, changed.actor) == ("installation_changed", root)
+    assert changed.detail == {"registrationPolicy": "invitation"}
+    assert (accepted.kind, accepted.actor, accepted.client) == ("documents_accepted", root, CLIENT)

@@ -19,9 +19,9 @@ from tests.fakes.control_socket import responding
 COMMANDS = [
     "serve",
     "invite",
+    "account",
     "recover",
     "mail",
-    "account",
     "backup",
     "restore",
     "actors",

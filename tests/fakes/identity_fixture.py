@@ -45,7 +45,7 @@ PORTAL = {
 NO_PREREQUISITES = Prerequisites()
 
 
-# One for all fixtures: several may use one store.
+# Several fixtures may share a store.
 _audit_numbers = count(1)
 
 
@@ -122,7 +122,9 @@ class IdentityFixture:
         self.installation = Installation(store, prerequisites, audit=self.audit)
         self.portal = Portal(store, PORTAL, now=sources.now, new_token=sources.new_entropy)
         self.own_account = OwnAccount(store, now=sources.now)
-        self.own_consent = OwnConsent(self.credentials, legal, audit=self.audit, now=sources.now)
+        self.own_consent = OwnConsent(
+            store, self.credentials, legal, audit=self.audit, now=sources.now
+        )
         self.mail_added = 0
         self.own_password = OwnPassword(
             store,

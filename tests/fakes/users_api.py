@@ -78,8 +78,8 @@ class UsersApi:
             SessionOperations(identity.own_sessions, life=LIFE),
             KeyOperations(identity.own_keys, now=now),
             AdministrationOperations(identity.administration, identity.removal),
-            InstallationOperations(identity.installation),
             AuditOperations(identity.audit),
+            InstallationOperations(identity.installation),
             OperatorOperations(identity.administration, identity.removal, identity.portal),
             WorkspaceOperations(
                 identity.store,

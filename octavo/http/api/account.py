@@ -257,7 +257,9 @@ class AccountOperations:
     async def accept_legal_documents(self, call: Call, body: ConsentInput) -> ConsentRecorded:
         """Record the consent."""
         account_id = call.principal_as(Caller).account_id
-        return consent_recorded(await self._own_consent.accept(account_id, versions_of(body)))
+        return consent_recorded(
+            await self._own_consent.accept(account_id, versions_of(body), client=call.client)
+        )
 
     @operation(
         id="openAccountPortal",

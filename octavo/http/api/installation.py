@@ -76,7 +76,9 @@ class InstallationOperations:
         """Change the registration policy."""
         caller = require_administrator(call)
         return _schema(
-            await self._installation.change(body.registration_policy, actor=caller.account_id)
+            await self._installation.change(
+                body.registration_policy, actor=caller.account_id, client=call.client
+            )
         )
 
 
