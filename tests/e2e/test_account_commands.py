@@ -8,7 +8,6 @@ from contextlib import ExitStack
 import pytest
 import trio
 
-from tests.e2e.databases import new_database
 from tests.e2e.listening import listening
 from tests.e2e.octavo_process import Octavo, data_folder, invited, running
 from tests.e2e.people import PASSWORD, Person, client, register
@@ -210,31 +209,41 @@ def test_without_an_installation_the_command_says_so() -> None:
     assert "no installation is in" in errors
 
 
-async def test_a_command_at_one_server_ends_the_streams_of_the_other(postgres_server: str) -> None:
+@pytest.fixture
+def pair(postgres_database: str) -> Iterator[tuple[Octavo, Octavo]]:
+    """Two servers on one database."""
     with ExitStack() as stack:
-        database = stack.enter_context(new_database(postgres_server))
         one, other = (
-            stack.enter_context(running(stack.enter_context(data_folder()), "--database", database))
+            stack.enter_context(
+                running(stack.enter_context(data_folder()), "--database", postgres_database)
+            )
             for _ in range(2)
         )
-        installation = Installation(one)
-        ann = installation.ann
-        async with (
-            listening(one.port, ann.by_key) as here,
-            listening(other.port, ann.by_key) as there,
-        ):
-            await installation.done_soon("disable", ann.address)
-            with trio.fail_after(WITHIN):
-                assert [await device.closed() for device in (here, there)] == [1008, 1008]
-        with client(other.url, ann) as http:
-            assert http.get("/api/account").status_code == 401
-        # No server runs with this folder: the database is opened, and the servers are notified.
-        installation.done("enable", ann.address)
-        async with listening(other.port, ann.by_key) as there:
-            with data_folder() as elsewhere:
-                installation.octavo = Octavo(one.process, elsewhere, one.options)
-                await installation.done_soon("remove", ann.address, "--yes")
-            with trio.fail_after(WITHIN):
-                assert await there.closed() == 1008
+        yield one, other
         for server in (one, other):
-            assert await trio.to_thread.run_sync(server.stop) == (0, [])
+            assert server.stop() == (0, [])
+
+
+async def test_a_command_at_one_server_ends_the_streams_of_the_other(
+    pair: tuple[Octavo, Octavo],
+) -> None:
+    one, other = pair
+    installation = Installation(one)
+    ann = installation.ann
+    async with (
+        listening(one.port, ann.by_key) as here,
+        listening(other.port, ann.by_key) as there,
+    ):
+        await installation.done_soon("disable", ann.address)
+        with trio.fail_after(WITHIN):
+            assert [await device.closed() for device in (here, there)] == [1008, 1008]
+    with client(other.url, ann) as http:
+        assert http.get("/api/account").status_code == 401
+    installation.done("enable", ann.address)
+    # No server runs with this folder: the database is opened, and the servers are notified.
+    async with listening(other.port, ann.by_key) as there:
+        with data_folder() as elsewhere:
+            installation.octavo = Octavo(one.process, elsewhere, one.options)
+            await installation.done_soon("remove", ann.address, "--yes")
+        with trio.fail_after(WITHIN):
+            assert await there.closed() == 1008

@@ -195,10 +195,10 @@ def remove(installation: Installation, ann: Person, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["own", "administrator", "operator"])
-async def test_nothing_of_a_removed_account_is_left(installation: Installation, way: str) -> None:
+def test_nothing_of_a_removed_account_is_left(installation: Installation, way: str) -> None:
     octavo = installation.octavo
     ann = register(octavo.url, invited(octavo.folder, *octavo.options[2:]))
-    await trio.to_thread.run_sync(live, installation, ann)
+    live(installation, ann)
     before = installation.tables()
     rows = [row for row in before["accounts"] if ann.address in row]
     [password] = [each for each in rows[0] if str(each).startswith("$argon2id$")]
@@ -211,11 +211,11 @@ async def test_nothing_of_a_removed_account_is_left(installation: Installation, 
     for table in ("accounts", "contents", "files", "revisions", "api_keys", "sessions"):
         assert MARK.encode() in contents({table: before[table]}).lower(), table
 
-    await trio.to_thread.run_sync(remove, installation, ann, way)
-    await installation.swept()
-    code, lines = await trio.to_thread.run_sync(octavo.stop)
+    remove(installation, ann, way)
+    trio.run(installation.swept)
+    code, lines = octavo.stop()
     assert (code, lines) == (0, [])
-    left = (await trio.to_thread.run_sync(installation.everything)).lower()
+    left = installation.everything().lower()
     searched = [
         *traces,
         *(each.encode() for each in secrets),
