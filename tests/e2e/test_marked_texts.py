@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
@@ -31,6 +32,7 @@ OF_ADMINISTRATORS = {"administration", "operator", "audit"}
 TOKEN = operator_token(bytes(32))
 OPERATOR = {"authorization": f"Bearer {TOKEN}"}
 BODIES: dict[str, dict[str, object]] = {
+    "updateInstallation": {"registrationPolicy": "invitation"},
     "createInvitation": {"role": "member"},
     "setOperatorAccountControls": {"revision": 1, "storageBytes": 10_000_000},
     "updateAccount": {"limit": {"storageBytes": 10_000_000}},
@@ -49,6 +51,7 @@ class Marked:
     ann: Person
     removable: list[Person]
     ids: dict[str, str]
+    portal_token: str
     responses: list[tuple[str, httpx.Response]] = field(default_factory=list)
 
     def call(self, described: Documented) -> None:
@@ -66,6 +69,8 @@ class Marked:
         if "requestBody" in described:
             headers["content-type"] = "application/json"
             body = json.dumps(BODIES[name]).encode() if name in BODIES else valid(name)
+            if name == "redeemPortalToken":
+                body = json.dumps({"token": self.portal_token}).encode()
         with client(self.octavo.url) as http:
             response = http.request(described["method"], path, headers=headers, content=body)
         assert response.status_code < 500, response.text
@@ -107,6 +112,7 @@ def marked(request: pytest.FixtureRequest) -> Iterator[Marked]:
     engine, log_format = request.param.split()
     options: tuple[str, ...] = ("--log-format", log_format)
     options += ("--operator-tokens", digest_of(TOKEN.encode()).hex())
+    options += ("--portal", "billing=https://billing.example/start")
     with ExitStack() as stack:
         folder = stack.enter_context(data_folder())
         database: tuple[str, ...] = ()
@@ -116,7 +122,11 @@ def marked(request: pytest.FixtureRequest) -> Iterator[Marked]:
         octavo = stack.enter_context(running(folder, *options, *database))
         root = register(octavo.url, octavo.invitation())
         ann, *removable = (register(octavo.url, invited(folder, *database)) for _ in range(3))
-        made = Marked(octavo, root, ann, removable, write_marked_texts(octavo, ann))
+        ids = write_marked_texts(octavo, ann)
+        with client(octavo.url, ann) as http:
+            opened = http.post("/api/account/portal", json={"path": "billing"}).json()
+        [token] = parse_qs(urlsplit(opened["address"]).query)["token"]
+        made = Marked(octavo, root, ann, removable, ids, token)
         called = sorted(
             operations(contract_document()), key=lambda each: each["operationId"] in LAST
         )

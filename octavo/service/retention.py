@@ -1,0 +1,42 @@
+"""What the retention job removes, and after which time."""
+
+from octavo.actors.jobs.retention import RetentionJob
+from octavo.model.accounts.session import DAY, SessionLife
+from octavo.model.files.retention import Retention
+from octavo.service.entropy import now
+from octavo.settings import Settings
+from octavo.store import Script, Store
+from octavo.store.scripts import audit, outbox, password_resets, portal_tokens
+from octavo.store.scripts.expiry import expire_receipts, expire_sessions
+
+RECEIPT_DAYS = 31
+"""Days that a receipt is kept; the API promises 30."""
+
+
+def retention_job(store: Store, settings: Settings, life: SessionLife) -> RetentionJob:
+    """Return the job that prunes histories and removes what has expired."""
+    retention = Retention(
+        all_of=int(settings.history_all_days * DAY * 1000),
+        hourly=int(settings.history_hourly_days * DAY * 1000),
+        least=settings.history_least,
+    )
+
+    audit_time = int(settings.audit_days * DAY * 1000)
+
+    def end_sessions(now: int) -> Script[bool]:
+        return expire_sessions(*life.alive_since(now))
+
+    return RetentionJob(
+        store,
+        now=now,
+        retention=retention,
+        steps=(
+            lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000),
+            end_sessions,
+            lambda now: audit.expire(now - audit_time),
+            lambda _: audit.expire_refusals(),
+            portal_tokens.expire,
+            password_resets.expire,
+            outbox.expire_budgets,
+        ),
+    )
