@@ -15,7 +15,6 @@ from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.actors.jobs.indexing import IndexingJob
-from octavo.actors.jobs.retention import RetentionJob
 from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
@@ -29,7 +28,6 @@ from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.files.retention import Retention
 from octavo.model.identity import Position, WorkspaceId
 from octavo.render.limits import check_renderable
 from octavo.service.auditing import server_audit
@@ -37,12 +35,10 @@ from octavo.service.engine import StoreEngine
 from octavo.service.entropy import new_id, now
 from octavo.service.legal import Legal
 from octavo.service.mail import mail_delivery
+from octavo.service.retention import retention_job
 from octavo.settings import Settings
-from octavo.store import Script, Store, StoreUnavailable
+from octavo.store import Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
-from octavo.store.scripts import audit as audit_scripts
-from octavo.store.scripts import outbox, password_resets, portal_tokens
-from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
 from octavo.ws import Frame
@@ -50,9 +46,6 @@ from octavo.ws.notice_stream import changed_frame
 
 if TYPE_CHECKING:
     from octavo.store.postgres import PostgresStore
-
-RECEIPT_DAYS = 31
-"""Days that a receipt is kept; the API promises 30."""
 
 MAIL_DRAIN_SECONDS = 2.0
 """Seconds of a stop in which messages that are being sent can finish."""
@@ -129,7 +122,7 @@ def add_components(
     async def sweep(worker: WorkerContext) -> None:
         await sweeper.run()
 
-    retention = _retention(store, settings, life)
+    retention = retention_job(store, settings, life)
 
     async def run_retention(worker: WorkerContext) -> None:
         await retention.run()
@@ -252,34 +245,6 @@ def _document_limits(settings: Settings) -> DocumentLimits:
         update=settings.document_update_size,
         state=settings.document_size,
         history=settings.document_history,
-    )
-
-
-def _retention(store: Store, settings: Settings, life: SessionLife) -> RetentionJob:
-    retention = Retention(
-        all_of=int(settings.history_all_days * DAY * 1000),
-        hourly=int(settings.history_hourly_days * DAY * 1000),
-        least=settings.history_least,
-    )
-
-    audit_time = int(settings.audit_days * DAY * 1000)
-
-    def end_sessions(now: int) -> Script[bool]:
-        return expire_sessions(*life.alive_since(now))
-
-    return RetentionJob(
-        store,
-        now=now,
-        retention=retention,
-        steps=(
-            lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000),
-            end_sessions,
-            portal_tokens.expire,
-            password_resets.expire,
-            outbox.expire_budgets,
-            lambda now: audit_scripts.expire(now - audit_time),
-            lambda _: audit_scripts.expire_refusals(),
-        ),
     )
 
 
