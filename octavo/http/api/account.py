@@ -92,6 +92,8 @@ class AccountSchema(ContractModel):
     display_name: str
     role: model.Role
     state: model.State
+    lock_reason: str | None
+    """Why the account is locked; null if nothing was said, or it is not."""
     preferences: PreferencesSchema
     usage: UsageSchema
     limit: LimitSchema
@@ -154,6 +156,7 @@ def account_schema(details: AccountDetails, legal: LegalDocuments) -> AccountSch
         display_name=account.display_name,
         role=account.role,
         state=account.state,
+        lock_reason=details.decisions.effective_reason,
         preferences=_preferences(details.preferences),
         usage=UsageSchema(storage_bytes=details.used),
         limit=LimitSchema(storage_bytes=details.decisions.storage.maximum),

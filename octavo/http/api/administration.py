@@ -61,6 +61,8 @@ class AccountSummarySchema(ContractModel):
     """What administrators decided."""
     effective_state: State
     """The stricter of `state` and the controls."""
+    lock_reason: str | None
+    """Why `state` is locked; null if nothing was said, or it is not."""
     usage: UsageSchema
     limit: LimitSchema
     controls: ControlsSchema
@@ -97,6 +99,9 @@ class AccountUpdateInput(ContractModel):
 
     role: Role | MISSING = MISSING
     state: State | MISSING = MISSING
+    lock_reason: str | MISSING | None = MISSING
+    """Why `state` is locked, for the person: 1 to 500 characters on one line; null for none. It
+    ends with the lock."""
     limit: LimitUpdate | MISSING = MISSING
     controls: ControlsUpdate | MISSING = MISSING
 
@@ -178,6 +183,7 @@ class AdministrationOperations:
             role=None if body.role is MISSING else body.role,
             state=None if body.state is MISSING else body.state,
             storage=None if body.limit is MISSING else StorageLimit(body.limit.storage_bytes),
+            lock_reason=_reason(body.lock_reason, ""),
             controls=None
             if body.controls is MISSING
             else controls_change(body.controls, below="/controls"),
@@ -211,14 +217,7 @@ class AdministrationOperations:
 
 def controls_change(given: ControlsUpdate, *, below: str) -> ControlsChange:
     """Return a change of controls that was sent below a pointer. Raises `InvalidRequest`."""
-    reason: str | None = None
-    if given.lock_reason is None:
-        reason = ""
-    elif given.lock_reason is not MISSING:
-        try:
-            reason = parse_label(given.lock_reason, LONGEST_REASON)
-        except ValueError as error:
-            raise InvalidRequest(errors=[(f"{below}/lockReason", str(error))]) from None
+    reason = _reason(given.lock_reason, below)
     storage = given.storage_bytes
     return ControlsChange(
         given.revision,
@@ -226,6 +225,16 @@ def controls_change(given: ControlsUpdate, *, below: str) -> ControlsChange:
         reason,
         None if storage is MISSING else StorageLimit(storage),
     )
+
+
+def _reason(given: str | MISSING | None, below: str) -> str | None:
+    """Return a reason: None to keep the present one, empty for none. Raises `InvalidRequest`."""
+    if given is MISSING:
+        return None
+    try:
+        return "" if given is None else parse_label(given, LONGEST_REASON)
+    except ValueError as error:
+        raise InvalidRequest(errors=[(f"{below}/lockReason", str(error))]) from None
 
 
 def require_administrator(call: Call) -> Caller:
@@ -246,6 +255,7 @@ def _schema(summary: AccountSummary) -> AccountSummarySchema:
         role=account.role,
         state=decisions.state,
         effective_state=decisions.effective_state,
+        lock_reason=decisions.lock_reason,
         usage=UsageSchema(storage_bytes=summary.used),
         limit=LimitSchema(storage_bytes=decisions.storage.maximum),
         controls=controls_schema(decisions.controls),

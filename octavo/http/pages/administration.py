@@ -63,9 +63,11 @@ def add_administration_pages(site: Site) -> None:
         body: dict[str, object] = {
             "role": given.get("role", ""),
             "state": given.get("state", ""),
+            "lockReason": given.get("reason", "").strip() or None,
             "limit": {"storageBytes": limit},
         }
-        return await _changed(visitor, account_id, body, {"storageBytes": "storage"})
+        names = {"storageBytes": "storage", "lockReason": "reason"}
+        return await _changed(visitor, account_id, body, names)
 
     @site.form(f"{_ACCOUNTS}/<uuid:account_id>/controls", only)
     async def change_controls(visitor: Visitor, account_id: str) -> Response:

@@ -53,6 +53,13 @@ class Decisions:
         return "locked" if self.state == "enabled" and self.controls.locked else self.state
 
     @property
+    def effective_reason(self) -> str | None:
+        """Why the account is locked; None if nothing was said, or it is not."""
+        if self.effective_state != "locked":
+            return None
+        return self.lock_reason or self.controls.lock_reason
+
+    @property
     def administers(self) -> bool:
         """Whether the account is an enabled administrator."""
         return self.role == "administrator" and self.effective_state == "enabled"

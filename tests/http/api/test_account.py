@@ -29,6 +29,7 @@ def test_account_has_no_members_of_missing_features() -> None:
         "displayName",
         "role",
         "state",
+        "lockReason",
         "preferences",
         "usage",
         "limit",

@@ -72,6 +72,7 @@ async def test_accounts_are_listed_without_what_they_wrote(installation: Install
         "role": "member",
         "state": "enabled",
         "effectiveState": "enabled",
+        "lockReason": None,
         "usage": {"storageBytes": 0},
         "limit": {"storageBytes": None},
         "controls": CONTROLS,

@@ -23,6 +23,7 @@ async def test_registration_with_an_invitation_returns_the_whole_account(
             "displayName": "Ann",
             "role": "administrator",
             "state": "enabled",
+            "lockReason": None,
             "preferences": {
                 "themeFamily": "paper",
                 "appearance": "system",

@@ -57,14 +57,16 @@ async def test_accounts_are_listed_and_found(ann: PageReader, bob: PageReader) -
 
 async def test_administrator_locks_and_unlocks_an_account(ann: PageReader, bob: PageReader) -> None:
     await account_of(ann, "bob")
-    await ann.submit("Save", state="locked", storage="1.5")
+    await ann.submit("Save", state="locked", storage="1.5", reason="Please call us.")
     assert ann.page.alerts == ["The account is changed."]
     assert ann.form("Save").fields["storage"] == "1.5"
     assert "locked</span>" in ann.text
     await bob.open("/workspaces")
     await bob.submit("Create the workspace", name="Mine")
     assert (bob.status, bob.page.headings) == (423, ["Your account is locked"])
+    assert "Please call us." in bob.text
     await ann.submit("Save", state="enabled", storage="")
+    assert ann.form("Save").fields["reason"] == ""
     await bob.open("/workspaces")
     await bob.submit("Create the workspace", name="Mine")
     assert bob.page.headings == ["Mine"]
