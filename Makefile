@@ -6,11 +6,11 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock clean dev yjs better-auth
+.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock screenshots clean dev yjs better-auth axe
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
-	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, siege, demo, bench or lock."
+	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, siege, screenshots, demo, bench or lock."
 
 install: ## install Octavo with what it needs to run, from requirements.lock
 	@tools/venv.sh runtime '$(PYTHON)' $(VENV)
@@ -24,10 +24,13 @@ dev:
 yjs:
 	@tools/npm.sh yjs YJS
 
+axe:
+	@tools/npm.sh axe AXE-CORE
+
 better-auth:
 	@tools/npm.sh better_auth BETTER-AUTH
 
-test: dev yjs better-auth ## run every test, in two processes; ARGS='-n 0' takes one
+test: dev yjs better-auth axe ## run every test, in two processes; ARGS='-n 0' takes one
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each
@@ -44,6 +47,9 @@ siege: dev ## kill, mislead and probe the real server for half an hour
 	@OCTAVO_CRASHES=300 OCTAVO_HOSTILE_CASES=300000 OCTAVO_SCHEMATHESIS_SECONDS=600 \
 		$(BIN)/pytest -q tests/e2e/test_crash.py tests/e2e/test_hostile.py \
 		tests/e2e/test_schemathesis.py $(ARGS)
+
+screenshots: dev ## write pictures of every page to build/screenshots
+	@$(BIN)/python -m tools.screenshots $(ARGS)
 
 lint: dev ## check style, format, types, and who imports whom
 	@$(BIN)/ruff check --quiet

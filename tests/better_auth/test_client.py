@@ -111,3 +111,8 @@ def test_client_changes_a_password(page: Browser, octavo: Octavo, mail: MailServ
     changed = page.call("changePassword", currentPassword=PASSWORD, newPassword=NEW)
     assert changed["error"] is None
     assert changed["data"]["user"]["email"] == other.address
+
+
+def test_browser_without_node_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert "apt-get install nodejs npm" in (missing() or "")

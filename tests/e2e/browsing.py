@@ -13,14 +13,79 @@ from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.e2e.browser import running_browser, show
+from tests.e2e.databases import change
 from tests.e2e.octavo_process import data_folder, invited, running
-from tests.e2e.people import PASSWORD
+from tests.e2e.people import PASSWORD, reset_token
 from tests.e2e.server import PATIENCE
+from tests.fakes.smtp_server import MailServer, mail_server
 
 HOST = "localhost:8080"
 ORIGIN = f"http://{HOST}"
 NARROW, WIDE = 320, 1280
 _COOKIE = "__Host-octavo"
+
+
+PAGES = [
+    ("", "/"),
+    ("", "/sign-in"),
+    ("", "/problems"),
+    ("", "/problems/precondition_failed"),
+    ("", "/register"),
+    ("", "/register?invitation={opened}"),
+    ("", "/register?invitation={used}"),
+    ("", "/api/docs"),
+    ("", "/not-a-page"),
+    ("", "/forgot-password"),
+    ("", "/reset-password?token={reset}"),
+    ("", "/reset-password?token=used"),
+    ("", "/legal/terms"),
+    ("Ann", "/sign-out"),
+    ("Bob", "/register?invitation={opened}"),
+    ("Ann", "/workspaces"),
+    ("Bob", "/workspaces"),
+    ("Ann", "/workspaces/{workspace}/members"),
+    ("Bob", "/workspaces/{workspace}/members"),
+    ("Ann", "/workspaces/{workspace}/members/{bob}/remove"),
+    ("Bob", "/workspaces/{workspace}/members/{bob}/remove"),
+    ("Ann", "/workspaces/{workspace}/invitations"),
+    ("Ann", "/workspaces/{workspace}/settings"),
+    ("Ann", "/workspaces/{workspace}/delete"),
+    ("Ann", "/account"),
+    ("Ann", "/account/password"),
+    ("Ann", "/account/sessions"),
+    ("Ann", "/account/keys"),
+    ("Bob", "/account/keys"),
+    ("Ann", "/account/keys/{key}/revoke"),
+    ("Ann", "/account/consent"),
+    ("Ann", "/account/removal"),
+    ("Ann", "/administration/accounts"),
+    ("Ann", "/administration/accounts?text=nobody"),
+    ("Ann", "/administration/accounts/{bob}"),
+    ("Ann", "/administration/accounts/{bob}/remove"),
+    ("Ann", "/administration/invitations"),
+    ("Ann", "/administration/installation"),
+    ("Ann", "/administration/audit"),
+    ("Ann", "/administration/audit?kind=invitation_revoked"),
+    ("Bob", "/administration/accounts"),
+    ("Cid", "/account"),
+    ("Cid", "/account/sessions"),
+    ("Dee", "/workspaces"),
+]
+"""Who opens a page, and the page."""
+
+
+TERMS = """---
+version: 2026-05
+---
+# Terms of this installation
+
+Keep your password to yourself. Notes are *yours*.
+
+## What we do
+
+1. We keep your notes, with every revision.
+2. We make copies every night.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +107,7 @@ class PageSite:
         http: a client of the server, for what is prepared without the browser.
         people: the accounts, by their first names.
         values: what paths of pages contain, by name.
+        mail: the mail server of the installation.
     """
 
     browser: Chrome
@@ -49,6 +115,7 @@ class PageSite:
     http: httpx.Client
     people: Mapping[str, Account]
     values: Mapping[str, str]
+    mail: MailServer
 
     def path(self, template: str) -> str:
         """Return a path: ``{name}`` in the template is one of the values."""
@@ -116,6 +183,11 @@ def follow(page: Chrome, text: str) -> None:
     _go(page, next(each for each in links if each.text.startswith(text)))
 
 
+def sign_out(page: Chrome) -> None:
+    """Press the button that signs out."""
+    _go(page, page.find_element(By.CSS_SELECTOR, ".end button"))
+
+
 def _go(page: Chrome, leading: WebElement) -> None:
     """Click what leads to another page, and wait for it: a password takes its time."""
     present = page.find_element(By.TAG_NAME, "html")
@@ -130,6 +202,7 @@ def _register(http: httpx.Client, name: str, invitation: str) -> Account:
         "address": address,
         "password": PASSWORD,
         "displayName": name,
+        "consent": {"termsVersion": "2026-05", "privacyVersion": "3"},
     }
     response = http.post("/api/registrations", json=given, headers={"origin": ORIGIN})
     assert response.status_code == 201, response.text
@@ -138,25 +211,39 @@ def _register(http: httpx.Client, name: str, invitation: str) -> Account:
 
 
 @contextmanager
-def page_site(*options: str) -> Iterator[PageSite]:
+def page_site() -> Iterator[PageSite]:
     """Run an installation with people, and a browser that finds it at `ORIGIN`.
 
     Ann administers the installation and owns a workspace, in which Bob is an editor; Cid is locked
-    by the operator.
+    by the operator; Dee has not accepted the present terms.
     """
-    with (
-        data_folder() as folder,
-        running(folder, "--public-url", ORIGIN, *options) as octavo,
-        httpx.Client(base_url=octavo.url, timeout=30, trust_env=False) as http,
-    ):
-        first = octavo.invitation()
-        people = {"Ann": _register(http, "Ann", first)}
-        for name in ("Bob", "Cid"):
-            people[name] = _register(http, name, invited(folder))
-        values = {"used": first, "opened": invited(folder), "spent": invited(folder)}
-        with running_browser(HOST, octavo.port) as browser:
-            site = PageSite(browser, folder, http, people, values)
+    with data_folder() as folder, mail_server() as mail:
+        terms = folder.parent / "terms.md"
+        terms.write_text(TERMS)
+        options = (
+            *("--public-url", ORIGIN, "--terms", str(terms)),
+            *("--privacy-notice", "https://example.org/privacy", "--privacy-version", "3"),
+            *("--smtp-host", "127.0.0.1", "--smtp-port", str(mail.port), "--smtp-security", "none"),
+            *("--mail-from", "Octavo <notes@example.org>"),
+        )
+        with (
+            running(folder, *options) as octavo,
+            httpx.Client(base_url=octavo.url, timeout=PATIENCE, trust_env=False) as http,
+            running_browser(HOST, octavo.port) as browser,
+        ):
+            first = octavo.invitation()
+            people = {"Ann": _register(http, "Ann", first)}
+            for name in ("Bob", "Cid", "Dee"):
+                people[name] = _register(http, name, invited(folder))
+            values = {"used": first, "opened": invited(folder)}
+            values["reset"] = reset_token(folder, None, people["Bob"].address)
+            site = PageSite(browser, folder, http, people, values, mail)
             _furnish(site, values)
+            change(
+                folder,
+                None,
+                "UPDATE accounts SET consent_terms = '2025' WHERE address = 'dee@example.org'",
+            )
             yield site
 
 

@@ -13,6 +13,7 @@ TABLE = Path("tests/project/tested_through.toml")
 TESTED_THROUGH: dict[str, str] = tomllib.loads((ROOT / TABLE).read_text())
 MODULES = {path: ast.parse((ROOT / path).read_text()) for path in modules("octavo")}
 FOLDERS_OF_THEIR_OWN = {
+    "axe",
     "better_auth",
     "e2e",
     "fakes",

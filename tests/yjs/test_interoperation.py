@@ -19,7 +19,7 @@ from tests.fakes.inline_documents import inline_documents
 from tests.fakes.workspace_rig import VAULT, Rig, edit, note, serving
 from tests.yjs.devices import WORDS, YjsDevice
 from tests.yjs.devices import edit as edit_somewhere
-from tests.yjs.peer import Peer
+from tests.yjs.peer import Peer, missing
 
 R = TypeVar("R")
 
@@ -131,3 +131,8 @@ async def test_device_on_yjs_and_the_service_write_the_same_initial_document(pee
         await run(peer.new, name, 5)
         await run(peer.apply, name, whole.document.state)
         assert await run(peer.state_vector, name) == whole.document.vector
+
+
+def test_peer_without_node_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert "apt-get install nodejs npm" in (missing() or "")

@@ -68,7 +68,7 @@ def add_account_pages(site: Site) -> None:
     async def show_consent(visitor: Visitor) -> Response:
         return await show("account/consent.html")
 
-    @site.page(_REMOVAL)
+    @site.page(_REMOVAL, before_consent=True)
     async def show_removal(visitor: Visitor) -> Response:
         return await show("account/removal.html")
 

@@ -14,7 +14,7 @@ NOT_ACCEPTED = "To go on, accept the documents."
 def add_consent_page(site: Site) -> None:
     """Serve the page; it leads back to where the person wanted to go."""
 
-    @site.page(CONSENT)
+    @site.page(CONSENT, before_consent=True)
     async def show_documents(visitor: Visitor) -> Response:
         required = visitor.account.consent.required
         following = inside(visitor.query.get("next", ""), site.public_url)

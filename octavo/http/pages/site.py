@@ -22,7 +22,14 @@ from octavo.accounts.ports import NewEntropy
 from octavo.http.api.account import AccountSchema
 from octavo.http.api.auth_protocol import is_external_redirect
 from octavo.http.api.session_cookie import session_token
-from octavo.http.contract.problems import Forbidden, Header, NotSignedIn, Problem, WrongOrigin
+from octavo.http.contract.problems import (
+    ConsentRequired,
+    Forbidden,
+    Header,
+    NotSignedIn,
+    Problem,
+    WrongOrigin,
+)
 from octavo.http.pages.api import Api, Perform
 from octavo.http.pages.messages import message_cookie
 from octavo.http.pages.resubmission import Resubmissions
@@ -77,6 +84,11 @@ class Visitor:
         return self.signed_in
 
     @property
+    def consent_due(self) -> bool:
+        """Whether the person must accept the legal documents in force."""
+        return self.signed_in is not None and self.signed_in.consent.required is not None
+
+    @property
     def page(self) -> dict[str, str | None]:
         """The parameters of a list in the API for the page that the address names."""
         return {"limit": _ROWS, "after": self.query.get("after")}
@@ -115,13 +127,14 @@ class Site:
         return self._public_url
 
     def page(
-        self, path: str, audience: Audience = Audience.ACCOUNT
+        self, path: str, audience: Audience = Audience.ACCOUNT, *, before_consent: bool = False
     ) -> Callable[[Handler], Handler]:
         """Return a decorator that serves the page at ``path``, a Quart rule, with a handler.
 
-        The handler receives the visitor and the values of the path.
+        The handler receives the visitor and the values of the path. A person who has not accepted
+        the legal documents in force is asked to first, unless ``before_consent``.
         """
-        return self._rule(path, "GET", audience)
+        return self._rule(path, "GET", audience, before_consent=before_consent)
 
     def form(
         self, path: str, audience: Audience = Audience.ACCOUNT
@@ -129,11 +142,15 @@ class Site:
         """Return a decorator that serves the form submitted to ``path`` with a handler."""
         return self._rule(path, "POST", audience)
 
-    def _rule(self, path: str, method: str, audience: Audience) -> Callable[[Handler], Handler]:
+    def _rule(
+        self, path: str, method: str, audience: Audience, *, before_consent: bool = True
+    ) -> Callable[[Handler], Handler]:
         def decorate(handler: Handler) -> Handler:
             @wraps(handler)
             async def serve(**values: str) -> Response:
                 visitor = self._visitor(audience, await _fields() if method == "POST" else {})
+                if not before_consent and visitor.consent_due and audience is not Audience.ANYBODY:
+                    raise ConsentRequired
                 if method != "POST":
                     return await handler(visitor, **values)
                 return await self._perform_form(visitor, handler, values)

@@ -45,12 +45,27 @@ async def test_person_is_led_to_the_documents_and_back(due: PageReader) -> None:
     assert (due.status, due.path) == (200, "/administration/accounts")
 
 
-async def test_form_that_needs_consent_changes_nothing(due: PageReader) -> None:
-    await due.open("/account")
-    await due.submit("Change the name", displayName="Anna")
+async def test_form_of_a_page_before_the_change_changes_nothing(bound: Installation) -> None:
+    reader = await bound.person()
+    await reader.open("/account")
+    await outdate(bound)
+    await reader.submit("Change the name", displayName="Anna")
+    assert reader.page.headings == ["Accept the documents"]
+    await reader.submit("Accept", accept="on")
+    await reader.open("/account")
+    assert reader.page.headings == ["Ann"]
+
+
+@pytest.mark.parametrize("path", ["/workspaces", "/account", "/account/keys", "/administration"])
+async def test_every_page_asks_for_consent_first(due: PageReader, path: str) -> None:
+    await due.open(path)
     assert due.page.headings == ["Accept the documents"]
-    await due.open("/account")
-    assert "Anna" not in due.text
+
+
+async def test_person_who_does_not_agree_can_remove_the_account(due: PageReader) -> None:
+    page = await due.open("/consent")
+    await due.open(page.links["remove your account"])
+    assert due.page.headings == ["Remove your account"]
 
 
 async def test_consent_is_not_recorded_without_the_box(due: PageReader) -> None:
