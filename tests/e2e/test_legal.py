@@ -209,7 +209,7 @@ def test_person_registers_on_the_page(serve: Serve) -> None:
         assert refused.status_code == 409
         assert "accept the documents below" in refused.text
         done = http.post("/register", data={**given, "accept": "yes"}, headers=OURS)
-        assert (done.status_code, done.headers["location"]) == (303, "/register/done")
+        assert (done.status_code, done.headers["location"]) == (303, "/workspaces")
         cookie = {"cookie": done.headers["set-cookie"].partition(";")[0]}
         found = http.get("/api/account", headers=cookie).json()
     assert found["consent"]["accepted"]["termsVersion"] == "1"
