@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from octavo.accounts.attempts import RATES
 from octavo.model.accounts.token import digest_of, operator_token
 from tests.e2e.databases import execute, new_database
 from tests.e2e.listening import listening
@@ -208,11 +209,31 @@ def test_person_registers_on_the_page(serve: Serve) -> None:
         assert refused.status_code == 409
         assert "accept the documents below" in refused.text
         done = http.post("/register", data={**given, "accept": "yes"}, headers=OURS)
-        assert (done.status_code, done.headers["location"]) == (303, "/register/done")
+        assert (done.status_code, done.headers["location"]) == (303, "/workspaces")
         cookie = {"cookie": done.headers["set-cookie"].partition(";")[0]}
         found = http.get("/api/account", headers=cookie).json()
     assert found["consent"]["accepted"]["termsVersion"] == "1"
     assert found["consent"]["required"] is None
+    assert octavo.stop() == (0, [])
+
+
+def test_registration_forms_are_limited_for_each_client(serve: Serve) -> None:
+    octavo = serve("1", *MAIL, *OPEN)
+    most = RATES["registration"].client.count
+    given = {"displayName": "A", "password": PASSWORD, **FIRST, "accept": "yes"}
+    responses = []
+    with client(octavo.url) as http:
+        for number in range(most + 1):
+            # An invitation that is not valid, so that no account is created.
+            path = f"/register?invitation={'0' * 43}"
+            form = {**given, "address": f"a{number}@example.org"}
+            # A client that no proxy is trusted for can't choose its address.
+            claimed = f"192.0.2.{number}"
+            forged = {"remote-addr": claimed, "x-forwarded-for": claimed, "forwarded": claimed}
+            responses.append(http.post(path, data=form, headers={**OURS, **forged}))
+        limited = http.post("/api/registrations", json={}, headers=OURS)
+    assert [each.status_code for each in responses] == [404] * most + [429]
+    assert limited.status_code == 429
     assert octavo.stop() == (0, [])
 
 

@@ -68,6 +68,19 @@ async def test_options_lists_the_methods_without_authentication() -> None:
     assert response.header("content-length") is None
 
 
+@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
+@pytest.mark.parametrize("target", ["/api/shelves", "/api/nowhere", SHELF])
+async def test_pages_of_other_origins_may_not_read_responses(method: str, target: str) -> None:
+    asks = [
+        (b"origin", b"https://evil.example"),
+        (b"access-control-request-method", b"DELETE"),
+        (b"access-control-request-headers", b"authorization"),
+    ]
+    response = await ask(shelf_application(), method, target, headers=asks)
+    names = [name.lower() for name, _ in response.headers]
+    assert [name for name in names if name.startswith(b"access-control-")] == []
+
+
 @pytest.mark.parametrize("target", ["/api/shelves", "/api/shelves?limit=x", SHELF])
 async def test_head_is_the_head_of_the_get(target: str) -> None:
     get = await ask(shelf_application(), "GET", target)

@@ -58,6 +58,18 @@ async def test_new_password_is_chosen_once(house: Installation, ann: PageReader)
     assert ann.path.startswith("/sign-in"), "every session has ended"
 
 
+async def test_signed_in_person_requests_a_link_and_uses_it(
+    house: Installation, ann: PageReader
+) -> None:
+    await ann.open("/forgot-password")
+    page = await ann.submit("Send the link", address=ADDRESS)
+    assert (ann.status, house.users.identity.mail_added) == (200, 1)
+    await ann.open(f"/reset-password?token={await house.users.identity.reset_token()}")
+    page = await ann.submit("Change the password", newPassword=NEW)
+    assert ann.path == "/sign-in"
+    assert page.alerts == ["Your password is changed. Sign in with the new one."]
+
+
 async def test_used_link_leads_to_a_new_one(house: Installation) -> None:
     await house.users.identity.account()
     token = await house.users.identity.reset_token()

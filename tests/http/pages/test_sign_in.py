@@ -33,6 +33,16 @@ async def test_sign_in_never_leads_elsewhere(house: Installation, target: str) -
     assert ann.path == "/workspaces"
 
 
+@pytest.mark.parametrize("origin", ["https://evil.example", "null"])
+async def test_form_of_another_site_signs_nobody_in(house: Installation, origin: str) -> None:
+    await house.users.identity.account()
+    ann = house.stranger()
+    await ann.open("/sign-in")
+    ann.headers["origin"] = origin
+    await ann.submit("Sign in", address=ADDRESS, password=PASSWORD)
+    assert (ann.status, ann.cookies) == (403, {})
+
+
 @pytest.mark.parametrize("address", [ADDRESS, "stranger@example.org"])
 async def test_wrong_password_and_unknown_address_read_alike(
     house: Installation, address: str

@@ -1,0 +1,179 @@
+"""The page on security: the tests that it names exist, and its numbers are those of the code."""
+
+import ast
+import inspect
+import re
+from collections.abc import Callable
+from functools import cache
+
+from octavo.accounts import passwords
+from octavo.accounts.attempts import RATES, Attempts
+from octavo.accounts.audit import RefusedAttempts
+from octavo.accounts.invitations import FIRST_INVITATION_LASTS
+from octavo.accounts.passwords import Argon2, Passwords
+from octavo.http.api.session_cookie import cleared_cookie
+from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
+from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
+from octavo.http.pages.messages import message_cookie
+from octavo.mail.smtp import SEND_SECONDS, STEP_SECONDS
+from octavo.model.accounts import token
+from octavo.model.accounts.api_key import MAX_KEYS
+from octavo.model.accounts.attempts import Rate
+from octavo.model.accounts.invitation import INVITATION_SECONDS, LONGEST_SECONDS
+from octavo.model.accounts.password import LONGEST, SHORTEST
+from octavo.model.accounts.password_reset import RESET_SECONDS
+from octavo.model.accounts.portal import TOKEN_SECONDS
+from octavo.model.accounts.session import DAY, SessionLife
+from octavo.model.mail import BUDGET_SECONDS
+from octavo.service.legal import LARGEST
+from octavo.settings import Settings
+from octavo.store.scripts.audit import MAX_REFUSALS
+from tests.project.source import ROOT
+
+# A list in the page may break after any word.
+PAGE = re.sub(r"\s*\n(?![\n|#-])", " ", (ROOT / "docs/security.md").read_text())
+NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+SETTINGS = Settings()
+COST = Argon2()
+LIFE = SessionLife()
+MIB = 1024 * 1024
+SIGN_IN, REGISTRATION = RATES["sign-in"], RATES["registration"]
+
+
+def default(of: Callable[..., object], name: str) -> object:
+    """The default of a parameter."""
+    return inspect.signature(of).parameters[name].default
+
+
+def rate(of: Rate | None) -> str:
+    return "none" if of is None else f"{of.count} in {of.period:g} seconds"
+
+
+API_KEY, OPAQUE = token.api_key(bytes(32)), token.opaque_token(bytes(32))
+CHECKSUM = 6
+RANDOM = len(API_KEY) - len(token.KEY_PREFIX) - CHECKSUM
+KEY_BITS = (62**RANDOM).bit_length() - 1
+BITS = token.ENTROPY * 8
+OF_ACCOUNT = SIGN_IN.account
+assert OF_ACCOUNT is not None
+
+QUOTED = [
+    (
+        f"429 after {OF_ACCOUNT.count} attempts for an address or {SIGN_IN.client.count} from a "
+        f"client within {SIGN_IN.client.period:g} seconds"
+    ),
+    f"at most {default(Attempts, 'maximum'):,} entries each",
+    f"with {default(Attempts, 'maximum'):,} attempts for others",
+    f"{default(Passwords, 'at_once')} hashes run, {default(Passwords, 'waiting')} wait",
+    f"keys have {KEY_BITS} random bits",
+    f"tokens have {BITS} random bits",
+    f"at most {SETTINGS.mail_per_address} within an hour",
+    f"a limit of {SETTINGS.connections_per_client} connections for a client",
+    (
+        f"a budget of {SETTINGS.memory // MIB} MiB, a client at most "
+        f"{SETTINGS.memory_per_client // MIB} MiB"
+    ),
+    (
+        f"at most {default(RefusedAttempts, 'maximum')} entries and one more for each code every "
+        f"{default(RefusedAttempts, 'interval'):g} seconds, and {MAX_REFUSALS:,} stored"
+    ),
+    f"it works once, within {TOKEN_SECONDS:g} seconds",
+    f"argon2id with {COST.passes} passes, {COST.memory // 1024} MiB and {COST.lanes} lanes",
+    f"{STEP_SECONDS:g} seconds for a reply, {SEND_SECONDS:g} seconds for a message",
+    f"at least {SHORTEST} and at most {LONGEST} characters after NFKC",
+    (
+        f"{COST.passes} passes, {COST.memory // 1024} MiB, {COST.lanes} lanes, a salt of "
+        f"{passwords._SALT} bytes, a hash of {passwords._HASH} bytes"
+    ),
+    (
+        f"At most {default(Passwords, 'at_once')} hashes run at the same time and "
+        f"{default(Passwords, 'waiting')} wait"
+    ),
+    f"the lowest priority ({passwords._LOWEST})",
+    *(f"| `{name}` | {rate(each.client)} | {rate(each.account)} |" for name, each in RATES.items()),
+    f"after {LIFE.idle / DAY:g} days without activity, and after {LIFE.absolute / DAY:g} days",
+    f"Its token is {BITS} random bits",
+    *(
+        f"| {name} | {BITS} bits | {len(OPAQUE)} characters of base64url |"
+        for name in ("session", "invitation", "reset of a password", "portal")
+    ),
+    f"{INVITATION_SECONDS / DAY:g} days, at most {LONGEST_SECONDS / DAY:g} days",
+    f"{TOKEN_SECONDS:g} seconds | one |",
+    *(
+        f"| {KEY_BITS} bits | `{prefix}`, {RANDOM} characters, a checksum of {CHECKSUM} |"
+        for prefix in (token.KEY_PREFIX, token.OPERATOR_PREFIX)
+    ),
+    f"at most {MAX_KEYS} for an account",
+    f"A file has at most {LARGEST // 1024} KiB",
+    f"Entries are deleted after {SETTINGS.audit_days:g} days",
+    f"of up to {default(RefusedAttempts, 'interval'):g} seconds are lost",
+    "for at most 60 seconds; that includes signing out",
+]
+"""Every sentence of the page with a number, written with the constants of the code."""
+
+STANDARDS = re.compile(
+    r"SHA-256|HMAC-SHA-256|CRC-32|RFC 9106|argon2(?:id)?|base64url|HTTP/2|nh3|IPv[46]|/64|/48"
+    r"|\b(?:4\d\d|500)(?= `| |,|:|;)"
+)
+"""Names and statuses with digits."""
+
+
+@cache
+def functions(path: str) -> frozenset[str]:
+    """The names of the functions of a module, including methods."""
+    tree = ast.parse((ROOT / path).read_text())
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    # Suites for both engines are methods.
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, kinds))
+
+
+def test_named_tests_exist() -> None:
+    named = NAMED.findall(PAGE)
+    assert len(named) > 100
+    assert PAGE.count("tests/") == len(named) + PAGE.count("`tests/project/test_security.py`")
+    assert [f"{path}::{name}" for path, name in named if name not in functions(path)] == []
+
+
+def test_each_row_of_the_attempts_names_a_test_or_says_that_there_is_none() -> None:
+    part = PAGE[PAGE.index("## What an attacker tries") : PAGE.index("## How it works")]
+    rows = [row for row in re.findall(r"^\|.*\|$", part, re.MULTILINE) if "---" not in row]
+    tried = [row for row in rows if not re.match(r"\| (try|fault) \|", row)]
+    assert len(tried) > 60
+    assert [row for row in tried if not NAMED.search(row) and "**not defended**" not in row] == []
+
+
+def test_numbers_are_those_of_the_code() -> None:
+    assert [each for each in QUOTED if each not in PAGE] == []
+
+
+def test_every_number_is_checked() -> None:
+    rest = PAGE
+    for each in QUOTED:
+        rest = rest.replace(each, "")
+    rest = STANDARDS.sub("", re.sub(r"`[^`]*`", "", rest))
+    assert re.findall(r".{0,40}\d.{0,20}", rest) == []
+
+
+def test_times_in_words_are_those_of_the_code() -> None:
+    assert "the first one an hour" in PAGE
+    assert "| an hour | one |" in PAGE
+    assert FIRST_INVITATION_LASTS == RESET_SECONDS == BUDGET_SECONDS == 3600
+    assert "took longer than a second" in PAGE
+    assert AUTHENTICATED_SECONDS == 1
+    assert b"Max-Age=60" in message_cookie("signed-out")[1]
+
+
+def test_attributes_of_the_cookie_are_those_of_the_code() -> None:
+    assert cleared_cookie()[1] == (
+        b"__Host-octavo=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"
+    )
+    assert "The cookie `__Host-octavo` is `Secure`, `HttpOnly`, `SameSite=Lax`" in PAGE
+
+
+def test_headers_are_those_of_the_code() -> None:
+    for headers in (API_HEADERS, PAGE_HEADERS):
+        for name, value in headers:
+            quoted = value.decode()
+            if name != b"content-security-policy":
+                quoted = f"{name.decode()}: {quoted}"
+            assert f"`{quoted}`" in PAGE
