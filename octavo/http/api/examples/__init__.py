@@ -1,0 +1,11 @@
+"""Example requests and responses of every operation, for the API document.
+
+They form one story: Ada signs in, creates a note, saves, deletes, restores and purges it.
+"""
+
+from octavo.http.api.examples.identity import IDENTITY
+from octavo.http.api.examples.notes import NOTES
+from octavo.http.contract.openapi import Example
+
+EXAMPLES: dict[str, Example] = {**IDENTITY, **NOTES}
+"""The examples, by operation id."""
