@@ -4,7 +4,8 @@ from quart import Response
 
 from octavo.http.api.account import AccountSchema, PreferencesSchema
 from octavo.http.contract.problems import CredentialRefused, Problem
-from octavo.http.pages.site import Site, Visitor, redirect, show
+from octavo.http.pages.responses import redirect, show
+from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 
 _PASSWORD = "/account/password"

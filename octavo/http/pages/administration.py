@@ -11,7 +11,8 @@ from octavo.http.api.installation import InstallationSchema
 from octavo.http.api.invitations import InvitationCreated, InvitationList
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.pages.site import Audience, Site, Visitor, redirect, show
+from octavo.http.pages.responses import redirect, show
+from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 
 PLACE = "/administration"

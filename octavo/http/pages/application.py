@@ -37,8 +37,9 @@ from octavo.http.pages.password_reset import ResetOpens, add_password_reset_page
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.pages.register import Opens, add_register_pages
+from octavo.http.pages.responses import HOME, consent_first, redirect, show, sign_in_first
 from octavo.http.pages.sign_in import add_sign_in_pages
-from octavo.http.pages.site import HOME, Site, consent_first, redirect, show, sign_in_first
+from octavo.http.pages.site import Site
 from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments

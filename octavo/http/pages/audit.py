@@ -8,7 +8,8 @@ from octavo.http.api.administration import AccountSummarySchema
 from octavo.http.api.audit import AuditList
 from octavo.http.contract.problems import NotFound
 from octavo.http.pages.administration import PLACE
-from octavo.http.pages.site import Audience, Site, Visitor, show
+from octavo.http.pages.responses import show
+from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.model.accounts.audit import KINDS, SERVICES
 
 _FILTERS = ("kind", "account")

@@ -4,7 +4,8 @@ from quart import Response
 
 from octavo.http.api.consent import ConsentRecorded, RequiredDocuments
 from octavo.http.contract.problems import ConsentRequired, Problem
-from octavo.http.pages.site import CONSENT, Site, Visitor, inside, redirect, show
+from octavo.http.pages.responses import CONSENT, inside, redirect, show
+from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 
 CHANGED = "The documents have changed meanwhile. Read them again."

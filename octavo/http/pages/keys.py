@@ -9,7 +9,8 @@ from octavo.http.api.keys import ApiKeyCreated, ApiKeyList
 from octavo.http.api.sessions import SessionList, SessionsEnded
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Problem
-from octavo.http.pages.site import Site, Visitor, redirect, show
+from octavo.http.pages.responses import redirect, show
+from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.model.accounts.api_key import MAX_KEYS
 

@@ -7,7 +7,8 @@ from octavo.http.api.members import MemberList, MemberSchema
 from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.pages.site import HOME, Site, Visitor, redirect, show
+from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 

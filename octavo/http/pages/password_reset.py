@@ -6,7 +6,8 @@ from quart import Response
 
 from octavo.http.api.refusals import REFUSALS, refusals_as_problems
 from octavo.http.contract.problems import Problem
-from octavo.http.pages.site import SIGN_IN, Audience, Site, Visitor, redirect, show
+from octavo.http.pages.responses import SIGN_IN, redirect, show
+from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import trouble_of
 from octavo.model.accounts.refusal import InvalidResetToken
 

@@ -10,7 +10,8 @@ from octavo.http.api.consent import required_documents
 from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.problems import ConsentRequired, NotFound, Problem
-from octavo.http.pages.site import HOME, Audience, Site, Visitor, redirect, show
+from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import path_of
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments

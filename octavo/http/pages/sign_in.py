@@ -3,7 +3,8 @@
 from quart import Response
 
 from octavo.http.contract.problems import CredentialRefused, Problem
-from octavo.http.pages.site import SIGN_IN, Audience, Site, Visitor, inside, redirect, show
+from octavo.http.pages.responses import SIGN_IN, inside, redirect, show
+from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 
 WRONG = Trouble(

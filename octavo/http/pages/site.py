@@ -7,39 +7,29 @@ which browsers set and pages can't change, and by a value that only pages of the
 
 import hashlib
 import hmac
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
 from typing import cast
-from urllib.parse import quote, urlsplit
 
 from pydantic_core import to_json
-from quart import Response, g, render_template, request
+from quart import Response, g, request
 from quart_trio import QuartTrio
 
 from octavo.accounts.ports import NewEntropy
 from octavo.http.api.account import AccountSchema
-from octavo.http.api.auth_protocol import is_external_redirect
 from octavo.http.api.session_cookie import session_token
 from octavo.http.contract.problems import (
     ConsentRequired,
     Forbidden,
-    Header,
     NotSignedIn,
     Problem,
     WrongOrigin,
 )
 from octavo.http.pages.api import Api, Perform
-from octavo.http.pages.messages import message_cookie
 from octavo.http.pages.resubmission import Resubmissions
-from octavo.http.pages.trouble import Trouble
 from octavo.http.server.asgi import Scope, extension_of
-
-SIGN_IN = "/sign-in"
-CONSENT = "/consent"
-HOME = "/workspaces"
-"""Where a person arrives after signing in."""
 
 TOKEN = "token-of-form"
 """The hidden field with the value that only pages of the session contain."""
@@ -48,7 +38,6 @@ ONCE = "once"
 
 # Rows of a list on one page: it stays small on a slow line.
 _ROWS = "30"
-_SEE_OTHER = 303
 
 Handler = Callable[..., Awaitable[Response]]
 
@@ -224,61 +213,6 @@ class Site:
             return
         except Problem as problem:
             g.failure = problem
-
-
-async def show(
-    template: str,
-    *,
-    trouble: Trouble | None = None,
-    status: int = 200,
-    **context: object,
-) -> Response:
-    """Return the page of a template; with ``trouble``, it says why its form was refused."""
-    if trouble is not None:
-        status = trouble.status
-    text = await render_template(template, trouble=trouble or Trouble(200), **context)
-    response = Response(text, status, content_type="text/html; charset=utf-8")
-    return with_headers(response, () if trouble is None else trouble.headers)
-
-
-def redirect(path: str, message: str | None = None, headers: Sequence[Header] = ()) -> Response:
-    """Return a redirect to a page, after a form; the page shows the message of this code."""
-    response = Response("", _SEE_OTHER)
-    response.headers["location"] = path
-    cookies = () if message is None else (message_cookie(message),)
-    return with_headers(response, (*headers, *cookies))
-
-
-def with_headers(response: Response, headers: Sequence[Header]) -> Response:
-    """Return ``response`` with additional headers."""
-    for name, value in headers:
-        response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
-    return response
-
-
-def sign_in_first() -> Response:
-    """Return a redirect to the sign-in page, which leads back to the present page."""
-    return _first(SIGN_IN)
-
-
-def consent_first() -> Response:
-    """Return a redirect to the page of consent, which leads back to the present page."""
-    return _first(CONSENT)
-
-
-def _first(page: str) -> Response:
-    path = request.full_path.rstrip("?") if request.method == "GET" else _page_of_form()
-    return redirect(f"{page}?next={quote(path, safe='/')}" if path != "/" else page)
-
-
-def inside(path: str, public_url: str) -> str:
-    """Return ``path`` if it leads into this installation, else `HOME`."""
-    return path if path and not is_external_redirect(path, public_url) else HOME
-
-
-def _page_of_form() -> str:
-    referrer = urlsplit(request.headers.get("referer", ""))
-    return referrer.path if referrer.netloc == request.host and referrer.path else "/"
 
 
 def _scope() -> Scope:

@@ -5,7 +5,8 @@ from quart import Response
 from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import AccountLocked, NotFound, Problem
-from octavo.http.pages.site import HOME, Site, Visitor, redirect, show
+from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 
 LIST = "/api/workspaces"
