@@ -1,21 +1,20 @@
-"""A billing portal in a few lines: it learns from Octavo who comes, and sells storage.
+"""A billing portal in sixty lines of code: it learns from Octavo who comes, and sells storage.
 
     OCTAVO=http://localhost:8080 OPERATOR_TOKEN=octo_… python examples/billing_portal.py 8090
 
 Octavo sends people here with the setting ``portal=billing=http://localhost:8090/start``. A real
-portal would take money, keep its sessions in a database, and use TLS.
+portal would take money, keep its sessions in a database, and use TLS. It needs httpx.
 """
 
-import json
 import os
 import secrets
 import sys
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.error import HTTPError, URLError
 from urllib.parse import parse_qs, urlsplit
-from urllib.request import Request, urlopen
+
+import httpx
 
 Json = dict[str, Any]
 STORAGE = 10 * 1024**3
@@ -25,16 +24,13 @@ class Operator:
     """The operator API of an installation."""
 
     def __init__(self, url: str, token: str) -> None:
-        self.url, self._token = url, token
+        self.url, self._headers = url, {"authorization": f"Bearer {token}"}
 
     def call(self, method: str, path: str, body: Json | None = None) -> Json:
-        """Return the response of an operation. Raises `HTTPError` for a refusal."""
-        headers = {"authorization": f"Bearer {self._token}", "content-type": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
-        request = Request(f"{self.url}/api/operator{path}", data, headers, method=method)
-        with urlopen(request, timeout=10) as response:
-            found: Json = json.load(response)
-        return found
+        """Return the response of an operation. Raises `httpx.HTTPStatusError` for a refusal."""
+        address = f"{self.url}/api/operator{path}"
+        response = httpx.request(method, address, headers=self._headers, json=body, timeout=10)
+        return dict(response.raise_for_status().json())
 
     def set_storage(self, account_id: str, size: int) -> Json:
         """Set the storage of an account, also when its controls change at the same time."""
@@ -43,8 +39,8 @@ class Operator:
             change = {"revision": revision, "storageBytes": size}
             try:
                 return self.call("PATCH", f"/accounts/{account_id}/controls", change)
-            except HTTPError as error:
-                if json.load(error)["code"] != "controls_changed":
+            except httpx.HTTPStatusError as error:
+                if error.response.json()["code"] != "controls_changed":
                     raise
 
 
@@ -57,13 +53,11 @@ def portal(operator: Operator, port: int) -> ThreadingHTTPServer:
             token = parse_qs(urlsplit(self.path).query).get("token", [""])[0]
             try:
                 account = operator.call("POST", "/portal/redeem", {"token": token})
-            except HTTPError as error:
-                error.close()
+            except httpx.HTTPStatusError:
                 return self.show(404, "<p>This link has expired: open it from Octavo again.</p>")
-            except URLError:
+            except httpx.TransportError:
                 return self.show(502, "<p>Octavo can't be reached: try again soon.</p>")
-            session = secrets.token_urlsafe()
-            people[session] = account["id"]
+            people[session := secrets.token_urlsafe()] = account["id"]
             button = f"<button name=session value={session}>Buy 10 GiB</button>"
             return self.show(200, f"{described(account)}<form method=post>{button}</form>")
 
@@ -92,7 +86,6 @@ def described(account: Json) -> str:
 
 
 if __name__ == "__main__":
-    octavo = Operator(os.environ["OCTAVO"], os.environ["OPERATOR_TOKEN"])
-    server = portal(octavo, int(sys.argv[1]))
+    server = portal(Operator(os.environ["OCTAVO"], os.environ["OPERATOR_TOKEN"]), int(sys.argv[1]))
     print(f"The portal is at http://localhost:{server.server_port}/start", flush=True)
     server.serve_forever()

@@ -12,6 +12,7 @@ import trio
 from octavo.cli.help import Command, CommandGroup, example
 from octavo.cli.output import Failed, say
 from octavo.cli.reading import read, takes_settings
+from octavo.cli.recover import command as recover
 from octavo.control.account_command import (
     NAME,
     AccountAction,
@@ -42,6 +43,9 @@ _ADDRESS = 36
 )
 def command() -> None:
     """Choose a command."""
+
+
+command.add_command(recover)
 
 
 @command.command("list", cls=Command, help="List all accounts, the oldest first.")
@@ -86,7 +90,7 @@ def show(context: click.Context, /, account: str, as_json: bool, **given: str | 
 @click.option(
     "--reason",
     metavar="TEXT",
-    help=f"why, in at most {LONGEST_REASON} characters on one line; `octavo account show` shows it",
+    help=f"why, in at most {LONGEST_REASON} characters on one line; the person reads it",
 )
 @takes_settings("data_dir", "database")
 @click.pass_context
