@@ -92,4 +92,5 @@ async def _account(visitor: Visitor, trouble: Trouble | None = None) -> Response
 
 
 def _wrong_password(problem: Problem, field: str) -> Trouble:
-    return Trouble(problem.status, "", {field: "This is not your present password."})
+    fault = {field: "This is not your present password."}
+    return Trouble(problem.status, "", fault, code=problem.code)

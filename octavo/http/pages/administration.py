@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from http import HTTPStatus
 
 from quart import Response
 
@@ -11,7 +12,7 @@ from octavo.http.api.installation import InstallationSchema
 from octavo.http.api.invitations import InvitationCreated, InvitationList
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.pages.responses import redirect, show
+from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 
@@ -20,6 +21,9 @@ _ACCOUNTS = f"{PLACE}/accounts"
 _INVITATIONS = f"{PLACE}/invitations"
 _INSTALLATION = f"{PLACE}/installation"
 _MEGABYTE = 1_000_000
+_REVISION = re.compile("[0-9]{1,15}")
+_LONGEST_TEXT = 254
+_DECIDED = ("role", "state", "reason", "storage")
 _MEGABYTES = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?")
 
 ROLES = {
@@ -47,7 +51,7 @@ def add_administration_pages(site: Site) -> None:
 
     @site.page(_ACCOUNTS, only)
     async def show_accounts(visitor: Visitor) -> Response:
-        text = visitor.query.get("text", "")
+        text = visitor.query.get("text", "").replace("\0", "")[:_LONGEST_TEXT]
         page = await visitor.api.get(AccountList, "/api/accounts", **visitor.page, text=text)
         return await show("administration/accounts.html", page=page, text=text)
 
@@ -61,21 +65,31 @@ def add_administration_pages(site: Site) -> None:
         limit, fault = parse_megabytes(given.get("storage", ""))
         if fault:
             return await _account(visitor, account_id, Trouble(400, "", {"storage": fault}))
-        body: dict[str, object] = {
+        decided: dict[str, object] = {
             "role": given.get("role", ""),
             "state": given.get("state", ""),
             "lockReason": given.get("reason", "").strip() or None,
             "limit": {"storageBytes": limit},
         }
+        # What the person did not touch is left as others may have decided it meanwhile.
+        body = {
+            member: value
+            for (member, value), name in zip(decided.items(), _DECIDED, strict=True)
+            if given.get(name, "").strip() != given.get(f"shown-{name}", "")
+        }
         names = {"storageBytes": "storage", "lockReason": "reason"}
-        return await _changed(visitor, account_id, body, names)
+        changed = await _changed(visitor, account_id, body, names)
+        own = str(account_id) == visitor.account.id
+        if own and body.get("role") == "member" and changed.status_code < HTTPStatus.BAD_REQUEST:
+            return redirect(HOME, "account-changed")
+        return changed
 
     @site.form(f"{_ACCOUNTS}/<uuid:account_id>/controls", only)
     async def change_controls(visitor: Visitor, account_id: str) -> Response:
         given = visitor.given
         limit, fault = parse_megabytes(given.get("controlledStorage", ""))
         revision = given.get("revision", "")
-        if fault or not revision.isdecimal():
+        if fault or not _REVISION.fullmatch(revision):
             errors = {"controlledStorage": fault} if fault else {}
             return await _account(visitor, account_id, Trouble(400, "", errors))
         locked = "locked" in given
@@ -91,6 +105,8 @@ def add_administration_pages(site: Site) -> None:
 
     @site.page(f"{_ACCOUNTS}/<uuid:account_id>/remove", only)
     async def ask_remove(visitor: Visitor, account_id: str) -> Response:
+        if str(account_id) == visitor.account.id:
+            return redirect("/account/removal")
         account = await _read(visitor, account_id)
         return await show("administration/remove_account.html", subject=account)
 
@@ -112,7 +128,7 @@ def add_administration_pages(site: Site) -> None:
     async def show_invitations(visitor: Visitor) -> Response:
         return await _invitations(visitor)
 
-    @site.form(_INVITATIONS, only)
+    @site.form(_INVITATIONS, only, once=True)
     async def invite(visitor: Visitor) -> Response:
         given = visitor.given
         body = {"role": given.get("role", ""), "address": given.get("address", "").strip() or None}

@@ -37,7 +37,7 @@ from octavo.http.pages.password_reset import ResetOpens, add_password_reset_page
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.pages.register import Opens, add_register_pages
-from octavo.http.pages.responses import HOME, consent_first, redirect, show, sign_in_first
+from octavo.http.pages.responses import HOME, consent_first, redirect, report, show, sign_in_first
 from octavo.http.pages.sign_in import add_sign_in_pages
 from octavo.http.pages.site import Site
 from octavo.http.pages.static_files import StaticFile, page_files
@@ -227,9 +227,11 @@ def pages(
         if isinstance(problem, ConsentRequired):
             return consent_first()
         if isinstance(problem, WrongOrigin):
+            report(problem.code)
             address = public_url + request.full_path.rstrip("?")
             return await show("other_origin.html", status=problem.status, address=address)
         if isinstance(problem, AccountLocked):
+            report(problem.code)
             return await show("locked.html", status=problem.status)
         return await refusal(problem, public_url)
 

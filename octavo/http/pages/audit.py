@@ -21,6 +21,8 @@ def add_audit_page(site: Site) -> None:
     @site.page(f"{PLACE}/audit", Audience.ADMINISTRATOR)
     async def show_audit(visitor: Visitor) -> Response:
         chosen = {name: visitor.query[name] for name in _FILTERS if visitor.query.get(name)}
+        if chosen.get("kind", KINDS[0]) not in KINDS:
+            del chosen["kind"]
         page = await visitor.api.get(AuditList, "/api/audit", **visitor.page, **chosen)
         return await show(
             "administration/audit.html",

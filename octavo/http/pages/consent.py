@@ -40,7 +40,7 @@ def add_consent_page(site: Site) -> None:
             return await _documents(required, following, Trouble(problem.status, CHANGED))
         except Problem as problem:
             return await _documents(required, following, trouble_of(problem))
-        return redirect(following)
+        return redirect(following, "consent-recorded")
 
 
 async def _documents(

@@ -48,7 +48,7 @@ def add_key_pages(site: Site, now: Clock) -> None:
     async def show_keys(visitor: Visitor) -> Response:
         return await _keys(visitor)
 
-    @site.form(_KEYS)
+    @site.form(_KEYS, once=True)
     async def create(visitor: Visitor) -> Response:
         days = visitor.given.get("days", "")
         expires_at = None

@@ -66,7 +66,7 @@ def add_member_pages(site: Site) -> None:
     async def show_invitations(visitor: Visitor, workspace_id: str) -> Response:
         return await _invitations(visitor, workspace_id)
 
-    @site.form(f"{_RULE}/invitations")
+    @site.form(f"{_RULE}/invitations", once=True)
     async def invite(visitor: Visitor, workspace_id: str) -> Response:
         given = visitor.given
         body = {"role": given.get("role", ""), "address": given.get("address", "").strip() or None}

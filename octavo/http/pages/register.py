@@ -77,7 +77,7 @@ def add_register_pages(site: Site, opens: Opens, legal: LegalDocuments) -> None:
             return await _closed(token)
         return await _form(token, {})
 
-    @site.form(PATH, Audience.ANYBODY)
+    @site.form(PATH, Audience.ANYBODY, once=True)
     async def register(visitor: Visitor) -> Response:
         token = visitor.query.get("invitation", "")
         given = visitor.given

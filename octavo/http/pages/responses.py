@@ -1,14 +1,19 @@
 """Responses of pages: a page of a template, and redirects after forms."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
 
 from quart import Response, render_template, request
 
 from octavo.http.api.auth_protocol import is_external_redirect
+from octavo.http.contract.application import report_refusal
 from octavo.http.contract.problems import Header
 from octavo.http.pages.messages import message_cookie
 from octavo.http.pages.trouble import Trouble
+
+if TYPE_CHECKING:
+    from octavo.http.server.asgi import Scope
 
 SIGN_IN = "/sign-in"
 CONSENT = "/consent"
@@ -28,9 +33,15 @@ async def show(
     """Return the page of a template; with ``trouble``, it says why its form was refused."""
     if trouble is not None:
         status = trouble.status
+        report(trouble.code)
     text = await render_template(template, trouble=trouble or Trouble(200), **context)
     response = Response(text, status, content_type="text/html; charset=utf-8")
     return with_headers(response, () if trouble is None else trouble.headers)
+
+
+def report(code: str) -> None:
+    """Report the problem ``code`` to the log and the audit."""
+    report_refusal(cast("Scope", request.scope), code)
 
 
 def redirect(path: str, message: str | None = None, headers: Sequence[Header] = ()) -> Response:
@@ -69,5 +80,10 @@ def inside(path: str, public_url: str) -> str:
 
 
 def _page_of_form() -> str:
-    referrer = urlsplit(request.headers.get("referer", ""))
-    return referrer.path if referrer.netloc == request.host and referrer.path else "/"
+    try:
+        referrer = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return "/"
+    if referrer.netloc != request.host or not referrer.path:
+        return "/"
+    return f"{referrer.path}?{referrer.query}" if referrer.query else referrer.path

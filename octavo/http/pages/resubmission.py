@@ -3,7 +3,7 @@
 Each form contains a value of its own. The first submission with it is performed, and a second one
 within a minute gets the same response. So no key or workspace is created twice, and a secret that
 is shown once is not lost with the response that the browser dropped. Only this process knows the
-responses.
+responses. They are dropped at the first page that is requested a minute later.
 """
 
 from collections import OrderedDict
@@ -48,7 +48,7 @@ class Resubmissions(Generic[T]):
         forgotten, and the next one with its key is performed.
         """
         while True:
-            self._drop_old()
+            self.drop_old()
             known = self._submissions.get(key)
             if known is None:
                 break
@@ -66,7 +66,8 @@ class Resubmissions(Generic[T]):
                 del self._submissions[key]
             submission.done.set()
 
-    def _drop_old(self) -> None:
+    def drop_old(self) -> None:
+        """Drop the responses that have been kept for long enough, and the oldest of too many."""
         now = trio.current_time()
         while self._submissions:
             oldest = next(iter(self._submissions.values()))

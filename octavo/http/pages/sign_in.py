@@ -11,6 +11,7 @@ WRONG = Trouble(
     CredentialRefused.status,
     "The address or the password is wrong.",
     {"password": "Check it, and type it again."},
+    code=CredentialRefused.code,
 )
 
 

@@ -1,7 +1,7 @@
 """What every page of a signed-in person, and every form, has in common.
 
 A page names the audience it is for, and receives the visitor. Before a form is performed, it must
-prove that a page of this installation sent it: by the header ``origin`` or ``sec-fetch-site``,
+prove that a page of this installation sent it: by the headers ``origin`` and ``sec-fetch-site``,
 which browsers set and pages can't change, and by a value that only pages of the session contain.
 """
 
@@ -10,7 +10,8 @@ import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import wraps
+from functools import partial, wraps
+from http import HTTPStatus
 from typing import cast
 
 from pydantic_core import to_json
@@ -126,13 +127,23 @@ class Site:
         return self._rule(path, "GET", audience, before_consent=before_consent)
 
     def form(
-        self, path: str, audience: Audience = Audience.ACCOUNT
+        self, path: str, audience: Audience = Audience.ACCOUNT, *, once: bool = False
     ) -> Callable[[Handler], Handler]:
-        """Return a decorator that serves the form submitted to ``path`` with a handler."""
-        return self._rule(path, "POST", audience)
+        """Return a decorator that serves the form submitted to ``path`` with a handler.
+
+        A form that is performed ``once`` has a hidden field of that name; a second submission gets
+        the response of the first.
+        """
+        return self._rule(path, "POST", audience, once=once)
 
     def _rule(
-        self, path: str, method: str, audience: Audience, *, before_consent: bool = True
+        self,
+        path: str,
+        method: str,
+        audience: Audience,
+        *,
+        before_consent: bool = True,
+        once: bool = False,
     ) -> Callable[[Handler], Handler]:
         def decorate(handler: Handler) -> Handler:
             @wraps(handler)
@@ -142,7 +153,15 @@ class Site:
                     raise ConsentRequired
                 if method != "POST":
                     return await handler(visitor, **values)
-                return await self._perform_form(visitor, handler, values)
+                exchange = extension_of(_scope())
+                if exchange is not None:
+                    # A double click drops the first request, whose response the second one gets.
+                    exchange.ignore_disconnect()
+                self._require_own_form(visitor, audience)
+                if not once or not visitor.given.get(ONCE):
+                    return await handler(visitor, **values)
+                perform = partial(handler, visitor, **values)
+                return await self._perform_once(visitor, audience, perform)
 
             name = f"{method} {path}"
             self._app.add_url_rule(path, name, serve, methods=[method])
@@ -150,38 +169,31 @@ class Site:
 
         return decorate
 
-    async def _perform_form(
-        self, visitor: Visitor, handler: Handler, values: Mapping[str, str]
+    async def _perform_once(
+        self, visitor: Visitor, audience: Audience, perform: Callable[[], Awaitable[Response]]
     ) -> Response:
-        scope = _scope()
-        exchange = extension_of(scope)
-        if exchange is not None:
-            # A double click drops the first request, whose response the second one gets.
-            exchange.ignore_disconnect()
-        self._require_own_form(visitor)
-        if not visitor.given.get(ONCE):
-            return await handler(visitor, **values)
+        # Submissions of anybody have no session before the first, and one after it.
+        session = b"" if audience is Audience.ANYBODY else _token() or b""
         # The same form: all of its fields, so that nobody gets a response by its single value.
-        content = to_json([request.path, *visitor.given.items()])
-        key = hashlib.sha256((_token() or b"") + b"\0" + content).hexdigest()
-
-        async def perform() -> Response:
-            return await handler(visitor, **values)
-
+        content = to_json([request.full_path, *visitor.given.items()])
+        key = hashlib.sha256(session + b"\0" + content).hexdigest()
         response = await self._submissions.respond(
-            key, perform, keeps=lambda made: made.status_code < 400
+            key, perform, keeps=lambda made: made.status_code < HTTPStatus.BAD_REQUEST
         )
         return _copy(response, await response.get_data(as_text=False))
 
-    def _require_own_form(self, visitor: Visitor) -> None:
-        """Raise `WrongOrigin` or `Forbidden` unless a page of this installation sent the form."""
+    def _require_own_form(self, visitor: Visitor, audience: Audience) -> None:
+        """Raise `WrongOrigin` or `Forbidden` unless a page of this installation sent the form.
+
+        A form for anybody may have been opened before the person signed in, in another tab.
+        """
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
-        if origin != self._public_url and site != "same-origin":
+        if origin != self._public_url or site not in (None, "same-origin"):
             raise WrongOrigin(
                 f"This installation is used at {self._public_url}, and the form comes from another "
                 "address. Open the page there, and fill in the form again."
             )
-        if visitor.signed_in is not None:
+        if audience is not Audience.ANYBODY:
             expected = _form_token(_token())
             if not hmac.compare_digest(visitor.given.get(TOKEN, "").encode(), expected.encode()):
                 raise Forbidden(
@@ -205,6 +217,7 @@ class Site:
 
     async def _recognise(self) -> None:
         """Look up the account of the request, for pages and for the frame around them."""
+        self._submissions.drop_old()
         if request.path.startswith("/static/") or _token() is None:
             return
         try:

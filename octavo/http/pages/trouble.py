@@ -30,12 +30,14 @@ class Trouble:
         text: for the whole form; empty when the fields say it.
         fields: the errors, by the names of fields.
         headers: of the page, such as ``retry-after``.
+        code: the code of the problem, for the log and the audit.
     """
 
     status: int
     text: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
     headers: tuple[Header, ...] = ()
+    code: str = InvalidRequest.code
 
 
 def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trouble:
@@ -55,7 +57,7 @@ def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trou
     text = "" if fields else _TEXTS.get(problem.code, problem.detail)
     if problem.status == 429:
         text = f"There were too many attempts. Try again {_wait(problem)}."
-    return Trouble(problem.status, text, fields, problem.headers)
+    return Trouble(problem.status, text, fields, problem.headers, problem.code)
 
 
 def _wait(problem: Problem) -> str:

@@ -4,7 +4,7 @@ from quart import Response
 
 from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import AccountLocked, NotFound, Problem
+from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
@@ -19,14 +19,11 @@ def path_of(workspace_id: str) -> str:
 
 async def workspace_of(visitor: Visitor, workspace_id: str) -> WorkspaceDocument:
     """Return a workspace of the visitor. Raises `NotFound`."""
-    try:
-        return await visitor.api.get(WorkspaceDocument, f"{LIST}/{workspace_id}")
-    except AccountLocked:
-        # A locked account may list and delete its workspaces.
-        return await _listed(visitor, str(workspace_id))
+    return await visitor.api.get(WorkspaceDocument, f"{LIST}/{workspace_id}")
 
 
 async def _listed(visitor: Visitor, workspace_id: str) -> WorkspaceDocument:
+    """Return a workspace of the visitor from the list, which a locked account can read, too."""
     after: str | None = None
     while True:
         page = await visitor.api.get(WorkspaceList, LIST, limit="500", after=after)
@@ -45,7 +42,7 @@ def add_workspace_pages(site: Site) -> None:
     async def show_list(visitor: Visitor) -> Response:
         return await _list(visitor)
 
-    @site.form(HOME)
+    @site.form(HOME, once=True)
     async def create(visitor: Visitor) -> Response:
         body = {"name": visitor.given.get("name", "")}
         try:
@@ -78,11 +75,11 @@ def add_workspace_pages(site: Site) -> None:
 
     @site.page(f"{HOME}/<uuid:workspace_id>/delete")
     async def ask_delete(visitor: Visitor, workspace_id: str) -> Response:
-        return await _deletion(await workspace_of(visitor, workspace_id))
+        return await _deletion(await _listed(visitor, str(workspace_id)))
 
     @site.form(f"{HOME}/<uuid:workspace_id>/delete")
     async def delete(visitor: Visitor, workspace_id: str) -> Response:
-        workspace = await workspace_of(visitor, workspace_id)
+        workspace = await _listed(visitor, str(workspace_id))
         if visitor.given.get("name", "").strip() != workspace.name:
             wrong = Trouble(400, "", {"name": f"Type the name exactly: {workspace.name}"})
             return await _deletion(workspace, wrong, visitor.given)

@@ -110,10 +110,10 @@ async def test_last_administrator_stays(ann: PageReader) -> None:
 async def test_locked_account_learns_why_and_what_remains(
     house: Installation, ann: PageReader, bob: PageReader
 ) -> None:
+    await bob.open("/account/password")
     await ann.open("/administration/accounts?text=bob")
     await ann.open(ann.page.links["Ann"])
     await ann.submit("Save the controls", locked="on", lockReason="The bill is open.")
-    await bob.open("/account/password")
     page = await bob.submit("Change the password", currentPassword=PASSWORD, newPassword=NEW)
     assert bob.status == 423
     assert page.headings == ["Your account is locked"]
@@ -121,3 +121,7 @@ async def test_locked_account_learns_why_and_what_remains(
     for path in ("/workspaces", "/account/sessions", "/account/keys", "/account/removal"):
         await bob.open(path)
         assert bob.status == 200, path
+    for path in ("/account", "/account/password", "/account/keys", "/workspaces"):
+        page = await bob.open(path)
+        assert {each.button for each in page.forms} == {"Sign out"}
+        assert "Your account is locked" in bob.text

@@ -1,6 +1,7 @@
 """The pages of administrators."""
 
 from decimal import Decimal
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
@@ -56,12 +57,12 @@ async def test_accounts_are_listed_and_found(ann: PageReader, bob: PageReader) -
 
 
 async def test_administrator_locks_and_unlocks_an_account(ann: PageReader, bob: PageReader) -> None:
+    await bob.open("/workspaces")
     await account_of(ann, "bob")
     await ann.submit("Save", state="locked", storage="1.5", reason="Please call us.")
     assert ann.page.alerts == ["The account is changed."]
     assert ann.form("Save").fields["storage"] == "1.5"
     assert "locked</span>" in ann.text
-    await bob.open("/workspaces")
     await bob.submit("Create the workspace", name="Mine")
     assert (bob.status, bob.page.headings) == (423, ["Your account is locked"])
     assert "Please call us." in bob.text
@@ -128,11 +129,49 @@ async def test_account_is_removed_after_a_question(ann: PageReader, bob: PageRea
     assert ann.status == 404
 
 
-async def test_last_administrator_is_not_removed(ann: PageReader) -> None:
+async def test_own_account_is_removed_on_its_own_page(ann: PageReader) -> None:
     path = await account_of(ann, "ann")
     await ann.open(f"{path}/remove")
-    await ann.submit("Remove the account")
+    assert ann.path == "/account/removal"
+    await ann.send(f"{path}/remove", **ann.form("Sign out").fields)
     assert ann.status == 409
+
+
+async def test_form_changes_only_what_the_person_touched(
+    house: Installation, ann: PageReader, bob: PageReader
+) -> None:
+    path = await account_of(ann, "bob")
+    other = await house.signed_in("ann@example.org")
+    await other.open(path)
+    await other.submit("Save", state="disabled")
+    await ann.submit("Save", storage="5")
+    assert ann.form("Save").fields["state"] == "disabled"
+    entry = house.users.identity.audited[-1]
+    assert entry.kind == "account_changed"
+    assert set(entry.detail) == {"storageBytes"}
+
+
+async def test_administrator_who_steps_down_is_led_home(
+    house: Installation, ann: PageReader
+) -> None:
+    await house.users.identity.account("cid@example.org", "administrator")
+    await account_of(ann, "ann@")
+    await ann.submit("Save", role="member")
+    assert (ann.path, ann.page.alerts) == ("/workspaces", ["The account is changed."])
+
+
+@pytest.mark.parametrize("revision", ["9" * 5000, "\u0661", "-1", ""])
+async def test_revision_that_is_no_number_is_refused(ann: PageReader, revision: str) -> None:
+    path = await account_of(ann, "ann@")
+    form = ann.form("Save the controls")
+    await ann.send(f"{path}/controls", **{**form.fields, "revision": revision})
+    assert ann.status == 400
+
+
+@pytest.mark.parametrize("text", ["x" * 1000, "a\0b"])
+async def test_any_text_can_be_looked_for(ann: PageReader, text: str) -> None:
+    await ann.open(f"/administration/accounts?{urlencode({'text': text})}")
+    assert ann.status == 200
 
 
 async def test_administrator_invites_and_revokes(house: Installation, ann: PageReader) -> None:

@@ -26,9 +26,9 @@ async def test_audit_is_filtered_by_kind_and_account(ann: PageReader, bob: PageR
     assert "Nothing of this kind" in ann.text
 
 
-async def test_unknown_filter_is_refused(ann: PageReader) -> None:
+async def test_unknown_kind_shows_everything(ann: PageReader) -> None:
     await ann.open("/administration/audit?kind=magic")
-    assert ann.status == 400
+    assert "account registered" in ann.text
 
 
 async def test_members_see_no_audit(bob: PageReader) -> None:

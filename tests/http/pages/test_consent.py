@@ -43,6 +43,7 @@ async def test_person_is_led_to_the_documents_and_back(due: PageReader) -> None:
     assert page.links["privacy notice"] == "https://elsewhere.example/privacy"
     await due.submit("Accept", accept="on")
     assert (due.status, due.path) == (200, "/administration/accounts")
+    assert due.page.alerts == ["Thank you. Your agreement is recorded."]
 
 
 async def test_form_of_a_page_before_the_change_changes_nothing(bound: Installation) -> None:

@@ -78,6 +78,14 @@ async def test_response_is_forgotten_after_a_minute(autojump_clock: object) -> N
     assert await submissions.respond("a", counted.perform, keeps=always) == 2
 
 
+async def test_old_responses_are_dropped_by_any_page(autojump_clock: object) -> None:
+    submissions, counted = Resubmissions[int](), Counted()
+    await submissions.respond("a", counted.perform, keeps=always)
+    await trio.sleep(REMEMBERED_SECONDS)
+    submissions.drop_old()
+    assert len(submissions) == 0
+
+
 async def test_number_of_responses_is_bounded() -> None:
     submissions, counted = Resubmissions[int](maximum=3), Counted()
     for number in range(10):

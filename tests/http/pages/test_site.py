@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import Installation, PageReader
 from tests.fakes.users_api import ADDRESS, ORIGIN
 
@@ -97,3 +98,35 @@ async def test_pages_need_the_store(house: Installation, ann: PageReader) -> Non
     house.users.identity.sources.time += 10
     await ann.open("/account")
     assert ann.status == 503
+
+
+async def test_form_for_anybody_that_was_opened_before_signing_in_is_performed(
+    house: Installation, ann: PageReader
+) -> None:
+    early = house.stranger()
+    await early.open("/sign-in")
+    form = early.form("Sign in")
+    early.cookies |= ann.cookies
+    await early.send(form.action, **{**form.fields, "address": ADDRESS, "password": PASSWORD})
+    assert early.path == "/workspaces"
+
+
+@pytest.mark.parametrize("referrer", ["http://[", "https://evil.example/account", "nonsense", ""])
+async def test_any_referrer_leads_to_the_start(house: Installation, referrer: str) -> None:
+    reader = house.stranger()
+    reader.headers["referer"] = referrer
+    await reader.send("/account/name", displayName="Mallory")
+    assert reader.path == "/sign-in"
+
+
+async def test_refusals_of_forms_are_reported_to_the_log(house: Installation) -> None:
+    reported: list[str] = []
+    client = house.app.test_client()
+    for origin in (ORIGIN, "https://evil.example"):
+        await client.post(
+            "/sign-in",
+            headers={"origin": origin},
+            form={"address": "ann", "password": "x"},
+            scope_base={"octavo.refused": reported.append},
+        )
+    assert reported == ["invalid_request", "wrong_origin"]
