@@ -9,7 +9,7 @@ ARGS ?=
 .PHONY: help install run test storm simulate fuzz siege lint check demo bench lock screenshots clean dev yjs better-auth axe
 
 help: ## say what each command does
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 22
 	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, siege, screenshots, demo, bench or lock."
 
 install: ## install Octavo with what it needs to run, from requirements.lock

@@ -29,7 +29,7 @@ PAGES = [
     ("", "/"),
     ("", "/sign-in"),
     ("", "/problems"),
-    ("", "/problems/precondition_failed"),
+    ("", "/problems/head_moved"),
     ("", "/register"),
     ("", "/register?invitation={opened}"),
     ("", "/register?invitation={used}"),

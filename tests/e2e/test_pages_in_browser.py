@@ -206,11 +206,13 @@ def test_administrator_locks_an_account_and_the_person_learns_why(site: PageSite
     press(page, "Save")
     assert message(page) == "The account is changed."
     site.become("Bob")
-    page = site.open("/workspaces", NARROW)
-    fill_in(page, {"Name": "Mine"})
-    press(page, "Create the workspace")
-    assert heading(page) == "Your account is locked"
-    assert "Please call us." in page.find_element(By.TAG_NAME, "main").text
+    for path, expected in (
+        ("/workspaces", "Workspaces"),
+        ("/workspaces/{workspace}/members", "Your account is locked"),
+    ):
+        page = site.open(path, NARROW)
+        assert heading(page) == expected
+        assert "Please call us." in page.find_element(By.TAG_NAME, "main").text
     site.become("Ann")
     page = site.open("/administration/accounts/{bob}")
     Select(field(page, "State")).select_by_value("enabled")
@@ -254,10 +256,10 @@ def test_password_is_changed_and_used(site: PageSite) -> None:
     page.find_element(By.ID, "accept").click()
     press(page, "Create the account")
     page = site.open("/account/password")
-    fill_in(page, {"Present password": "not the password", "New password": NEW_PASSWORD})
+    fill_in(page, {"Current password": "not the password", "New password": NEW_PASSWORD})
     press(page, "Change the password")
     assert page.switch_to.active_element.get_attribute("name") == "currentPassword"
-    fill_in(page, {"Present password": PASSWORD, "New password": NEW_PASSWORD})
+    fill_in(page, {"Current password": PASSWORD, "New password": NEW_PASSWORD})
     press(page, "Change the password")
     assert message(page) == "Your password is changed."
     sign_out(page)
@@ -319,7 +321,7 @@ def test_person_with_an_account_joins_with_the_link(site: PageSite) -> None:
 def test_forgotten_password_is_replaced_through_a_message(site: PageSite) -> None:
     site.become("")
     page = site.open("/sign-in", NARROW)
-    follow(page, "Forgotten your password?")
+    follow(page, "Forgot your password?")
     sent = len(site.mail.messages)
     fill_in(page, {"E-mail": "dee@example.org"})
     press(page, "Send the link")

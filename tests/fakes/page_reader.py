@@ -89,7 +89,7 @@ class Document(HTMLParser):
             self.focused.append(given.get("name") or "")
         if tag == "form":
             self.forms.append(Form(given.get("method") or "get", given.get("action") or ""))
-        if tag in ("input", "select"):
+        if tag in ("input", "select", "textarea"):
             self._add_control(tag, given)
         if tag == "option" and "selected" in given:
             select = next(each for each in reversed(self._open) if each[0] == "select")[1]
@@ -128,6 +128,8 @@ class Document(HTMLParser):
             self.headings.append(text)
         elif tag == "title":
             self.title = text
+        elif tag == "textarea":
+            given["value"] = text
         elif tag == "button" and self.forms:
             self.forms[-1].button = text
         elif tag == "option" and "selected" in given and "value" not in given:

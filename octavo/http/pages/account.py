@@ -67,6 +67,9 @@ def add_account_pages(site: Site) -> None:
 
     @site.page("/account/consent")
     async def show_consent(visitor: Visitor) -> Response:
+        consent = visitor.account.consent
+        if consent.accepted is None and consent.required is None:
+            return redirect("/account")
         return await show("account/consent.html")
 
     @site.page(_REMOVAL, before_consent=True)
@@ -92,5 +95,5 @@ async def _account(visitor: Visitor, trouble: Trouble | None = None) -> Response
 
 
 def _wrong_password(problem: Problem, field: str) -> Trouble:
-    fault = {field: "This is not your present password."}
+    fault = {field: "This is not your password."}
     return Trouble(problem.status, "", fault, code=problem.code)

@@ -27,17 +27,17 @@ _DECIDED = ("role", "state", "reason", "storage")
 _MEGABYTES = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?")
 
 ROLES = {
-    "member": "Member: has workspaces of their own",
-    "administrator": "Administrator: also administers this installation",
+    "member": "Member",
+    "administrator": "Administrator",
 }
 STATES = {
     "enabled": "Enabled",
-    "locked": "Locked: can only take their notes away and leave",
+    "locked": "Locked: can sign in, but not read or change notes",
     "disabled": "Disabled: can't sign in",
 }
 POLICIES = {
     "invitation": "People who are invited",
-    "open": "Everybody who opens the page",
+    "open": "Anybody",
 }
 
 

@@ -36,7 +36,7 @@ from octavo.http.pages.members import add_member_pages
 from octavo.http.pages.password_reset import ResetOpens, add_password_reset_pages
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
-from octavo.http.pages.register import Opens, add_register_pages
+from octavo.http.pages.register import Opens, add_register_pages, is_open
 from octavo.http.pages.responses import HOME, consent_first, redirect, report, show, sign_in_first
 from octavo.http.pages.sign_in import add_sign_in_pages
 from octavo.http.pages.site import Site
@@ -160,7 +160,7 @@ def pages(
     add_frame(app, now)
     site = Site(app, perform, public_url=public_url, new_entropy=new_entropy)
     add_register_pages(site, opens, legal)
-    add_sign_in_pages(site)
+    add_sign_in_pages(site, opens)
     add_password_reset_pages(site, reset_opens, sends_mail=sends_mail)
     add_account_pages(site)
     add_consent_page(site)
@@ -176,7 +176,10 @@ def pages(
         if g.get("account") is not None:
             return redirect(HOME)
         return await render_template(
-            "index.html", api_document=api_document, api_reference=API_REFERENCE
+            "index.html",
+            api_document=api_document,
+            api_reference=API_REFERENCE,
+            open_registration=await is_open(opens),
         )
 
     @app.get(API_REFERENCE)

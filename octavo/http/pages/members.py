@@ -13,10 +13,10 @@ from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 
 ROLES = {
-    "owner": "Owner: everything, also deletes it",
-    "administrator": "Administrator: also members and the name",
-    "editor": "Editor: reads and writes",
-    "reader": "Reader: reads",
+    "owner": "Owner: everything, including deleting the workspace",
+    "administrator": "Administrator: also manages members and the name",
+    "editor": "Editor: reads and writes notes",
+    "reader": "Reader: reads notes",
 }
 """What a person may do in a role, the highest first."""
 _RULE = f"{HOME}/<uuid:workspace_id>"

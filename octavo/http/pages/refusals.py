@@ -34,6 +34,15 @@ _BY_STATUS: dict[int, type[Problem]] = {
         InternalError,
     )
 }
+_HEADINGS = {
+    400: "This address does not work",
+    403: "You may not do this",
+    404: "Page not found",
+    413: "This is too large",
+    429: "Too many attempts",
+    500: "Something went wrong",
+    503: "Try again soon",
+}
 _OFFERED = ("text/html", MEDIA_TYPE, "application/json")
 
 
@@ -84,7 +93,7 @@ async def refusal(problem: Problem, public_url: str) -> Response:
         body = await render_template(
             "refusal.html",
             status=problem.status,
-            phrase=HTTPStatus(problem.status).phrase,
+            heading=_HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase),
             detail=problem.detail,
             request_id=request_id,
         )

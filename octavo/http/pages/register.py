@@ -15,6 +15,7 @@ from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import path_of
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
+from octavo.store import StoreUnavailable
 
 PATH = "/register"
 JOIN = "/join"
@@ -65,16 +66,26 @@ UNUSABLE = Closed(
 )
 
 
+async def is_open(opens: Opens) -> bool:
+    """Return whether everybody may register, as far as that is known now."""
+    try:
+        return await opens("")
+    except StoreUnavailable:
+        return False
+
+
 def add_register_pages(site: Site, opens: Opens, legal: LegalDocuments) -> None:
     """Serve the pages of invitations, which people accept with the documents ``legal``."""
 
     @site.page(PATH, Audience.ANYBODY)
     async def show_invitation(visitor: Visitor) -> Response:
         token = visitor.query.get("invitation", "")
-        if visitor.signed_in is not None:
-            return await show("join.html", token=token) if token else redirect(HOME)
+        if visitor.signed_in is not None and not token:
+            return redirect(HOME)
         if not await _opens(token):
             return await _closed(token)
+        if visitor.signed_in is not None:
+            return await show("join.html", token=token)
         return await _form(token, {})
 
     @site.form(PATH, Audience.ANYBODY, once=True)

@@ -1,8 +1,11 @@
 """Sign in and sign out."""
 
+from collections.abc import Mapping
+
 from quart import Response
 
 from octavo.http.contract.problems import CredentialRefused, Problem
+from octavo.http.pages.register import Opens, is_open
 from octavo.http.pages.responses import SIGN_IN, inside, redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
@@ -15,15 +18,21 @@ WRONG = Trouble(
 )
 
 
-def add_sign_in_pages(site: Site) -> None:
-    """Serve the pages of signing in and out."""
+def add_sign_in_pages(site: Site, opens: Opens) -> None:
+    """Serve the pages of signing in and out; ``opens`` says whether everybody may register."""
+
+    async def form(given: Mapping[str, str], trouble: Trouble | None = None) -> Response:
+        open_to_all = await is_open(opens)
+        return await show(
+            "sign_in.html", trouble=trouble, given=given, open_registration=open_to_all
+        )
 
     @site.page(SIGN_IN, Audience.ANYBODY)
     async def show_form(visitor: Visitor) -> Response:
         following = inside(visitor.query.get("next", ""), site.public_url)
         if visitor.signed_in is not None:
             return redirect(following)
-        return await show("sign_in.html", given={"next": following})
+        return await form({"next": following})
 
     @site.form(SIGN_IN, Audience.ANYBODY)
     async def sign_in(visitor: Visitor) -> Response:
@@ -37,10 +46,9 @@ def add_sign_in_pages(site: Site) -> None:
         try:
             performed = await visitor.api.call("POST", "/api/auth/sign-in/email", body)
         except CredentialRefused:
-            return await show("sign_in.html", trouble=WRONG, given=given)
+            return await form(given, WRONG)
         except Problem as problem:
-            trouble = trouble_of(problem, {"email": "address"})
-            return await show("sign_in.html", trouble=trouble, given=given)
+            return await form(given, trouble_of(problem, {"email": "address"}))
         return redirect(following, headers=performed.headers)
 
     @site.page("/sign-out", Audience.ANYBODY)

@@ -26,7 +26,7 @@ async def test_invalid_name_is_refused_at_its_field_and_kept(ann: PageReader) ->
     await ann.open("/account")
     page = await ann.submit("Change the name", displayName="x" * 101)
     assert (ann.status, page.focused) == (400, ["displayName"])
-    assert page.alerts == ["Nothing was changed. Correct this first: Name"]
+    assert page.alerts == ["Please correct this: Name: The maximum is 100 characters."]
     assert ann.form("Change the name").fields["displayName"] == "x" * 101
 
 
@@ -50,7 +50,7 @@ async def test_unknown_preference_is_refused(ann: PageReader) -> None:
     await ann.open("/account")
     page = await ann.submit("Save the preferences", themeFamily="neon")
     assert ann.status == 400
-    assert page.alerts == ["Nothing was changed. Correct this first: Colours"]
+    assert page.alerts[0].startswith("Please correct this: Colours:")
 
 
 async def test_password_is_changed(house: Installation, ann: PageReader) -> None:

@@ -42,7 +42,7 @@ def test_limit_in_megabytes() -> None:
 @pytest.mark.parametrize("path", PLACES)
 async def test_pages_are_for_administrators(bob: PageReader, path: str) -> None:
     await bob.open(path)
-    assert (bob.status, bob.page.headings) == (403, ["Forbidden"])
+    assert (bob.status, bob.page.headings) == (403, ["You may not do this"])
 
 
 async def test_accounts_are_listed_and_found(ann: PageReader, bob: PageReader) -> None:

@@ -133,7 +133,7 @@ async def test_index_links_the_api_document(running: Running) -> None:
 
 async def test_index_mentions_only_what_exists(running: Running) -> None:
     _, _, text = await ask(running, "/")
-    assert "It keeps notes and images in workspaces" in text
+    assert "It keeps notes in workspaces" in text
 
 
 @pytest.mark.parametrize("path", ADDRESSES)

@@ -73,7 +73,7 @@ async def test_consent_is_not_recorded_without_the_box(due: PageReader) -> None:
     await due.open("/consent")
     page = await due.submit("Accept", accept=None)
     assert due.status == 400
-    assert page.alerts == ["Nothing was changed. Correct this first: Acceptance"]
+    assert page.alerts == ["Please correct this: Acceptance: To go on, accept the documents."]
     await due.open("/administration")
     assert due.page.headings == ["Accept the documents"]
 

@@ -23,7 +23,7 @@ async def test_link_is_requested_for_any_address_alike(house: Installation) -> N
     words = set()
     for address in (ADDRESS, "stranger@example.org"):
         await reader.open("/sign-in")
-        await reader.open(reader.page.links["Forgotten your password?"])
+        await reader.open(reader.page.links["Forgot your password?"])
         page = await reader.submit("Send the link", address=address)
         words.add(page.alerts[0].replace(address, "…"))
     assert words == {

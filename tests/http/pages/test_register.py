@@ -197,10 +197,28 @@ async def test_person_with_an_account_joins_with_it(ann: PageReader, bob: PageRe
         ["Household"],
         ["You are a member of this workspace now."],
     )
+    page = await bob.open(f"/register?invitation={token}")
+    assert (bob.status, page.headings) == (404, ["This invitation can't be used"])
+    assert page.links["Back to your workspaces"] == "/workspaces"
+
+
+async def test_invitation_for_a_new_account_is_not_for_joining(
+    house: Installation, bob: PageReader
+) -> None:
+    token = await house.users.identity.invite()
     await bob.open(f"/register?invitation={token}")
     page = await bob.submit("Join as")
     assert bob.status == 404
     assert page.alerts[0].startswith("This invitation does not work with this account.")
+    assert all(not each.button.startswith("Join") for each in page.forms)
+
+
+async def test_everybody_is_led_to_register_under_an_open_policy(house: Installation) -> None:
+    with installation(LEGAL, OPEN) as opened:
+        for made, expected in ((opened, True), (house, False)):
+            for path in ("/", "/sign-in"):
+                page = await made.stranger().open(path)
+                assert ("Create an account" in page.links) is expected
 
 
 async def test_person_who_signs_in_first_comes_back_to_the_invitation(

@@ -52,7 +52,9 @@ async def test_wrong_password_and_unknown_address_read_alike(
     await ann.open("/sign-in")
     page = await ann.submit("Sign in", address=address, password="wrong password")
     assert ann.status == 401
-    assert page.alerts == ["The address or the password is wrong. Password"]
+    assert page.alerts == [
+        "The address or the password is wrong. Password: Check it, and type it again."
+    ]
     assert page.focused == ["password"]
     assert ann.form("Sign in").fields["address"] == address
     assert "wrong password" not in ann.text

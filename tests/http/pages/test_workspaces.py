@@ -54,7 +54,7 @@ async def test_workspace_of_others_does_not_exist(ann: PageReader, bob: PageRead
     path = await create(ann)
     for page in ("", "/members", "/invitations", "/settings", "/delete"):
         await bob.open(path + page)
-        assert (bob.status, bob.page.headings) == (404, ["Not Found"])
+        assert (bob.status, bob.page.headings) == (404, ["Page not found"])
 
 
 async def test_long_list_has_pages(house: Installation, ann: PageReader) -> None:
@@ -75,7 +75,7 @@ async def test_locked_account_can_delete_its_workspaces(ann: PageReader, bob: Pa
     await ann.open(ann.page.links["Ann"])
     await ann.submit("Save", state="locked")
     await bob.open("/workspaces")
-    assert bob.page.links["Household"] == f"{path}/delete"
+    assert bob.page.links["Delete Household"] == f"{path}/delete"
     await bob.open(f"{path}/delete")
     await bob.submit("Delete for good", name="Household")
     assert bob.page.alerts == ["The workspace is deleted."]
