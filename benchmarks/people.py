@@ -2,7 +2,8 @@
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The flood comes from 500
 loopback addresses, with as many connections: a third of the sign-ins have the right password, a
-third a wrong one, a third an unknown address. Meanwhile another person saves notes of 2 KB. The
+third a wrong one, a third an unknown address. Who is refused with 429 tries again about when
+``retry-after`` says. Meanwhile another person saves notes of 2 KB. The
 rounds without and with the flood alternate. The server has one core, the clients have the other,
 unless ``--cores all`` gives the server every core.
 
@@ -21,6 +22,7 @@ sys.path[0] = str(ROOT)
 import argparse  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
+import random  # noqa: E402
 import re  # noqa: E402
 import statistics  # noqa: E402
 import threading  # noqa: E402
@@ -36,6 +38,7 @@ from benchmarks.http import ORIGIN, Service, report, saving, service  # noqa: E4
 
 PASSWORD = "orange lanterns at dusk"
 ADDRESSES = 500
+RETRY = re.compile(rb"retry-after: ([0-9]+)")
 STYLE = re.compile(r'href="(/static/[^"]+)"')
 _sources = count(2)
 
@@ -109,7 +112,8 @@ def alone(served: Service, accounts: int, rounds: int) -> None:
 
 async def attack(port: int, number: int, accounts: int, until: float, found: Found) -> None:
     """Sign in again and again from one address."""
-    address = source()
+    address, chance = source(), random.Random(number)
+    await trio.sleep(chance.uniform(0, 1))
     kinds = ("right", "wrong", "unknown")
     for turn in count(number):
         if time.perf_counter() >= until:
@@ -137,7 +141,7 @@ async def attack(port: int, number: int, accounts: int, until: float, found: Fou
         if status != 429:
             found.seconds[kind].append(time.perf_counter() - began)
         else:
-            await trio.sleep(0.2)
+            await trio.sleep(int(RETRY.findall(response)[0]) * chance.uniform(0.5, 1.5))
 
 
 class Found:
@@ -198,9 +202,9 @@ def flooded(served: Service, accounts: int, rounds: int, seconds: float) -> None
     saves(note, 1)
     for _ in range(rounds):
         quiet += saves(note, seconds)
-        thread = threading.Thread(target=flood, args=(served.port, accounts, seconds + 1, found))
+        thread = threading.Thread(target=flood, args=(served.port, accounts, seconds + 2, found))
         thread.start()
-        time.sleep(0.5)
+        time.sleep(1.5)
         loaded += saves(note, seconds)
         thread.join()
     for name, values in (("without", quiet), ("in", loaded)):
