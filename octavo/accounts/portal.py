@@ -37,8 +37,8 @@ class Portal:
     async def open(self, account_id: AccountId, page: str) -> str:
         """Return the address of a page, with a new token for the account in its query.
 
-        Only the digest of the token is stored. Raises `PortalMissing` and `StoreUnavailable`. If
-        cancelled, a token that is lost may have been created; it expires.
+        Only the digest of the token is stored. Raises `PortalMissing`, `AccountGone` and
+        `StoreUnavailable`. If cancelled, a token that is lost may have been created; it expires.
         """
         address = self._addresses.get(page)
         if address is None:

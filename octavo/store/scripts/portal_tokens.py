@@ -1,8 +1,9 @@
 """Create, redeem and expire the tokens that hand a person to the operator's portal."""
 
 from octavo.model.accounts.portal import PortalTokenUnusable
+from octavo.model.accounts.refusal import AccountGone
 from octavo.model.identity import AccountId
-from octavo.store.scripts.accounts import AccountSummary, summary_of
+from octavo.store.scripts.accounts import AccountSummary, is_open, summary_of
 from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.transaction import Script, Transaction
 
@@ -10,10 +11,12 @@ from octavo.store.transaction import Script, Transaction
 def create(digest: bytes, account_id: AccountId, now: int, expires_at: int) -> Script[None]:
     """Insert a token with ``digest``, and delete the expired ones of the account.
 
-    Times are in milliseconds of Unix time.
+    Times are in milliseconds of Unix time. Raises `AccountGone`.
     """
 
     async def insert_token(transaction: Transaction) -> None:
+        if not await is_open(transaction, account_id):
+            raise AccountGone
         await transaction.execute(
             "DELETE FROM portal_tokens WHERE account_id = $1::uuid AND expires_at <= $2",
             account_id,

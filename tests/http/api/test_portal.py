@@ -104,6 +104,23 @@ async def test_token_ends_with_its_account(portal: UsersApi, ended: str) -> None
     assert (await redeem(portal, token)).code == "not_found"
 
 
+@pytest.mark.parametrize("ended", ["removed", "disabled"])
+async def test_account_that_ends_meanwhile_gets_no_token(portal: UsersApi, ended: str) -> None:
+    made, cookie = await portal.account()
+    identity = portal.identity
+
+    async def end() -> None:
+        if ended == "removed":
+            await identity.removal.remove(made.account.account_id, actor="system", client=None)
+        else:
+            await identity.set_state(made.account.account_id, "disabled")
+
+    identity.store.before_write = end
+    refused = await enter(portal, cookie)
+    assert (refused.status, refused.code) == (401, "not_signed_in")
+    assert await identity.rows("SELECT digest FROM portal_tokens") == []
+
+
 async def test_expired_tokens_are_removed(portal: UsersApi) -> None:
     _, cookie = await portal.account()
     await enter(portal, cookie)
