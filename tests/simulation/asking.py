@@ -3,14 +3,14 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import trio
 
 from octavo.actors.core import NotExecuted, OutcomeUnknown
 from octavo.actors.workspace.messages import CommitFailed
 from octavo.store import StoreUnavailable
-from tests.simulation.process import Process
+from tests.simulation.bare_process import BareProcess
 from tests.simulation.weather import FaultSchedule
 
 NEVER = 3600.0
@@ -20,6 +20,7 @@ PATIENCE = 10
 """How often it looks for a running process."""
 
 R = TypeVar("R")
+P = TypeVar("P", bound=BareProcess)
 
 
 class NothingDone(Exception):
@@ -31,7 +32,7 @@ class Unsettled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(Generic[P]):
     """The connection of a device to the service.
 
     Args:
@@ -39,10 +40,10 @@ class Asking:
         faults: interrupt connections.
     """
 
-    pick: Callable[[Random], Process | None]
+    pick: Callable[[Random], P | None]
     faults: FaultSchedule
 
-    async def ask(self, random: Random, ask: Callable[[Process, float], Awaitable[R]]) -> R:
+    async def ask(self, random: Random, ask: Callable[[P, float], Awaitable[R]]) -> R:
         """Send a request to a process; raise `NothingDone`, `Unsettled` or the refusal."""
         process = self.pick(random)
         for _ in range(PATIENCE):
@@ -66,5 +67,5 @@ class Asking:
             except CommitFailed as error:
                 raise (Unsettled if error.error.outcome_unknown else NothingDone) from error
             except StoreUnavailable as error:
-                raise NothingDone from error
+                raise (Unsettled if error.outcome_unknown else NothingDone) from error
         raise Unsettled

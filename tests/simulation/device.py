@@ -20,7 +20,7 @@ from tests.simulation.disk import ANN
 from tests.simulation.drafting import FILES, Drafts
 from tests.simulation.editor import Editor
 from tests.simulation.ledger import SHARED, Ledger
-from tests.simulation.process import Violation
+from tests.simulation.process import Process, Violation
 from tests.simulation.sending import Sender
 from tests.simulation.specification import (
     Accepted,
@@ -64,7 +64,7 @@ class Device:
 
     name: str
     history: History[Request]
-    asking: Asking
+    asking: Asking[Process]
     ledger: Ledger
     editing: float
     violated: Violation

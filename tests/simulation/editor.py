@@ -17,7 +17,7 @@ from octavo.store.scripts.files import WholeFile, revision, revisions_of, whole_
 from octavo.store.scripts.index_backlog import index_backlog
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.ledger import NOTES, POISON, SHARED, Ledger, Written
-from tests.simulation.process import Violation
+from tests.simulation.process import Process, Violation
 from tests.simulation.replica import Replica
 from tests.simulation.sending import NOTHING, Sender, attempt
 
@@ -42,7 +42,7 @@ class Editor:
     def __init__(
         self,
         name: str,
-        asking: Asking,
+        asking: Asking[Process],
         ledger: Ledger,
         violated: Violation,
         sender: Sender,

@@ -1,24 +1,13 @@
-"""One process of the service, without sockets: its actors, its notices, and how it ends."""
+"""One process of the service, without sockets: its actors and its notices."""
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
 import trio
 
-from octavo.actors.core import (
-    Backoff,
-    Intensity,
-    Observer,
-    QuarantineRule,
-    Runtime,
-    Supervisor,
-    WorkerContext,
-    WorkerSpec,
-)
-from octavo.actors.group_commit import GroupCommit, storage_spec
+from octavo.actors.core import QuarantineRule, WorkerContext, WorkerSpec
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.model.documents.initial_document import client_of
@@ -26,29 +15,13 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.refusal import UnrenderableNote
 from tests.fakes.inline_documents import inline_documents
-from tests.simulation.disk import ANN, Disk, Unreliable
+from tests.simulation.bare_process import AT_ONCE, BareProcess
+from tests.simulation.disk import ANN, Disk
 from tests.simulation.ledger import POISON
 from tests.simulation.weather import FaultSchedule
 
 Frame = tuple[WorkspaceId, Position]
 Violation = Callable[[str], None]
-AT_ONCE = Backoff(first=0, jitter=0)
-
-
-class Quiet(Observer):
-    """Does not log the injected crashes."""
-
-    def crashed(self, path: str, error: BaseException) -> None:
-        pass
-
-    def restarting(self, path: str, delay: float) -> None:
-        pass
-
-    def quarantined(self, path: str, retry_after: float) -> None:
-        pass
-
-    def recovered(self, path: str) -> None:
-        pass
 
 
 def refuse_poison(text: str) -> None:
@@ -87,15 +60,13 @@ class Watcher:
         self._violated("rights were told to have changed")
 
 
-class Process:
+class Process(BareProcess):
     """Serves the workspaces of a disk until it is stopped or killed.
 
     Attributes:
         directory: the actors of the workspaces.
         hub: sends the notices.
-        store: reads and writes as the operations of the service do.
         watcher: listens to everything.
-        ended: set when all of it has ended.
     """
 
     def __init__(
@@ -110,22 +81,7 @@ class Process:
         limits: DocumentLimits,
         violated: Violation,
     ) -> None:
-        self.name = name
-        engine = Unreliable(disk, faults, random)
-        self._root = Supervisor(
-            name,
-            intensity=Intensity(restarts=100_000, period=1),
-            runtime=Runtime(faults=faults, observer=Quiet()),
-        )
-        actor = self._root.add(
-            replace(
-                storage_spec(engine),
-                backoff=AT_ONCE,
-                mailbox_capacity=random.choice([1, 100]),
-                drain_timeout=math.inf,
-            )
-        )
-        self.store = GroupCommit(actor, engine)
+        super().__init__(name, disk, faults, random)
         self.hub = NoticeHub[Frame](lambda workspace_id, position: (workspace_id, position))
         self._root.add(WorkerSpec("notices", self._tell))
         spec = workspaces(
@@ -158,42 +114,6 @@ class Process:
         self.watcher = Watcher(disk, violated)
         for workspace_id in disk.committed:
             self.hub.subscribe(workspace_id, self.watcher)
-        self.ended = trio.Event()
-        self._scope = trio.CancelScope()
-        self._stop = trio.Event()
-        self._calls: dict[trio.CancelScope, None] = {}
-
-    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Serve until `stop` or `cut`."""
-        try:
-            with self._scope:
-                async with self._root.running():
-                    task_status.started()
-                    await self._stop.wait()
-        finally:
-            self.ended.set()
-
-    def stop(self) -> None:
-        """Shut down, as on SIGTERM."""
-        self._stop.set()
-
-    def cut(self) -> None:
-        """End immediately, as on SIGKILL: pending requests get no response."""
-        for scope in self._calls:
-            scope.cancel(reason="the process is gone")
-        self._scope.cancel(reason="the process is gone")
-
-    @contextmanager
-    def connected(self) -> Iterator[trio.CancelScope]:
-        """A block that is cancelled when the process is killed, immediately if it already was."""
-        with trio.CancelScope() as scope:
-            self._calls[scope] = None
-            if self._scope.cancel_called:
-                scope.cancel(reason="the process is gone")
-            try:
-                yield scope
-            finally:
-                del self._calls[scope]
 
     async def _tell(self, worker: WorkerContext) -> None:
         await self.hub.run()

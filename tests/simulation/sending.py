@@ -16,7 +16,7 @@ from octavo.model.refusal import DomainError
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN
 from tests.simulation.ledger import SHARED, Ledger, Written
-from tests.simulation.process import Violation
+from tests.simulation.process import Process, Violation
 
 NOTHING = Written((), ())
 EXPECTED = {
@@ -43,7 +43,7 @@ class Sender:
     def __init__(
         self,
         name: str,
-        asking: Asking,
+        asking: Asking[Process],
         ledger: Ledger,
         violated: Violation,
         learn: Callable[[Receipt], None],
