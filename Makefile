@@ -36,7 +36,7 @@ test: dev yjs better-auth axe ## run every test, in two processes; ARGS='-n 0' t
 storm: dev ## run the storms of the core under 50,000 schedules each
 	@OCTAVO_STORM_SCHEDULES=50000 $(BIN)/pytest -q tests/actors/core/test_storms.py $(ARGS)
 
-simulate: dev ## run the simulation of the whole service under 5,000 schedules
+simulate: dev ## run the simulations of the whole service and of identity under 5,000 schedules each
 	@OCTAVO_SIMULATION_SEEDS=5000 $(BIN)/pytest -q tests/simulation $(ARGS)
 
 fuzz: dev yjs ## send a million mutated requests to the server, and check a million mutated updates

@@ -10,7 +10,7 @@ from octavo.accounts.activity import Activity
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import Audit
-from octavo.accounts.credentials import Credentials
+from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import invite
 from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
@@ -77,15 +77,19 @@ class IdentityFixture:
         kept: Store,
         legal: LegalDocuments = NO_DOCUMENTS,
         prerequisites: Prerequisites = NO_PREREQUISITES,
+        *,
+        sources: PredictableSources | None = None,
+        passwords: Passwords | None = None,
+        fresh: float = CACHE_SECONDS,
     ) -> None:
-        self.sources = sources = PredictableSources()
+        self.sources = sources = sources or PredictableSources()
         self.store = store = FaultyStore(kept)
         self.legal = legal
         self.activity = Activity(store)
         self.credentials = Credentials(
-            store, self.activity, now=sources.now, life=LIFE, legal=legal
+            store, self.activity, now=sources.now, life=LIFE, fresh=fresh, legal=legal
         )
-        self.passwords = Passwords(new_entropy=sources.new_entropy, cost=CHEAP)
+        self.passwords = passwords or Passwords(new_entropy=sources.new_entropy, cost=CHEAP)
         self.attempts = Attempts(RATES)
         self.maker = SessionMaker(
             now=sources.now, new_id=sources.new_id, new_entropy=sources.new_entropy

@@ -1,0 +1,206 @@
+"""What people do with their own accounts: passwords, sessions, keys, consent and the portal."""
+
+from random import Random
+from urllib.parse import parse_qs, urlsplit
+
+from octavo.accounts.ports import milliseconds
+from octavo.model.accounts.api_key import KeyId
+from octavo.model.accounts.attempts import Rate
+from octavo.model.accounts.audit import AuditKind
+from octavo.model.accounts.consent import Versions
+from octavo.model.accounts.session import SessionId
+from octavo.model.accounts.token import digest_of, opaque_token
+from octavo.model.identity import AccountId
+from octavo.store.scripts import outbox, password_resets
+from tests.simulation.identity_deeds import Credential, CredentialKind
+from tests.simulation.identity_process import LEGAL, IdentityProcess
+from tests.simulation.identity_town import Person, Town
+
+BUDGET = Rate(20, 3600.0)
+CLAIM = 60_000
+"""Milliseconds of a claim on a message."""
+RESET_LIFE = 3_600_000
+
+
+def ready(person: Person) -> AccountId:
+    """Return the account of a person who has one."""
+    assert person.account_id is not None, f"{person.name} has no account"
+    return person.account_id
+
+
+def new_password(random: Random) -> str:
+    """Return a valid password."""
+    return f"tulips on the moon {random.randrange(1000)}"
+
+
+async def sign_in(town: Town, person: Person, random: Random) -> None:
+    """Sign in, usually with the newest password."""
+    password = random.choice([*person.passwords, *[person.passwords[-1]] * 3])
+
+    async def act(process: IdentityProcess, client: str) -> None:
+        made = await process.identity.signing_in.sign_in(
+            person.address, password, "Firefox", client
+        )
+        account_id = made.account.account_id
+        person.credentials.append(
+            Credential("session", made.session.session_id, account_id, made.token)
+        )
+
+    await town.deeds.attempt(random, "sign in", ("sign_in",), act)
+
+
+async def change_password(town: Town, person: Person, random: Random) -> None:
+    """Choose another password, and end the other sessions."""
+    sessions = of_kind(person, "session")
+    if not sessions:
+        return
+    kept = random.choice(sessions)
+    current, new = person.passwords[-1], new_password(random)
+    person.passwords.append(new)
+
+    async def act(process: IdentityProcess, client: str) -> bool:
+        await process.identity.own_password.change(
+            ready(person),
+            current,
+            new,
+            session=SessionId(kept.credential_id),
+            end_others=True,
+            client=client,
+        )
+        return True
+
+    if await town.deeds.attempt(random, "change password", ("password_changed",), act):
+        others = [each for each in sessions if each != kept]
+        await town.deeds.end(others, "the change of the password")
+
+
+async def request_reset(town: Town, person: Person, random: Random) -> None:
+    """Have a token sent, which is not recorded."""
+    asked = random.choice([person, person, town.other(random)])
+
+    async def act(process: IdentityProcess, client: str) -> None:
+        await process.identity.password_reset.request(asked.address)
+
+    await town.deeds.attempt(random, "request reset", (), act)
+
+
+async def deliver(town: Town, person: Person, random: Random) -> None:
+    """Deliver the next message of the outbox."""
+
+    async def act(process: IdentityProcess, client: str) -> None:
+        await deliver_one(town, process)
+
+    await town.deeds.attempt(random, "deliver mail", (), act)
+
+
+async def deliver_one(town: Town, process: IdentityProcess) -> bool:
+    """Deliver the next message through a process; return False for an empty outbox."""
+    sources = process.identity.sources
+    now = milliseconds(sources.now())
+    mail = await process.store.write(outbox.claim(now, now + CLAIM))
+    if mail is None:
+        return False
+    if mail.kind == "password_reset":
+        token = opaque_token(sources.new_entropy())
+        account = await process.store.write(
+            password_resets.create_for_mail(
+                mail, digest_of(token.encode()), now + RESET_LIFE, now, BUDGET
+            )
+        )
+        if account is not None:
+            town.resets.append((token, account.address.partition("@")[0]))
+    await process.store.write(outbox.settle(mail))
+    return True
+
+
+async def reset(town: Town, person: Person, random: Random) -> None:
+    """Choose a password with a token that somebody got, which others may use as well."""
+    if not town.resets:
+        return
+    token, name = random.choice(town.resets[-2:])
+    subject, new = town.people[name], new_password(random)
+    subject.passwords.append(new)
+    sessions = of_kind(subject, "session")
+
+    async def act(process: IdentityProcess, client: str) -> bool:
+        for each in sessions[-1:]:
+            await process.identity.credentials.of_session(each.secret.encode())
+        await process.identity.password_reset.perform(token, new, client=client)
+        return True
+
+    if await town.deeds.attempt(random, "reset", ("password_changed",), act, once=token):
+        await town.deeds.end(sessions, "the reset of the password")
+
+
+async def consent(town: Town, person: Person, random: Random) -> None:
+    """Accept the documents in force, or others by mistake."""
+    versions = random.choice([LEGAL.versions, LEGAL.versions, Versions("1")])
+
+    async def act(process: IdentityProcess, client: str) -> None:
+        await process.identity.own_consent.accept(ready(person), versions, client=client)
+
+    await town.deeds.attempt(random, "consent", ("documents_accepted",), act)
+
+
+async def create_key(town: Town, person: Person, random: Random) -> None:
+    """Create a key."""
+
+    async def act(process: IdentityProcess, client: str) -> None:
+        account_id = ready(person)
+        key, secret = await process.identity.own_keys.create(
+            account_id, "script", None, client=client
+        )
+        person.credentials.append(Credential("key", key.key_id, account_id, secret))
+
+    await town.deeds.attempt(random, "create key", ("key_created",), act)
+
+
+async def revoke(town: Town, person: Person, random: Random) -> None:
+    """Revoke a key or end a session, after a use of it."""
+    if not person.credentials:
+        return
+    which = random.choice([*person.credentials, *of_kind(person, "key")[-1:] * 3])
+    account_id = AccountId(which.account_id)
+
+    async def act(process: IdentityProcess, client: str) -> bool:
+        identity, secret = process.identity, which.secret.encode()
+        if which.kind == "key":
+            await identity.credentials.of_key(secret)
+            await identity.own_keys.revoke(account_id, KeyId(which.credential_id), client=client)
+        else:
+            await identity.credentials.of_session(secret)
+            await identity.own_sessions.end(
+                account_id, SessionId(which.credential_id), client=client
+            )
+        return True
+
+    kind: AuditKind = "key_revoked" if which.kind == "key" else "session_ended"
+    if await town.deeds.attempt(random, f"revoke {which.kind}", (kind,), act):
+        await town.deeds.end([which], "its revocation")
+
+
+async def open_portal(town: Town, person: Person, random: Random) -> None:
+    """Open the portal of the operator, which is not recorded."""
+
+    async def act(process: IdentityProcess, client: str) -> None:
+        address = await process.identity.portal.open(ready(person), "plan")
+        town.portal.append(parse_qs(urlsplit(address).query)["token"][0])
+
+    await town.deeds.attempt(random, "open portal", (), act)
+
+
+async def redeem(town: Town, person: Person, random: Random) -> None:
+    """Redeem a portal token, which others may redeem as well."""
+    if not town.portal:
+        return
+    token = random.choice(town.portal[-2:])
+
+    async def act(process: IdentityProcess, client: str) -> None:
+        await process.identity.portal.redeem(token)
+
+    await town.deeds.attempt(random, "redeem", (), act, once=token)
+
+
+def of_kind(person: Person, kind: CredentialKind) -> list[Credential]:
+    """Return the credentials of a kind that a person has had."""
+    return [each for each in person.credentials if each.kind == kind]

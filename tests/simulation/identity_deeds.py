@@ -1,0 +1,124 @@
+"""What people did, what they learned of it, and the credentials that must not work any more."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from random import Random
+from typing import Literal, TypeVar
+
+from octavo.accounts.caller import Caller
+from octavo.model.accounts.audit import AuditKind
+from octavo.model.refusal import DomainError
+from octavo.store import StoreUnavailable
+from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.identity_process import IdentityProcess
+
+R = TypeVar("R")
+Outcome = Literal["acknowledged", "refused", "not-executed", "unknown"]
+CredentialKind = Literal["session", "key"]
+
+
+@dataclass(slots=True)
+class Deed:
+    """A change that somebody attempted.
+
+    Attributes:
+        name: what it was, with its number.
+        mark: identifies its audit entries: their client, or the account that removed itself.
+        entries: the kinds of the entries that record it.
+        once: the token that it used, which can be used once; empty without one.
+        silent: whether it may be acknowledged without a change.
+        outcome: what the person learned.
+    """
+
+    name: str
+    mark: str
+    entries: tuple[AuditKind, ...]
+    once: str = ""
+    silent: bool = False
+    outcome: Outcome = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A session or a key of an account that a person has."""
+
+    kind: CredentialKind
+    credential_id: str
+    account_id: str
+    secret: str
+
+
+@dataclass
+class Deeds:
+    """Attempts changes, and records them.
+
+    Attributes:
+        done: every attempt, in the order of their beginnings.
+        ended: credentials that must not work any more, and why.
+        sights: what occurred.
+    """
+
+    asking: Asking[IdentityProcess]
+    processes: Callable[[], Iterable[IdentityProcess]]
+    violated: Callable[[str], None]
+    done: list[Deed] = field(default_factory=list)
+    ended: dict[Credential, str] = field(default_factory=dict)
+    sights: set[str] = field(default_factory=set)
+
+    async def attempt(
+        self,
+        random: Random,
+        name: str,
+        entries: tuple[AuditKind, ...],
+        act: Callable[[IdentityProcess, str], Awaitable[R]],
+        *,
+        once: str = "",
+        mark: str = "",
+        silent: bool = False,
+    ) -> R | None:
+        """Attempt a change in some process; return its result, None without an acknowledgement.
+
+        ``act`` receives the process and the address of the client, which is unique. ``silent``:
+        whether it may be acknowledged without a change, which has no entry.
+        """
+        number = len(self.done) + 1
+        client = f"10.0.{number // 256}.{number % 256}"
+        deed = Deed(f"{name} #{number}", mark or client, entries, once, silent)
+        self.done.append(deed)
+        result: R | None = None
+        try:
+            result = await self.asking.ask(random, lambda process, _: act(process, client))
+            deed.outcome = "acknowledged"
+        except DomainError as refusal:
+            deed.outcome = "refused"
+            self.sights |= {refusal.code, f"{name}: {refusal.code}"}
+        except NothingDone:
+            deed.outcome = "not-executed"
+        except Unsettled:
+            deed.outcome = "unknown"
+        self.sights |= {f"{name}: {deed.outcome}", deed.outcome}
+        return result
+
+    async def end(self, credentials: Iterable[Credential], why: str) -> None:
+        """Note that credentials were ended, and check that no process finds their caller."""
+        for each in credentials:
+            self.ended.setdefault(each, why)
+        await self.check_ended(credentials)
+
+    async def check_ended(self, credentials: Iterable[Credential]) -> None:
+        """Check that no process finds the callers of ended credentials."""
+        for process in self.processes():
+            for each in credentials:
+                if await self.finds(process, each):
+                    why = self.ended[each]
+                    self.violated(f"a caller was found for a {each.kind} after {why}")
+
+    async def finds(self, process: IdentityProcess, credential: Credential) -> bool:
+        """Return whether a process finds the caller; False if it could not look."""
+        credentials = process.identity.credentials
+        look = credentials.of_session if credential.kind == "session" else credentials.of_key
+        caller: Caller | None = None
+        with process.connected(), suppress(StoreUnavailable):
+            caller = await look(credential.secret.encode())
+        return caller is not None

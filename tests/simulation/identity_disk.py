@@ -1,0 +1,78 @@
+"""A disk that remembers the state after each transaction that it committed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from outcome import Outcome
+
+from octavo.model.accounts.audit import AuditEntry
+from octavo.store import Script, Transaction
+from octavo.store.scripts import audit
+from tests.simulation.disk import Disk
+from tests.simulation.identity_state import State, state_of
+from tests.simulation.weather import FaultSchedule
+
+ALL_ENTRIES = 10_000
+
+
+class Step(NamedTuple):
+    """A committed script: the state after it, and the audit entries that it added."""
+
+    state: State
+    entries: tuple[AuditEntry, ...]
+
+
+class WatchedDisk(Disk):
+    """A `Disk` whose scripts are observed.
+
+    Attributes:
+        steps: the committed scripts that changed something, in their order.
+    """
+
+    def __init__(self, path: Path | None, faults: FaultSchedule) -> None:
+        self.steps: list[Step] = []
+        self._pending: dict[int, Step] = {}
+        self._entries: set[str] = set()
+        super().__init__(path, faults)
+
+    def follow(self, steps: Sequence[Step]) -> None:
+        """Continue after the steps of the disk that this one is a copy of."""
+        self.steps = [*steps]
+        self._entries = {entry.entry_id for step in steps for entry in step.entries}
+
+    async def write_batch(self, scripts: Sequence[Script[Any]]) -> list[Outcome[Any]]:
+        """See `InlineStore`."""
+        return await super().write_batch(
+            [self._observed(number, script) for number, script in enumerate(scripts)]
+        )
+
+    def _observed(self, number: int, script: Script[Any]) -> Script[Any]:
+        async def observe(transaction: Transaction) -> object:
+            # The scripts of a batch may be run twice.
+            if number == 0:
+                self._pending.clear()
+            changes = self._connection.total_changes
+            result: object = await script(transaction)
+            if self._connection.total_changes != changes:
+                known = self._entries.union(
+                    entry.entry_id for step in self._pending.values() for entry in step.entries
+                )
+                rows = await transaction.fetch_all("SELECT id FROM audit")
+                added = {row[0] for row in rows} - known
+                entries = await audit.page(None, ALL_ENTRIES)(transaction) if added else []
+                self._pending[number] = Step(
+                    await state_of(transaction),
+                    tuple(entry for entry in entries if entry.entry_id in added),
+                )
+            return result
+
+        return observe
+
+    async def _reach(self, point: str) -> None:
+        if point == "store.after_commit":
+            for step in self._pending.values():
+                self.steps.append(step)
+                self._entries.update(entry.entry_id for entry in step.entries)
+            self._pending = {}
+        await super()._reach(point)

@@ -1,0 +1,87 @@
+"""One process with the use cases of identity, without sockets."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from itertools import count
+from random import Random
+from typing import TypeVar
+
+import trio
+
+from octavo.accounts.invitations import Invitations
+from octavo.accounts.members import Members
+from octavo.accounts.passwords import Passwords
+from octavo.model.accounts.consent import LegalDocument, LegalDocuments
+from tests.fakes.identity_fixture import CHEAP, START, IdentityFixture, PredictableSources
+from tests.simulation.bare_process import BareProcess
+from tests.simulation.disk import Disk
+from tests.simulation.weather import FaultSchedule
+
+LEGAL = LegalDocuments(terms=LegalDocument("2", "https://example.org/terms"))
+
+T = TypeVar("T")
+
+
+class Sources(PredictableSources):
+    """Time, identifiers and entropy of all processes of a run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries = count(1)
+
+    def now(self) -> float:
+        return START + trio.current_time()
+
+    def new_audit_id(self) -> str:
+        return f"01900000-0000-7000-9000-{next(self._entries):012x}"
+
+    def new_salt(self) -> bytes:
+        return sha256(self.new_id().encode()).digest()
+
+
+class InlinePasswords(Passwords):
+    """Hashes without threads, whose order no schedule decides."""
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        await trio.lowlevel.checkpoint()
+        return work()
+
+
+class IdentityProcess(BareProcess):
+    """Serves the use cases of identity on a disk until it is stopped or killed.
+
+    Attributes:
+        identity: the use cases.
+        invitations: those of invitations.
+        members: those of members.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        disk: Disk,
+        faults: FaultSchedule,
+        random: Random,
+        *,
+        sources: Sources,
+        fresh: float,
+    ) -> None:
+        super().__init__(name, disk, faults, random)
+        self.identity = IdentityFixture(
+            self.store,
+            LEGAL,
+            sources=sources,
+            passwords=InlinePasswords(new_entropy=sources.new_salt, cost=CHEAP),
+            fresh=fresh,
+        )
+        self.invitations = Invitations(
+            self.store,
+            audit=self.identity.audit,
+            now=sources.now,
+            new_id=sources.new_id,
+            new_token=sources.new_entropy,
+            changed=lambda *_: None,
+        )
+        self.members = Members(
+            self.store, audit=self.identity.audit, now=sources.now, changed=lambda *_: None
+        )

@@ -1,0 +1,226 @@
+"""Identity in one run: processes that start and end on a disk, and the people who use them."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import trio
+
+from octavo.actors.testing import current_schedule, scenario_random
+from octavo.store import StoreUnavailable
+from tests.simulation import identity_account_acts as account_acts
+from tests.simulation import identity_shared_acts as shared_acts
+from tests.simulation.asking import Asking
+from tests.simulation.identity_deeds import Deeds
+from tests.simulation.identity_disk import WatchedDisk
+from tests.simulation.identity_process import IdentityProcess, Sources
+from tests.simulation.identity_town import NEWCOMERS, RESIDENTS, Person, Town
+from tests.simulation.identity_verdict import judge_identity
+from tests.simulation.weather import FaultSchedule
+
+Act = Callable[[Town, Person, Random], Awaitable[None]]
+
+TURNS = 8
+FRESH = 5.0
+"""Seconds for which a single process caches credentials; several can't."""
+ACTS: Sequence[Act] = (
+    *[account_acts.sign_in] * 2,
+    account_acts.change_password,
+    *[account_acts.request_reset] * 2,
+    *[account_acts.deliver] * 3,
+    *[account_acts.reset] * 4,
+    account_acts.consent,
+    *[account_acts.create_key] * 3,
+    *[account_acts.revoke] * 4,
+    *[account_acts.open_portal] * 2,
+    *[account_acts.redeem] * 2,
+    *[shared_acts.invite] * 4,
+    *[shared_acts.accept] * 4,
+    shared_acts.withdraw,
+    *[shared_acts.change_role] * 3,
+    *[shared_acts.leave] * 2,
+    *[shared_acts.decide] * 4,
+    *[shared_acts.control] * 3,
+    shared_acts.remove,
+    shared_acts.remove_own,
+)
+"""What people do, as often as it is listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonTurn:
+    """The ``number``-th action of a person; the schedule decides what it is."""
+
+    person: str
+    number: int
+
+
+ALL_PERSON_TURNS = [
+    PersonTurn(person, number) for number in range(TURNS) for person in (*RESIDENTS, *NEWCOMERS)
+]
+
+
+async def simulate_identity(
+    turns: Sequence[PersonTurn] = ALL_PERSON_TURNS,
+    sighted: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Run identity under injected faults while people take ``turns``; then judge everything.
+
+    ``sighted`` is called with every notable event.
+    """
+    random = scenario_random()
+    with ExitStack() as stack:
+        folder: Path | None = None
+        if random.random() < 0.1:
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+        service = IdentityService(random, folder)
+        stack.callback(service.close)
+        await service.run(turns)
+        await service.judge()
+        for sight in service.sights():
+            sighted(sight)
+
+
+class IdentityService:
+    """A disk, in ``folder`` or in memory, and one or two processes on it."""
+
+    def __init__(self, random: Random, folder: Path | None) -> None:
+        self._random = random
+        self._folder = folder
+        self._weather = FaultSchedule(random)
+        self._sources = Sources()
+        self._violations: list[str] = []
+        self._ends: list[str] = []
+        self._rooms = count()
+        self._disk = WatchedDisk(self._room() / "octavo.db" if folder else None, self._weather)
+        self._processes: list[IdentityProcess | None] = [None] * random.choice([1, 1, 2])
+        self._deeds = Deeds(
+            Asking(self._pick, self._weather),
+            self._running,
+            self._violations.append,
+        )
+        self._town = Town(self._deeds)
+
+    def close(self) -> None:
+        """Close the disk."""
+        self._disk.close()
+
+    async def run(self, turns: Sequence[PersonTurn]) -> None:
+        """Serve ``turns``, and come to rest."""
+        async with trio.open_nursery() as nursery:
+            for place in range(len(self._processes)):
+                await self._start(place, nursery)
+            await self._town.settle(next(self._running()))
+            self._weather.armed = True
+            async with trio.open_nursery() as users:
+                for person in self._town.people.values():
+                    numbers = [turn.number for turn in turns if turn.person == person.name]
+                    users.start_soon(self._use, person, numbers)
+                users.start_soon(self._suffer, nursery)
+            self._weather.armed = False
+            await self._come_to_rest()
+            for process in self._running():
+                process.stop()
+                await process.ended.wait()
+
+    async def judge(self) -> None:
+        """Judge the finished run; raise `Violated`."""
+        await judge_identity(self._disk, self._deeds.done, self._violations)
+
+    def sights(self) -> Iterator[str]:
+        """Report what happened: outcomes, refusals, faults and ends of processes."""
+        yield from self._deeds.sights
+        yield from self._weather.injected
+        yield from self._ends
+
+    async def _use(self, person: Person, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            # Each turn draws for itself, so it is unchanged when others are removed.
+            random = Random(f"{person.name}{number} of {current_schedule()}")
+            removed = person.account_id not in self._disk.steps[-1].state.accounts
+            act = shared_acts.register if removed else random.choice(ACTS)
+            await act(self._town, person, random)
+            ended = [*self._deeds.ended]
+            if ended:
+                await self._deeds.check_ended(random.sample(ended, 1))
+            await trio.sleep(random.choice([0, 0, 0.1, 0.6]))
+
+    def _pick(self, random: Random) -> IdentityProcess | None:
+        return random.choice(self._processes)
+
+    def _running(self) -> Iterator[IdentityProcess]:
+        return (process for process in [*self._processes] if process is not None)
+
+    # The ends of processes
+
+    async def _start(self, place: int, nursery: trio.Nursery) -> None:
+        process = IdentityProcess(
+            f"p{place}",
+            self._disk,
+            self._weather,
+            Random(self._random.getrandbits(32)),
+            sources=self._sources,
+            fresh=FRESH if len(self._processes) == 1 else 0.0,
+        )
+        await nursery.start(process.run)
+        self._processes[place] = process
+
+    async def _suffer(self, nursery: trio.Nursery) -> None:
+        for _ in range(self._random.choice([0, 1, 2, 3])):
+            await trio.sleep(self._random.choice([0, 0.3, 1.0]))
+            for _ in range(self._random.randrange(100)):
+                await trio.lowlevel.checkpoint()
+            place = self._random.randrange(len(self._processes))
+            end = self._random.choice(["stop", "cut", "power"])
+            self._ends.append(f"{end} of {'one' if len(self._processes) == 1 else 'two'}")
+            if end == "power":
+                places = [*range(len(self._processes))]
+                await self._lose_power()
+            else:
+                places = [place]
+                process = self._processes[place]
+                assert process is not None, "nothing runs there"
+                process.stop() if end == "stop" else process.cut()
+                await process.ended.wait()
+                self._processes[place] = None
+            await trio.sleep(self._random.choice([0, 0.3]))
+            for each in places:
+                await self._start(each, nursery)
+
+    async def _lose_power(self) -> None:
+        """Kill all processes at one moment, and continue with the disk as it was then."""
+        copy = self._disk.copied(self._room()) if self._folder else None
+        committed = len(self._disk.steps)
+        running = [*self._running()]
+        for process in running:
+            process.cut()
+        for process in running:
+            await process.ended.wait()
+        self._processes = [None] * len(self._processes)
+        if copy is not None:
+            self._disk.close()
+            disk = WatchedDisk(copy, self._weather)
+            disk.follow(self._disk.steps[:committed])
+            self._disk = disk
+
+    def _room(self) -> Path:
+        assert self._folder is not None
+        room = self._folder / str(next(self._rooms))
+        room.mkdir()
+        return room
+
+    async def _come_to_rest(self) -> None:
+        """Deliver all mail, as its last attempt."""
+        for _ in range(100):
+            try:
+                while await account_acts.deliver_one(self._town, next(self._running())):
+                    pass
+            except StoreUnavailable:
+                continue
+            await trio.sleep(account_acts.CLAIM / 1000)
+            if not await account_acts.deliver_one(self._town, next(self._running())):
+                return

@@ -1,0 +1,105 @@
+"""The people of a run, and what they share: tokens, workspaces and passwords."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from octavo.model.accounts.address import Address
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.workspace import Role
+from octavo.store.scripts.workspaces import create
+from tests.simulation.identity_deeds import Credential, Deeds
+from tests.simulation.identity_process import LEGAL, IdentityProcess
+
+WORKSPACES = tuple(WorkspaceId(f"01900000-0000-7000-8f00-{n:012x}") for n in (1, 2))
+GARDEN, CELLAR = WORKSPACES
+RESIDENTS = ("ann", "ben", "eve", "tom", "kim")
+"""Those who have an account from the beginning; the first two are administrators."""
+FIRST_MEMBERS: Sequence[tuple[WorkspaceId, str, str, Role]] = (
+    (GARDEN, "eve", "tom", "editor"),
+    (GARDEN, "eve", "kim", "reader"),
+    (CELLAR, "ann", "kim", "administrator"),
+)
+NEWCOMERS = ("lee", "joy")
+
+
+@dataclass(slots=True)
+class Person:
+    """Somebody with an address.
+
+    Attributes:
+        name: a short name.
+        account_id: the account, as long as the person knows of one.
+        passwords: every password that was attempted; the last is the most likely.
+    """
+
+    name: str
+    account_id: AccountId | None = None
+    passwords: list[str] = field(default_factory=list)
+    credentials: list[Credential] = field(default_factory=list)
+
+    @property
+    def address(self) -> Address:
+        """The address of the person."""
+        return Address(f"{self.name}@example.org")
+
+
+@dataclass
+class Town:
+    """Everybody, and the tokens that go round.
+
+    Attributes:
+        invitations: tokens of invitations, with their ids.
+        resets: tokens to choose a new password, with the names of their people.
+        portal: portal tokens.
+    """
+
+    deeds: Deeds
+    people: dict[str, Person] = field(
+        default_factory=lambda: {name: Person(name) for name in (*RESIDENTS, *NEWCOMERS)}
+    )
+    invitations: list[tuple[str, str]] = field(default_factory=list)
+    resets: list[tuple[str, str]] = field(default_factory=list)
+    portal: list[str] = field(default_factory=list)
+
+    def other(self, random: Random) -> Person:
+        """Return somebody with an account, who may be the one who asks."""
+        return random.choice([each for each in self.people.values() if each.account_id])
+
+    async def register(
+        self, process: IdentityProcess, person: Person, token: str, password: str, client: str
+    ) -> None:
+        """Register a person, who then knows a session."""
+        made = await process.identity.registration.register(
+            token,
+            person.address,
+            password,
+            person.name.title(),
+            "Firefox",
+            client,
+            accepted=LEGAL.versions,
+        )
+        person.account_id = made.account.account_id
+        person.passwords.append(password)
+        person.credentials.append(
+            Credential("session", made.session.session_id, person.account_id, made.token)
+        )
+
+    async def settle(self, process: IdentityProcess) -> None:
+        """Register the residents, and create their workspaces."""
+        for number, name in enumerate(RESIDENTS):
+            token = await process.identity.invite(role="administrator" if number < 2 else "member")
+            person = self.people[name]
+            await self.register(process, person, token, "tulips on the moon", "192.0.2.1")
+        await process.store.write(create(GARDEN, "Garden", self._id("eve"), 0))
+        await process.store.write(create(CELLAR, "Cellar", self._id("ann"), 0))
+        for workspace, owner, name, role in FIRST_MEMBERS:
+            _, token = await process.invitations.create(
+                self._id(owner), client="192.0.2.1", workspace_id=workspace, workspace_role=role
+            )
+            await process.invitations.accept(self._id(name), token, client="192.0.2.1")
+
+    def _id(self, name: str) -> AccountId:
+        found = self.people[name].account_id
+        assert found is not None, f"{name} has no account"
+        return found

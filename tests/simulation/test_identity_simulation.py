@@ -1,0 +1,70 @@
+"""Identity keeps its guarantees under faults; and proof that broken ones are caught."""
+
+import pytest
+
+from octavo.actors.testing import ScheduleFailure
+from octavo.actors.testing.plugin import Explore
+from tests.simulation.broken import Break
+from tests.simulation.identity_broken import IDENTITY_BROKEN
+from tests.simulation.identity_service import ALL_PERSON_TURNS, simulate_identity
+from tests.simulation.test_simulation import CI_SEEDS, SEEDS
+
+POINTS = (
+    *("actor.taken", "actor.handled"),
+    *(f"{where}.{when}_commit" for where in ("storage", "store") for when in ("before", "after")),
+)
+CHANGES = {
+    "accept": ("already_member",),
+    "change password": (),
+    "change role": ("forbidden", "last_owner", "not_found"),
+    "consent": ("consent_required",),
+    "control": ("controls_changed", "last_administrator", "not_found"),
+    "create key": (),
+    "decide": ("forbidden", "last_administrator", "not_found"),
+    "invite": ("forbidden", "not_found"),
+    "leave": ("forbidden", "last_owner", "not_found"),
+    "open portal": (),
+    "redeem": ("not_found",),
+    "register": ("not_found",),
+    "remove": ("forbidden",),
+    "remove own": ("last_administrator",),
+    "request reset": (),
+    "reset": ("invalid_token",),
+    "revoke key": (),
+    "revoke session": ("not_found",),
+    "sign in": ("credential_refused",),
+    "withdraw": (),
+}
+"""The changes that people make, and the codes of their refusals; rarer ones are left out."""
+IDENTITY_SIGHTS = {
+    *(f"{name}: acknowledged" for name in CHANGES),
+    *(f"{name}: {code}" for name, codes in CHANGES.items() for code in codes),
+    *("not_signed_in", "not-executed", "unknown"),
+    *(f"{kind} at {point}" for kind in ("crash", "delay") for point in POINTS),
+    *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in ("one", "two")),
+}
+"""What has to occur under this many schedules, or the simulation tests less than it claims."""
+
+
+def test_identity_keeps_its_guarantees_under_any_faults(explore: Explore) -> None:
+    sighted: set[str] = set()
+    exploration = explore(
+        lambda turns: simulate_identity(turns, sighted.add),
+        schedules=SEEDS,
+        steps=ALL_PERSON_TURNS,
+    )
+    missing = IDENTITY_SIGHTS - sighted
+    assert exploration.schedules < CI_SEEDS or not missing, missing
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [pytest.param(each, message, id=each.__name__) for each, message in IDENTITY_BROKEN.items()],
+)
+def test_broken_identity_is_caught(
+    broken: Break, message: str, explore: Explore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch)
+    with pytest.raises(ScheduleFailure, match=message) as caught:
+        explore(simulate_identity, schedules=CI_SEEDS)
+    assert f"--replay-schedule={caught.value.token}" in caught.value.command
