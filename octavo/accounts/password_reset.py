@@ -106,11 +106,12 @@ class PasswordReset:
     async def perform(self, token: str, new_password: str, *, client: str | None) -> None:
         """Replace the password of the account that ``token`` is for.
 
-        ``client`` is the address of the browser. All tokens and sessions of the account end; its
-        API keys stay valid. One of several concurrent calls with a token succeeds. Raises
-        `InvalidResetToken`; `PasswordUnsuitable`, after which the token can still be used;
-        `TooManyAttempts` when too many passwords are being hashed; `StoreUnavailable`. If
-        cancelled, the password may have been replaced.
+        ``client`` is the address of the browser. All tokens and sessions of the account end. Its
+        API keys are revoked if its address was not proven before; otherwise they stay valid. One of
+        several concurrent calls with a token succeeds. Raises `InvalidResetToken`;
+        `PasswordUnsuitable`, after which the token can still be used; `TooManyAttempts` when too
+        many passwords are being hashed; `StoreUnavailable`. If cancelled, the password may have
+        been replaced.
         """
         # Checked before the hash, so that callers without a token can't cause its cost.
         account = await self._account_of(token)
@@ -122,16 +123,23 @@ class PasswordReset:
         encoded = await self._passwords.hash(new_password)
         now = milliseconds(self._now())
         notice = queued(self._new_id(), "password_changed", account.address, now)
-        entry = self._audit.entry(
-            "password_changed",
-            actor=account.account_id,
-            subject=account.account_id,
-            client=client,
-            detail={"endedOtherSessions": True, "reset": True},
-        )
+
+        def entries(revoked_keys: bool) -> list[AuditEntry]:
+            detail = {"endedOtherSessions": True, "reset": True}
+            if revoked_keys:
+                detail["revokedKeys"] = True
+            entry = self._audit.entry(
+                "password_changed",
+                actor=account.account_id,
+                subject=account.account_id,
+                client=client,
+                detail=detail,
+            )
+            return [entry]
+
         try:
             await self._audit.write(
-                password_resets.use(digest_of(token.encode()), encoded, notice, now), entry
+                password_resets.use(digest_of(token.encode()), encoded, notice, now), entries
             )
         finally:
             # A write that failed or was cancelled may have been committed.

@@ -172,7 +172,8 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
         change(
             folder,
             database,
-            f"UPDATE accounts SET state = 'locked' WHERE id = '{locked.account_id}'",
+            "UPDATE accounts SET state = 'locked', address_proven = 1 "
+            f"WHERE id = '{locked.account_id}'",
         )
         change(
             folder,

@@ -112,8 +112,10 @@ class PasswordResetOperations:
         path="/api/auth/reset-password",
         tag="auth",
         summary="Choose a new password with a token",
-        description="The token works once, within an hour. Every session of the account ends; its "
-        "API keys stay valid. The header `origin` must be that of this installation.",
+        description="The token works once, within an hour. Every session of the account ends. "
+        "The first reset of an account also revokes its API keys, unless it was registered with an "
+        "invitation for its address from an administrator or a command; later ones keep them. The "
+        "header `origin` must be that of this installation.",
         security=Security.NONE,
         problems=(*AUTH_PROBLEMS, *refused_with(InvalidResetToken), *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordReset, limit=_LONGEST_BODY),

@@ -50,6 +50,15 @@ class Invitation:
         """Whether only administrators of the installation may grant what it grants."""
         return self.workspace_id is None or self.role == "administrator"
 
+    @property
+    def proves_address(self) -> bool:
+        """Whether its use shows that the person reads the mail of the address.
+
+        It must name the address, and come from an administrator of the installation or a command:
+        the creator sees the token, and anybody may create a workspace and invite into it.
+        """
+        return self.address is not None and (self.created_by is None or self.to_installation)
+
     def state_at(self, now: int) -> InvitationState:
         """Return the state at ``now``."""
         if self.used_at is not None:

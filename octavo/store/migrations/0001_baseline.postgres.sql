@@ -24,7 +24,9 @@ CREATE TABLE accounts (
     -- The versions of the legal documents that the person accepted last; all are NULL before.
     consent_terms TEXT,
     consent_privacy TEXT,
-    consent_at BIGINT
+    consent_at BIGINT,
+    -- 1 when the person has shown to read the mail of the address.
+    address_proven BIGINT NOT NULL DEFAULT 0
 );
 
 -- Accounts that the operator removed.

@@ -27,7 +27,9 @@ CREATE TABLE accounts (
     -- The versions of the legal documents that the person accepted last; all are NULL before.
     consent_terms TEXT,
     consent_privacy TEXT,
-    consent_at INTEGER
+    consent_at INTEGER,
+    -- 1 when the person has shown to read the mail of the address.
+    address_proven INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 -- Accounts that the operator removed.

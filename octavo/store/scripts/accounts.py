@@ -369,12 +369,16 @@ async def is_open(transaction: Transaction, account_id: AccountId) -> bool:
     return row is not None
 
 
-async def insert(transaction: Transaction, account: Account, encoded: str) -> bool:
-    """Insert an account; return False, and do nothing, when its address is taken."""
+async def insert(transaction: Transaction, account: Account, encoded: str, *, proven: bool) -> bool:
+    """Insert an account; return False, and do nothing, when its address is taken.
+
+    ``encoded`` is its password; ``proven`` says whether the address is known to be that of the
+    person.
+    """
     inserted = await transaction.execute(
         "INSERT INTO accounts (id, address, display_name, password, role, state, created_at, "
-        "updated_at, consent_terms, consent_privacy, consent_at)"
-        " VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
+        "updated_at, address_proven, consent_terms, consent_privacy, consent_at)"
+        " VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING",
         account.account_id,
         account.address,
         account.display_name,
@@ -383,6 +387,7 @@ async def insert(transaction: Transaction, account: Account, encoded: str) -> bo
         account.state,
         account.created_at,
         account.updated_at,
+        int(proven),
         *consents.columns_of(account.consent),
     )
     return inserted == 1

@@ -97,5 +97,19 @@ def revoke(account_id: AccountId, key_id: KeyId) -> Script[bool]:
     return revoke_key
 
 
+def revoke_all(account_id: AccountId) -> Script[int]:
+    """Revoke every key of the account; return how many were revoked."""
+
+    async def revoke_keys(transaction: Transaction) -> int:
+        revoked = await transaction.execute(
+            "DELETE FROM api_keys WHERE account_id = $1::uuid", account_id
+        )
+        if revoked:
+            await notify_access(transaction, account_id)
+        return revoked
+
+    return revoke_keys
+
+
 def _key(row: Row) -> ApiKey:
     return ApiKey(*row[:_COUNT])

@@ -36,7 +36,7 @@ def register_openly(
     async def insert_account(transaction: Transaction) -> None:
         if prerequisites.effective(await _chosen(transaction)) != "open":
             raise InvitationUnusable
-        if not await accounts.insert(transaction, account, encoded):
+        if not await accounts.insert(transaction, account, encoded, proven=False):
             raise AddressTaken
         await sessions.insert(transaction, session, token)
 

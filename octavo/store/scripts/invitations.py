@@ -144,7 +144,7 @@ def use(
         now = account.created_at
         found = await _used(transaction, digest, account.address, now)
         made = replace(account, role=found.role)
-        if not await accounts.insert(transaction, made, encoded):
+        if not await accounts.insert(transaction, made, encoded, proven=found.proves_address):
             raise AddressTaken
         await sessions.insert(transaction, session, token)
         await _join(transaction, found, account.account_id, now)

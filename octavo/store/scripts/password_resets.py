@@ -8,7 +8,7 @@ from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.refusal import InvalidResetToken
 from octavo.model.identity import AccountId
 from octavo.model.mail import QueuedMail
-from octavo.store.scripts import accounts, outbox, sessions
+from octavo.store.scripts import accounts, api_keys, outbox, sessions
 from octavo.store.transaction import Script, Transaction
 
 MAX_ROWS = 500
@@ -86,14 +86,15 @@ async def _account_of(transaction: Transaction, digest: bytes, now: int) -> Acco
     return None if row is None else accounts.account_of(row)
 
 
-def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[None]:
+def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[bool]:
     """Replace the password of the account of a token by ``encoded``.
 
-    Every token and session of the account ends, and ``notice`` is added to the outbox. Raises
-    `InvalidResetToken`.
+    Every token and session of the account ends, and ``notice`` is added to the outbox. The address
+    is proven by it. If it was not before, somebody else may have registered it and created keys:
+    these are revoked. Returns whether any key was revoked. Raises `InvalidResetToken`.
     """
 
-    async def use_token(transaction: Transaction) -> None:
+    async def use_token(transaction: Transaction) -> bool:
         account = await _account_of(transaction, digest, now)
         if account is None:
             raise InvalidResetToken
@@ -101,6 +102,10 @@ def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[Non
         if used != 1:
             raise InvalidResetToken
         account_id = account.account_id
+        first = await transaction.execute(
+            "UPDATE accounts SET address_proven = 1 WHERE id = $1::uuid AND address_proven = 0",
+            account_id,
+        )
         await transaction.execute(
             "UPDATE accounts SET password = $2, updated_at = $3 WHERE id = $1::uuid",
             account_id,
@@ -110,6 +115,7 @@ def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[Non
         await end_all(transaction, account_id)
         await sessions.end_all(account_id)(transaction)
         await outbox.insert(transaction, notice)
+        return first == 1 and await api_keys.revoke_all(account_id)(transaction) > 0
 
     return use_token
 

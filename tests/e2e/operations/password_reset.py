@@ -3,7 +3,7 @@
 import httpx
 
 from tests.e2e.operations.cases import produces
-from tests.e2e.operations.identity import OURS, sign_in
+from tests.e2e.operations.identity import OURS, newcomer, sign_in
 from tests.e2e.operations.world import World
 from tests.e2e.people import PASSWORD
 
@@ -50,6 +50,17 @@ def done(world: World) -> httpx.Response:
     response = reset(world, world.reset_token(address))
     assert world.anybody("GET", "/api/account", headers=cookie).status_code == 401
     assert world.ask("GET", "/api/account", headers=world.locked.by_key).status_code == 200
+    return response
+
+
+@produces("resetPassword", "200")
+def done_for_an_address_that_was_not_proven(world: World) -> httpx.Response:
+    address, session = newcomer(world)
+    made = world.anybody("POST", "/api/account/keys", json={"name": "a key"}, headers=session)
+    key = {"authorization": f"Bearer {made.json()['secret']}"}
+    assert world.anybody("GET", "/api/account", headers=key).status_code == 200
+    response = reset(world, world.reset_token(address))
+    assert world.anybody("GET", "/api/account", headers=key).status_code == 401
     return response
 
 

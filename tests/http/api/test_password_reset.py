@@ -4,13 +4,15 @@ import pytest
 import trio
 
 from octavo.accounts.attempts import RATES
+from octavo.accounts.sign_in import SignedIn
+from octavo.model.accounts.address import Address
 from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.model.identity import AccountId
 from octavo.store import StoreUnavailable
 from octavo.store.scripts import api_keys
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import PASSWORD, START
-from tests.fakes.users_api import ADDRESS, FROM_ELSEWHERE, FROM_HERE, ORIGIN, UsersApi
+from tests.fakes.users_api import ADDRESS, FROM_ELSEWHERE, FROM_HERE, ORIGIN, UsersApi, cookie
 
 NEW = "daisies on the sun"
 REQUEST = "/api/auth/request-password-reset"
@@ -111,10 +113,65 @@ async def test_requests_of_one_client_are_limited(users: UsersApi, path: str) ->
     assert response.header("retry-after") is not None
 
 
+async def proven(users: UsersApi) -> tuple[SignedIn, tuple[bytes, bytes]]:
+    """An account that was invited by its address, and the cookie of its first session."""
+    invitation = await users.identity.invite(address=ADDRESS)
+    made = await registered(users, invitation)
+    return made, cookie(made.token)
+
+
+async def registered(users: UsersApi, invitation: str) -> SignedIn:
+    return await users.identity.registration.register(
+        invitation, Address(ADDRESS), PASSWORD, "Ann", "Firefox", None
+    )
+
+
+def resets(users: UsersApi) -> list[object]:
+    """Whether each reset that was recorded revoked keys."""
+    found = [each for each in users.identity.audited if each.kind == "password_changed"]
+    assert all(each.detail["reset"] for each in found)
+    return [each.detail.get("revokedKeys") for each in found]
+
+
+async def test_first_reset_of_an_address_that_was_not_proven_revokes_the_keys(
+    users: UsersApi,
+) -> None:
+    made, _ = await users.account()
+    key = await users.key(made)
+    assert (await users.get("/api/account", key)).status == 200
+    assert (await reset(users, await users.identity.reset_token())).status == 200
+    assert (await users.get("/api/account", key)).status == 401
+    key = await users.key(made)
+    assert (await reset(users, await users.identity.reset_token())).status == 200
+    assert (await users.get("/api/account", key)).status == 200
+    assert resets(users) == [True, None]
+
+
+async def test_invitation_of_a_workspace_proves_no_address(users: UsersApi) -> None:
+    # Anybody may create a workspace, and sees the token of an invitation into it.
+    bob, _ = await users.account("bob@example.org")
+    by_bob = await users.key(bob)
+    workspace = (await users.post("/api/workspaces", {"name": "Bait"}, by_bob)).json()["id"]
+    given = {"role": "reader", "address": ADDRESS}
+    made = await users.post(f"/api/workspaces/{workspace}/invitations", given, by_bob)
+    key = await users.key(await registered(users, made.json()["token"]))
+    assert (await reset(users, await users.identity.reset_token())).status == 200
+    assert (await users.get("/api/account", key)).status == 401
+
+
+async def test_reset_that_fails_revokes_no_key(users: UsersApi) -> None:
+    made, _ = await users.account()
+    key = await users.key(made)
+    token = await users.identity.reset_token()
+    users.identity.store.fail = StoreUnavailable("not now")
+    assert (await reset(users, token)).status == 503
+    assert (await users.get("/api/account", key)).status == 200
+
+
 async def test_reset_replaces_the_password_and_ends_every_session_but_no_key(
     users: UsersApi,
 ) -> None:
-    made, session = await users.account()
+    made, session = await proven(users)
     key = await users.key(made)
     token = await users.identity.reset_token()
     rechecked: list[AccountId] = []
@@ -128,6 +185,7 @@ async def test_reset_replaces_the_password_and_ends_every_session_but_no_key(
     # Notice streams of the account are checked again, and those of sessions end.
     assert rechecked == [made.account.account_id]
     assert await outbox(users) == [("password_changed", ADDRESS)]
+    assert resets(users) == [None]
 
 
 async def test_reset_takes_the_token_from_the_query(users: UsersApi) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from octavo.model import workspace
 from octavo.model.accounts.account import ROLES
+from octavo.model.accounts.address import Address
 from octavo.model.accounts.administration import Decisions
 from octavo.model.accounts.invitation import Invitation, InvitationId
 from octavo.model.identity import AccountId, WorkspaceId
@@ -23,6 +24,18 @@ def invitations(draw: st.DrawFn) -> Invitation:
         role = draw(workspace_roles)
         made = replace(made, workspace_id=WorkspaceId("w"), workspace_role=role)
     return made
+
+
+@given(invitations(), st.booleans())
+def test_address_is_proven_by_those_who_administer_the_installation(
+    invitation: Invitation, by_command: bool
+) -> None:
+    assert not invitation.proves_address
+    named = replace(invitation, address=Address("ann@example.org"))
+    if by_command:
+        named = replace(named, created_by=None)
+    owner_may_grant = named.workspace_id is not None and named.role == "member"
+    assert named.proves_address == (by_command or not owner_may_grant)
 
 
 @given(invitations(), st.none() | decisions, st.none() | workspace_roles)
