@@ -22,6 +22,9 @@ _POLICY = SMTP.clone(cte_type="7bit")
 class Composer:
     """Composes the messages of an installation.
 
+    No message contains a display name: somebody else may have registered the address, with a name
+    that misleads its owner.
+
     Args:
         sender: the sender of each message.
         public_url: the origin of the installation.
@@ -50,7 +53,6 @@ class Composer:
             account.address,
             mail_id,
             now,
-            name=account.display_name,
             link=reset_link(self._public_url, token),
             minutes=int(RESET_SECONDS / 60),
         )
@@ -63,7 +65,6 @@ class Composer:
             account.address,
             mail_id,
             now,
-            name=account.display_name,
         )
 
     def test(self, address: Address, *, mail_id: str, now: float) -> EmailMessage:
