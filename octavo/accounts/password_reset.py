@@ -14,7 +14,7 @@ from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.model.accounts.refusal import AccountMissing, InvalidResetToken
 from octavo.model.accounts.token import digest_of, is_opaque_token, opaque_token
-from octavo.model.mail import queued
+from octavo.model.mail import queued, request_delay
 from octavo.store import Store
 from octavo.store.scripts import outbox, password_resets
 
@@ -62,7 +62,9 @@ class PasswordReset:
         audit: records changes.
         now: the clock.
         new_id: returns an id for a message.
-        mail_added: called when a message was added to the outbox; must not block.
+        random: returns numbers within [0, 1), for the delays of requested messages.
+        mail_added: called when a message was added to the outbox, with the seconds after which it
+            is due; must not block.
     """
 
     def __init__(
@@ -75,7 +77,8 @@ class PasswordReset:
         audit: Audit,
         now: Clock,
         new_id: NewId,
-        mail_added: Callable[[], None],
+        random: Callable[[], float],
+        mail_added: Callable[[float], None],
     ) -> None:
         self._store = store
         self._audit = audit
@@ -84,20 +87,24 @@ class PasswordReset:
         self._attempts = attempts
         self._now = now
         self._new_id = new_id
+        self._random = random
         self._mail_added = mail_added
 
     async def request(self, address: Address) -> None:
         """Have a message with a token sent to ``address``, if an open account has it.
 
         Whether there is such an account is decided when the message is sent, so that this does the
-        same, and takes the same time, for every address. Raises `TooManyAttempts`, also for an
-        address without an account, and `StoreUnavailable`. If cancelled, the message may be sent.
+        same, and takes the same time, for every address. The message is delayed at random
+        (`request_delay`): the load of sending it does not follow the request. Raises
+        `TooManyAttempts`, also for an address without an account, and `StoreUnavailable`. If
+        cancelled, the message may be sent.
         """
         self._attempts.admit_account("password-reset-request", address)
         now = milliseconds(self._now())
         mail = queued(self._new_id(), "password_reset", address, now)
-        await self._store.write(outbox.add(mail))
-        self._mail_added()
+        delay = request_delay(self._random())
+        await self._store.write(outbox.add(mail, now + milliseconds(delay)))
+        self._mail_added(delay)
 
     async def opens(self, token: str) -> bool:
         """Return whether ``token`` is valid now. Raises `StoreUnavailable`."""
@@ -144,7 +151,7 @@ class PasswordReset:
         finally:
             # A write that failed or was cancelled may have been committed.
             self._credentials.forget(account.account_id)
-        self._mail_added()
+        self._mail_added(0.0)
 
     async def _account_of(self, token: str) -> Account | None:
         secret = token.encode(errors="replace")

@@ -10,6 +10,7 @@ difference of the two.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from email.message import EmailMessage
@@ -88,12 +89,14 @@ class MailDelivery:
         self._now = now
         self._random = random
         self._new_token = new_token
-        self._wake = trio.Event()
+        self._look_at = math.inf
+        self._waiting = trio.CancelScope()
         self._free = trio.Semaphore(AT_ONCE)
 
-    def wake(self) -> None:
-        """Look for messages immediately."""
-        self._wake.set()
+    def wake(self, after: float = 0.0) -> None:
+        """Look for messages in ``after`` seconds, or sooner."""
+        self._look_at = min(self._look_at, trio.current_time() + after)
+        self._waiting.deadline = min(self._waiting.deadline, self._look_at)
 
     async def run(self, stopping: trio.Event, *, alone: bool) -> None:
         """Deliver until ``stopping`` is set; then finish the messages that are being sent.
@@ -111,7 +114,7 @@ class MailDelivery:
         failures = 0
         with looking:
             while True:
-                self._wake = trio.Event()
+                self._look_at = math.inf
                 try:
                     if alone:
                         await self._store.write(outbox.release(self._milliseconds()))
@@ -125,8 +128,9 @@ class MailDelivery:
                     failures += 1
                     await trio.sleep(pause)
                     continue
-                with trio.move_on_after(pause):
-                    await self._wake.wait()
+                deadline = min(trio.current_time() + pause, self._look_at)
+                with trio.CancelScope(deadline=deadline) as self._waiting:
+                    await trio.sleep_forever()
 
     async def _claim_all(self, nursery: trio.Nursery) -> None:
         """Start the delivery of each message that is due."""

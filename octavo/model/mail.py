@@ -13,6 +13,10 @@ MailKind = Literal["password_reset", "password_changed"]
 LIFETIME_SECONDS: dict[MailKind, float] = {"password_reset": 3600.0, "password_changed": 86_400.0}
 """Seconds after which a message that could not be sent is given up."""
 
+REQUEST_DELAY_SECONDS = (0.5, 3.0)
+"""The shortest and the longest delay of a message that anybody can request. Composing and sending
+happen for addresses with an account only, so their load must not follow the request."""
+
 BUDGET_SECONDS = 3600.0
 """Seconds over which the messages to one address are counted."""
 
@@ -47,6 +51,12 @@ class QueuedMail:
     def expired_at(self, now: int) -> bool:
         """Return whether it is too late to send it."""
         return now >= self.expires_at
+
+
+def request_delay(random: float) -> float:
+    """Return the seconds by which to delay a requested message, for a number within [0, 1)."""
+    shortest, longest = REQUEST_DELAY_SECONDS
+    return shortest + (longest - shortest) * random
 
 
 def queued(mail_id: str, kind: MailKind, address: Address, now: int) -> QueuedMail:

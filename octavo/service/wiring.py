@@ -65,7 +65,7 @@ from octavo.service.account_services import (
 )
 from octavo.service.components import Components
 from octavo.service.deferred import Deferred, DeferredApplication
-from octavo.service.entropy import new_entropy, new_id, now
+from octavo.service.entropy import jitter, new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.notice_streams import NoticeStreams
 from octavo.ws.notice_stream import SUBPROTOCOL
@@ -245,6 +245,7 @@ def _identity(parts: Components, origin: str) -> _Identity:
         audit=audit,
         now=now,
         new_id=new_id,
+        random=jitter,
         mail_added=parts.mail.wake,
     )
     own_sessions = OwnSessions(store, credentials, audit=audit, now=now, life=life)

@@ -130,6 +130,7 @@ class IdentityFixture:
             store, self.credentials, legal, audit=self.audit, now=sources.now
         )
         self.mail_added = 0
+        self.mail_delays: list[float] = []
         self.own_password = OwnPassword(
             store,
             self.credentials,
@@ -148,6 +149,7 @@ class IdentityFixture:
             audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,
+            random=lambda: 0.5,
             mail_added=self._add_mail,
         )
         self.gone: list[WorkspaceId] = []
@@ -179,8 +181,9 @@ class IdentityFixture:
             new_entropy=sources.new_entropy,
         )
 
-    def _add_mail(self) -> None:
+    def _add_mail(self, after: float = 0.0) -> None:
         self.mail_added += 1
+        self.mail_delays.append(after)
 
     async def reset_token(self, address: str = "ann@example.org") -> str:
         """A token to choose a new password, as `octavo recover` makes it."""

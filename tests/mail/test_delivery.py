@@ -215,6 +215,34 @@ async def test_added_message_is_sent_immediately_when_woken_and_otherwise_by_pol
     assert second == 1 + POLL_SECONDS
 
 
+@pytest.mark.parametrize("idle", [0.0, 1.0, 1.75])
+async def test_delayed_message_is_sent_when_it_is_due(
+    mail: Mail, autojump_clock: MockClock, nursery: trio.Nursery, idle: float
+) -> None:
+    await mail.identity.account()
+    nursery.start_soon(mail.run)
+    await trio.sleep(idle)
+    mail.identity.sources.time = START + trio.current_time()
+    await mail.identity.password_reset.request(Address(ANN))
+    mail.delivery.wake(*mail.identity.mail_delays)
+    await trio.sleep(POLL_SECONDS)
+    assert mail.transport.times == pytest.approx([idle + 1.75], abs=0.02)
+
+
+async def test_message_that_is_due_sooner_does_not_wait_for_a_delayed_one(
+    mail: Mail, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    await mail.identity.account()
+    nursery.start_soon(mail.run)
+    await trio.sleep(1)
+    mail.delivery.wake(3.0)
+    await mail.add("password_changed")
+    mail.delivery.wake()
+    mail.delivery.wake(2.0)
+    await trio.sleep(POLL_SECONDS)
+    assert mail.transport.times == [1]
+
+
 async def test_temporary_failures_are_retried_with_growing_pauses(
     mail: Mail, autojump_clock: MockClock, nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -359,6 +387,16 @@ async def test_message_of_an_earlier_process_is_sent_at_the_start_without_others
     nursery.start_soon(mail.run)
     await trio.sleep(1)
     assert mail.transport.times == [0]
+
+
+async def test_start_without_others_does_not_hasten_a_delayed_message(
+    mail: Mail, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    await mail.identity.account()
+    await mail.identity.password_reset.request(Address(ANN))
+    nursery.start_soon(mail.run)
+    await trio.sleep(5)
+    assert mail.transport.times == pytest.approx([1.75], abs=0.02)
 
 
 async def claim(mail: Mail) -> None:

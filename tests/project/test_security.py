@@ -24,7 +24,7 @@ from octavo.model.accounts.password import LONGEST, SHORTEST
 from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.model.accounts.portal import TOKEN_SECONDS
 from octavo.model.accounts.session import DAY, SessionLife
-from octavo.model.mail import BUDGET_SECONDS
+from octavo.model.mail import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
 from octavo.service.legal import LARGEST
 from octavo.settings import Settings
 from octavo.store.scripts.audit import MAX_REFUSALS
@@ -65,6 +65,7 @@ QUOTED = [
     f"at most {default(Attempts, 'maximum'):,} entries each",
     f"with {default(Attempts, 'maximum'):,} attempts for others",
     f"{default(Passwords, 'at_once')} hashes run, {default(Passwords, 'waiting')} wait",
+    "when it is sent, {:g} to {:g} seconds later".format(*REQUEST_DELAY_SECONDS),
     f"keys have {KEY_BITS} random bits",
     f"tokens have {BITS} random bits",
     f"at most {SETTINGS.mail_per_address} within an hour",

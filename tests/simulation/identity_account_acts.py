@@ -11,6 +11,7 @@ from octavo.model.accounts.consent import Versions
 from octavo.model.accounts.session import SessionId
 from octavo.model.accounts.token import digest_of, opaque_token
 from octavo.model.identity import AccountId
+from octavo.model.mail import REQUEST_DELAY_SECONDS
 from octavo.store.scripts import outbox, password_resets
 from tests.simulation.identity_deeds import Credential, CredentialKind
 from tests.simulation.identity_process import LEGAL, IdentityProcess
@@ -97,7 +98,9 @@ async def deliver_one(town: Town, process: IdentityProcess) -> bool:
     """Deliver the next message through a process; return False for an empty outbox."""
     sources = process.identity.sources
     now = milliseconds(sources.now())
-    mail = await process.store.write(outbox.claim(now, now + CLAIM))
+    # Requested messages are delayed; the delivery comes after the longest delay.
+    due = now + milliseconds(REQUEST_DELAY_SECONDS[1])
+    mail = await process.store.write(outbox.claim(due, due + CLAIM))
     if mail is None:
         return False
     if mail.kind == "password_reset":

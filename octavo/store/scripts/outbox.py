@@ -19,8 +19,8 @@ MAX_ROWS = 500
 """Rows that one step of an expiry deletes."""
 
 
-async def insert(transaction: Transaction, mail: QueuedMail) -> None:
-    """Add a message, due immediately."""
+async def insert(transaction: Transaction, mail: QueuedMail, due_at: int | None = None) -> None:
+    """Add a message, due at ``due_at`` (ms); with None, immediately."""
     await transaction.execute(
         f"INSERT INTO outbox ({_COLUMNS}, due_at) VALUES ($1::uuid, $2, $3, $4, $5, $6, $7)",
         mail.mail_id,
@@ -29,15 +29,15 @@ async def insert(transaction: Transaction, mail: QueuedMail) -> None:
         mail.created_at,
         mail.expires_at,
         mail.attempts,
-        mail.created_at,
+        mail.created_at if due_at is None else due_at,
     )
 
 
-def add(mail: QueuedMail) -> Script[None]:
-    """Add a message, due immediately."""
+def add(mail: QueuedMail, due_at: int | None = None) -> Script[None]:
+    """Add a message, due at ``due_at`` (ms); with None, immediately."""
 
     async def add_mail(transaction: Transaction) -> None:
-        await insert(transaction, mail)
+        await insert(transaction, mail, due_at)
 
     return add_mail
 
@@ -106,7 +106,12 @@ def release(now: int) -> Script[None]:
     """End every claim: for a process that knows that no other one is running."""
 
     async def release_all(transaction: Transaction) -> None:
-        await transaction.execute("UPDATE outbox SET due_at = $1 WHERE due_at > $2", now, now)
+        await transaction.execute(
+            # A message that was never claimed waits for its own time.
+            "UPDATE outbox SET due_at = $1 WHERE due_at > $2 AND attempts > 0",
+            now,
+            now,
+        )
 
     return release_all
 

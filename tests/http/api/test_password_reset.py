@@ -53,6 +53,10 @@ async def test_request_is_the_same_for_every_address(users: UsersApi, state: str
     assert (store.reads, store.writes) == (before[0], before[1] + 1)
     assert await outbox(users) == [("password_reset", ADDRESS)]
     assert users.identity.mail_added == 1
+    # The random delay of the fixture is the middle of its range.
+    assert users.identity.mail_delays == [1.75]
+    [(due_at,)] = await users.identity.rows("SELECT due_at FROM outbox")
+    assert due_at == int((START + 1.75) * 1000)
 
 
 async def test_request_takes_the_address_in_any_case(users: UsersApi) -> None:
@@ -185,6 +189,7 @@ async def test_reset_replaces_the_password_and_ends_every_session_but_no_key(
     # Notice streams of the account are checked again, and those of sessions end.
     assert rechecked == [made.account.account_id]
     assert await outbox(users) == [("password_changed", ADDRESS)]
+    assert users.identity.mail_delays == [0.0]
     assert resets(users) == [None]
 
 
