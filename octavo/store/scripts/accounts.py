@@ -50,6 +50,9 @@ _ACTIVE = """(
     SELECT MAX(api_keys.used_at) FROM api_keys WHERE api_keys.account_id = accounts.id
 )"""
 _SUMMARY = f"SELECT {COLUMNS}, {_DECISIONS}, {_USED}, {_ACTIVE} FROM accounts"
+_ENDED_WITH_ACCESS = ("sessions", "password_resets", "portal_tokens")
+"""Tables whose rows of an account are deleted when it is disabled. Its keys are refused, and valid
+again when it is enabled."""
 _PREFERENCES = "accounts.theme_family, accounts.appearance, accounts.spell_check"
 
 
@@ -182,7 +185,8 @@ def decide(
 ) -> Script[AccountSummary]:
     """Change what was decided about an account; ``now`` is in milliseconds.
 
-    The sessions of a disabled one end, and the invitations of a former administrator. ``actor`` is
+    The sessions, reset tokens and portal tokens of a disabled one end, and the invitations of a
+    former administrator. ``actor`` is
     the administrator who decides; None for the operator.
 
     Raises `NotAdministrator`, `AccountMissing`, `ControlsChanged` and `LastAdministrator`.
@@ -221,9 +225,10 @@ def decide(
                 now,
             )
         if after.state == "disabled":
-            await transaction.execute(
-                "DELETE FROM sessions WHERE account_id = $1::uuid", account_id
-            )
+            for table in _ENDED_WITH_ACCESS:
+                await transaction.execute(
+                    f"DELETE FROM {table} WHERE account_id = $1::uuid", account_id
+                )
         await notify_access(transaction, account_id)
         found = await _summary_of(transaction, account_id)
         if found is None:

@@ -11,7 +11,7 @@ from octavo.model.identity import AccountId
 from octavo.store.scripts import workspaces
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD
-from tests.fakes.users_api import FROM_HERE, UsersApi
+from tests.fakes.users_api import FROM_HERE, UsersApi, bearer, cookie_set_by
 
 ACCOUNTS = "/api/accounts"
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
@@ -139,6 +139,27 @@ async def test_locked_account_keeps_a_few_operations(installation: Installation)
     await installation.update("root", "ann", state="enabled")
     made = await installation.users.post("/api/workspaces", {"name": "N"}, cookie, FROM_HERE)
     assert made.status == 201
+
+
+async def test_what_ends_with_an_account_stays_ended_when_it_is_enabled_again(
+    installation: Installation,
+) -> None:
+    await installation.add("bob", "member")
+    users, identity = installation.users, installation.users.identity
+    for name in ("ann", "bob"):
+        await identity.reset_token(f"{name}@example.org")
+        await identity.portal.open(AccountId(installation.ids[name]), "billing")
+    made = await users.sign_in("ann@example.org")
+    key = await users.post("/api/account/keys", {"name": "a key"}, cookie_set_by(made), FROM_HERE)
+    await installation.update("root", "ann", state="disabled")
+    by_key = bearer(key.json()["secret"])
+    assert (await users.get("/api/account", by_key)).status == 401
+    await installation.update("root", "ann", state="enabled")
+    for table in ("password_resets", "portal_tokens"):
+        rows = await identity.rows(f"SELECT account_id FROM {table}")
+        assert rows == [(installation.ids["bob"],)]
+    # Only the keys are valid again.
+    assert (await users.get("/api/account", by_key)).status == 200
 
 
 async def test_disabled_account_is_signed_out_and_stays_so(installation: Installation) -> None:
