@@ -39,15 +39,6 @@ class QueuedMail:
     expires_at: int
     attempts: int = 0
 
-    @property
-    def limited(self) -> bool:
-        """Whether the budget of its address limits it.
-
-        Anybody can request the reset of a password. A notice of a change must reach the account
-        however many such requests there were.
-        """
-        return self.kind == "password_reset"
-
     def expired_at(self, now: int) -> bool:
         """Return whether it is too late to send it."""
         return now >= self.expires_at

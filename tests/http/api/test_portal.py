@@ -123,7 +123,8 @@ async def test_account_that_ends_meanwhile_gets_no_token(portal: UsersApi, ended
 
 async def test_expired_tokens_are_removed(portal: UsersApi) -> None:
     _, cookie = await portal.account()
-    await enter(portal, cookie)
+    _, other = await portal.account("bob@example.org")
+    await enter(portal, other)
     portal.identity.sources.time += 30
     kept = token_of(await enter(portal, cookie))
     portal.identity.sources.time += 30
@@ -131,6 +132,16 @@ async def test_expired_tokens_are_removed(portal: UsersApi) -> None:
     assert not await portal.identity.store.write(portal_tokens.expire(now))
     assert len(await portal.identity.rows("SELECT 1 FROM portal_tokens")) == 1
     assert (await redeem(portal, kept)).status == 200
+
+
+async def test_new_token_ends_the_earlier_ones_of_the_account(portal: UsersApi) -> None:
+    _, cookie = await portal.account()
+    _, other = await portal.account("bob@example.org")
+    earlier, foreign = [token_of(await enter(portal, each)) for each in (cookie, other)]
+    newest = token_of(await enter(portal, cookie, page="plan"))
+    assert (await redeem(portal, earlier)).code == "not_found"
+    assert (await redeem(portal, newest)).status == 200
+    assert (await redeem(portal, foreign)).json()["address"] == "bob@example.org"
 
 
 async def test_expired_tokens_of_an_account_make_room_for_the_next(portal: UsersApi) -> None:
