@@ -125,8 +125,9 @@ class Invitations:
 
         ``client`` is the address of the actor. Whether an account has ``address`` makes no
         difference. Times are in milliseconds of Unix time; without ``expires_at``, it is valid for
-        a week. Raises `WorkspaceMissing`, `RoleInsufficient` and `StoreUnavailable`. If cancelled,
-        an invitation whose token is lost may have been created; it appears in the list.
+        a week. Raises `WorkspaceMissing`, `RoleInsufficient`, `TooManyInvitations` and
+        `StoreUnavailable`. If cancelled, an invitation whose token is lost may have been created;
+        it appears in the list.
         """
         now = milliseconds(self._now())
         invitation = Invitation(

@@ -6,11 +6,15 @@ from octavo.model.files.retention import Retention
 from octavo.service.entropy import now
 from octavo.settings import Settings
 from octavo.store import Script, Store
-from octavo.store.scripts import audit, outbox, password_resets, portal_tokens
+from octavo.store.scripts import audit, invitations, outbox, password_resets, portal_tokens
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 
 RECEIPT_DAYS = 31
 """Days that a receipt is kept; the API promises 30."""
+
+
+INVITATION_DAYS = 90
+"""Days that an invitation is kept after it was used or revoked or has expired."""
 
 
 def retention_job(store: Store, settings: Settings, life: SessionLife) -> RetentionJob:
@@ -35,6 +39,7 @@ def retention_job(store: Store, settings: Settings, life: SessionLife) -> Retent
             end_sessions,
             lambda now: audit.expire(now - audit_time),
             lambda _: audit.expire_refusals(),
+            lambda now: invitations.expire(now - INVITATION_DAYS * 86_400_000),
             portal_tokens.expire,
             password_resets.expire,
             outbox.expire_budgets,

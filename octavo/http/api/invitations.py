@@ -37,6 +37,7 @@ from octavo.model.accounts.invitation import (
     InvitationId,
     InvitationState,
 )
+from octavo.model.accounts.refusal import TooManyInvitations
 from octavo.model.identity import WorkspaceId
 from octavo.model.workspace import AlreadyMember
 
@@ -142,10 +143,11 @@ class InvitationOperations:
         summary="Invite somebody to the installation",
         description="Requires an administrator of the installation. Only this response contains "
         "the token and the link. The response does not depend on whether an account has the "
-        "address.",
+        "address. At most 1,000 invitations to the installation may be open, and 100 into a "
+        "workspace.",
         security=Security.SESSION_OR_KEY,
         status=201,
-        problems=(NotFound,),
+        problems=(NotFound, *refused_with(TooManyInvitations)),
         body=json_body(InvitationInput, limit=_LONGEST_BODY),
     )
     async def create_invitation(self, call: Call, body: InvitationInput) -> InvitationCreated:
@@ -230,10 +232,11 @@ class InvitationOperations:
         description="Requires the owner, or an administrator of the workspace, who can't invite "
         "owners. The person joins with an account, or registers one. Only this response contains "
         "the token and the link. The response does not depend on whether an account has the "
-        "address. An invitation ends when its creator may not invite any more.",
+        "address. An invitation ends when its creator may not invite any more. At most 100 "
+        "invitations into a workspace may be open.",
         security=Security.SESSION_OR_KEY,
         status=201,
-        problems=(NotFound,),
+        problems=(NotFound, *refused_with(TooManyInvitations)),
         body=json_body(WorkspaceInvitationInput, limit=_LONGEST_BODY),
     )
     async def create_workspace_invitation(

@@ -222,6 +222,12 @@ _TABLE = (
         "The account has the maximum number of keys.",
         "Revoke a key that is no longer used; expired keys count as well.",
     ),
+    _Row(
+        409,
+        "too_many_invitations",
+        "The maximum number of invitations is open.",
+        "Revoke an invitation that is no longer needed, or wait until one is used or expires.",
+    ),
 )
 
 

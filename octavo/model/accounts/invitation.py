@@ -16,6 +16,11 @@ INVITATION_SECONDS = 7 * 86_400.0
 """Seconds for which an invitation is valid when nothing else is asked for."""
 LONGEST_SECONDS = 366 * 86_400.0
 """The most seconds for which one may be valid."""
+MAX_OPEN_OF_WORKSPACE = 100
+"""The maximum number of open invitations into one workspace."""
+MAX_OPEN = 1_000
+"""The maximum number of open invitations to the installation, without those into workspaces: their
+owners can't keep administrators from inviting."""
 
 
 @dataclass(frozen=True, slots=True)

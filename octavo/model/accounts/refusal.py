@@ -14,6 +14,7 @@
      ├ LastAdministrator     no enabled administrator would remain
      ├ ControlsChanged       the controls have another revision
      ├ TooManyKeys           the account has the maximum number of keys
+     ├ TooManyInvitations    the maximum number of invitations is open
      ├ NoSuchSession         the account has no such session
      ├ NoSuchKey             the account has no such key
      └ TooManyAttempts       the rate limit is exceeded
@@ -122,6 +123,15 @@ class TooManyKeys(DomainError):
 
     def __init__(self) -> None:
         super().__init__(f"An account has at most {MAX_KEYS} keys: revoke one first.")
+
+
+class TooManyInvitations(DomainError):
+    """The workspace, or the installation, has the maximum number of open invitations."""
+
+    code = "too_many_invitations"
+
+    def __init__(self, maximum: int) -> None:
+        super().__init__(f"At most {maximum:,} invitations may be open: revoke one first.")
 
 
 class NoSuchSession(DomainError):

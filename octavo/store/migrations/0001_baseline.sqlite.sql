@@ -160,6 +160,10 @@ CREATE TABLE invitations (
     created_by_id BLOB
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_by_workspace ON invitations (workspace_id);
+CREATE INDEX invitations_unused ON invitations (workspace_id, expires_at)
+    WHERE used_at IS NULL AND revoked_at IS NULL;
+-- When they ended or will end.
+CREATE INDEX invitations_by_end ON invitations ((COALESCE(used_at, revoked_at, expires_at)));
 
 CREATE TABLE members (
     workspace_id BLOB NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,

@@ -7,18 +7,25 @@ from typing import NamedTuple
 
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
-from octavo.model.accounts.invitation import Invitation, InvitationId
+from octavo.model.accounts.invitation import (
+    MAX_OPEN,
+    MAX_OPEN_OF_WORKSPACE,
+    Invitation,
+    InvitationId,
+)
 from octavo.model.accounts.refusal import (
     AccountGone,
     AddressTaken,
     InvitationMissing,
     InvitationUnusable,
+    TooManyInvitations,
 )
 from octavo.model.accounts.session import Session
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts, members, sessions
+from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.scripts.workspaces import role_in
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -31,8 +38,8 @@ _COLUMNS = (
 def create(invitation: Invitation, digest: bytes) -> Script[None]:
     """Insert an invitation whose token has ``digest``.
 
-    It is checked against the roles of its creator. Raises `NotAdministrator`, `WorkspaceMissing`
-    and `RoleInsufficient`.
+    It is checked against the roles of its creator. That of a command is created in any case. Raises
+    `NotAdministrator`, `WorkspaceMissing`, `RoleInsufficient` and `TooManyInvitations`.
     """
 
     async def create_invitation(transaction: Transaction) -> None:
@@ -42,6 +49,7 @@ def create(invitation: Invitation, digest: bytes) -> Script[None]:
                 await accounts.require_administrator(transaction, invitation.created_by)
             if workspace_id is not None:
                 await members.require(transaction, workspace_id, invitation.created_by, None, role)
+            await _require_room(transaction, workspace_id, invitation.created_at)
         await transaction.execute(
             f"INSERT INTO invitations ({_COLUMNS}, digest) VALUES ($1::uuid, $2, $3, $4, $5, $6,"
             " $7, $8::uuid, $9, $10::uuid, $11, $12)",
@@ -60,6 +68,24 @@ def create(invitation: Invitation, digest: bytes) -> Script[None]:
         )
 
     return create_invitation
+
+
+async def _require_room(
+    transaction: Transaction, workspace_id: WorkspaceId | None, now: int
+) -> None:
+    """Raise `TooManyInvitations` if no other invitation may be open."""
+    if workspace_id is None:
+        maximum, where, given = MAX_OPEN, "IS NULL", []
+    else:
+        maximum, where, given = MAX_OPEN_OF_WORKSPACE, "= $2::uuid", [workspace_id]
+    row = await transaction.fetch_one(
+        "SELECT COUNT(*) FROM invitations WHERE used_at IS NULL AND revoked_at IS NULL"
+        f" AND expires_at > $1 AND workspace_id {where}",
+        now,
+        *given,
+    )
+    if row is not None and row[0] >= maximum:
+        raise TooManyInvitations(maximum)
 
 
 def by_digest(digest: bytes) -> Script[Invitation | None]:
@@ -178,6 +204,21 @@ def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> 
         return Joined(found.workspace_id, found.workspace_role, found.invitation_id)
 
     return accept_invitation
+
+
+def expire(before: int) -> Script[bool]:
+    """Delete some invitations that ended before a time (ms); return whether there may be more."""
+
+    async def delete_invitations(transaction: Transaction) -> bool:
+        deleted = await transaction.execute(
+            "DELETE FROM invitations WHERE id IN (SELECT id FROM invitations"
+            " WHERE COALESCE(used_at, revoked_at, expires_at) < $1 LIMIT $2)",
+            before,
+            MAX_ROWS,
+        )
+        return deleted == MAX_ROWS
+
+    return delete_invitations
 
 
 async def _used(transaction: Transaction, digest: bytes, address: Address, now: int) -> Invitation:

@@ -1,7 +1,11 @@
 """Cases of invitations."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import httpx
 
+from octavo.model.accounts.invitation import MAX_OPEN_OF_WORKSPACE
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import newcomer, registration
@@ -31,6 +35,45 @@ def invitation_made(world: World) -> httpx.Response:
 def invitation_made_into_an_unknown_workspace(world: World) -> httpx.Response:
     given = {"workspaceId": UNKNOWN, "workspaceRole": "reader"}
     return world.ask("POST", "/api/invitations", json=given)
+
+
+def crowded(world: World) -> tuple[str, dict[str, str]]:
+    """A new workspace with the maximum number of open invitations, and the headers of its owner."""
+    _, headers = newcomer(world)
+    made = world.ask("POST", "/api/workspaces", json={"name": "Crowded"}, headers=headers).json()
+    path = f"/api/workspaces/{made['id']}/invitations"
+    for _ in range(MAX_OPEN_OF_WORKSPACE):
+        assert world.ask("POST", path, json={"role": "reader"}, headers=headers).status_code == 201
+    return made["id"], headers
+
+
+@contextmanager
+def administering(world: World, headers: dict[str, str]) -> Iterator[None]:
+    """Make the account with ``headers`` an administrator meanwhile."""
+    path = f"/api/accounts/{world.ask('GET', '/api/account', headers=headers).json()['id']}"
+    assert world.ask("PATCH", path, json={"role": "administrator"}).status_code == 200
+    yield
+    assert world.ask("PATCH", path, json={"role": "member"}).status_code == 200
+
+
+@produces("createInvitation", "too_many_invitations")
+def invitation_made_into_a_crowded_workspace(world: World) -> httpx.Response:
+    workspace, headers = crowded(world)
+    given = {"workspaceId": workspace, "workspaceRole": "reader"}
+    with administering(world, headers):
+        return world.ask("POST", "/api/invitations", json=given, headers=headers)
+
+
+@produces("createWorkspaceInvitation", "too_many_invitations")
+def workspace_invitation_made_into_a_crowded_workspace(world: World) -> httpx.Response:
+    workspace, headers = crowded(world)
+    path = f"/api/workspaces/{workspace}/invitations"
+    response = world.ask("POST", path, json={"role": "reader"}, headers=headers)
+    oldest = world.ask("GET", path, headers=headers).json()["items"][0]["id"]
+    assert world.ask("DELETE", f"{path}/{oldest}", headers=headers).status_code == 200
+    again = world.ask("POST", path, json={"role": "reader"}, headers=headers)
+    assert again.status_code == 201, again.text
+    return response
 
 
 @produces("listInvitations", "200")

@@ -2,6 +2,16 @@
 
 import pytest
 
+from octavo.model.accounts.invitation import (
+    MAX_OPEN,
+    MAX_OPEN_OF_WORKSPACE,
+    Invitation,
+    InvitationId,
+)
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.store.scripts import invitations
+from octavo.store.scripts.expiry import MAX_ROWS
+from octavo.store.transaction import Transaction
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.users_api import FROM_HERE, ORIGIN, UsersApi, cookie_set_by
@@ -273,6 +283,80 @@ async def test_invitations_of_a_former_administrator_end(inviting: Inviting) -> 
     await inviting.users.patch(path, {"role": "member"}, root, FROM_HERE)
     assert await inviting.states() == ["revoked"]
     assert (await inviting.users.register(made["token"], "new@example.org")).status == 404
+
+
+async def fill(inviting: Inviting, name: str, count: int, workspace: str | None = None) -> None:
+    """Create open invitations by ``name``."""
+    sources = inviting.users.identity.sources
+
+    async def create_all(transaction: Transaction) -> None:
+        for _ in range(count):
+            made = Invitation(
+                InvitationId(sources.new_id()),
+                None,
+                "member",
+                int(START * 1000),
+                int((START + DAY) * 1000),
+                workspace_id=None if workspace is None else WorkspaceId(workspace),
+                workspace_role=None if workspace is None else "reader",
+                created_by=AccountId(inviting.ids[name]),
+            )
+            await invitations.create(made, sources.new_entropy())(transaction)
+
+    await inviting.users.identity.store.write(create_all)
+
+
+@pytest.mark.parametrize("ended", ["used_at = 0", "revoked_at = 0", "expires_at = 1"])
+async def test_open_invitations_into_a_workspace_have_a_maximum(
+    inviting: Inviting, ended: str
+) -> None:
+    await fill(inviting, "ann", MAX_OPEN_OF_WORKSPACE - 1, inviting.workspace.rpartition("/")[2])
+    assert (await inviting.into_workspace()).status == 201
+    refused = await inviting.into_workspace()
+    assert (refused.status, refused.code) == (409, "too_many_invitations")
+    # Others don't count, and are not limited by it.
+    assert (await inviting.post("root", INVITATIONS, {})).status == 201
+    made = (await inviting.post("bob", "/api/workspaces", {"name": "Bob's"})).json()["id"]
+    into_other = f"/api/workspaces/{made}/invitations"
+    assert (await inviting.post("bob", into_other, {"role": "reader"})).status == 201
+    await inviting.users.identity.execute(
+        f"UPDATE invitations SET {ended} WHERE id = (SELECT MIN(id) FROM invitations"
+        " WHERE used_at IS NULL AND workspace_id IS NOT NULL)"
+    )
+    assert (await inviting.into_workspace()).status == 201
+    assert (await inviting.into_workspace()).status == 409
+
+
+async def test_open_invitations_to_the_installation_have_a_maximum(inviting: Inviting) -> None:
+    await fill(inviting, "root", MAX_OPEN - 1)
+    assert (await inviting.post("root", INVITATIONS, {})).status == 201
+    refused = await inviting.post("root", INVITATIONS, {})
+    assert (refused.status, refused.code) == (409, "too_many_invitations")
+    assert "1,000" in refused.json()["detail"]
+    assert (await inviting.into_workspace()).status == 201
+    # The operator is not kept from inviting.
+    assert await inviting.users.identity.invite()
+
+
+async def test_invitations_that_ended_are_deleted_in_portions(inviting: Inviting) -> None:
+    identity = inviting.users.identity
+    await identity.execute("DELETE FROM invitations")
+    await fill(inviting, "root", MAX_ROWS + 4)
+    ids = [row[0] for row in await identity.rows("SELECT id FROM invitations ORDER BY id")]
+    for invitation_id, ended in zip(
+        ids,
+        ("used_at = 9", "used_at = 10", "revoked_at = 9, expires_at = 1", "revoked_at = 10"),
+        strict=False,
+    ):
+        await identity.execute(f"UPDATE invitations SET {ended} WHERE id = $1::uuid", invitation_id)
+    assert not await identity.store.write(invitations.expire(10))
+    left = [row[0] for row in await identity.rows("SELECT id FROM invitations ORDER BY id")]
+    assert left == [ids[1], *ids[3:]]
+    await identity.execute("UPDATE invitations SET expires_at = 9, used_at = NULL")
+    await identity.execute("UPDATE invitations SET revoked_at = NULL")
+    assert await identity.store.write(invitations.expire(10))
+    assert not await identity.store.write(invitations.expire(10))
+    assert await identity.rows("SELECT id FROM invitations") == []
 
 
 async def test_invitation_of_another_workspace_is_not_revoked(inviting: Inviting) -> None:
