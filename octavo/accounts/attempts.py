@@ -25,6 +25,13 @@ class RouteRates:
     account: Rate | None = None
 
 
+GRANTS = "grants"
+"""The rate class of operations that create keys and invitations, each an entry of the audit.
+
+Revoking is not limited: only what was created can be revoked, and somebody with a stolen key must
+not keep its owner from revoking it.
+"""
+
 RATES: Mapping[str, RouteRates] = {
     "sign-in": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     # Of somebody who has signed in: attempts of strangers don't count against it.
@@ -32,6 +39,7 @@ RATES: Mapping[str, RouteRates] = {
     "password-reset-request": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     "password-reset": RouteRates(client=Rate(60, 300.0)),
     "operator": RouteRates(client=Rate(600, 60.0)),
+    GRANTS: RouteRates(client=Rate(1200, 300.0), account=Rate(120, 300.0)),
     "registration": RouteRates(client=Rate(30, 300.0), account=Rate(10, 300.0)),
 }
 """Rates by the name of the route, which is the rate class of its operation."""

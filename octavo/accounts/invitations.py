@@ -1,5 +1,6 @@
 """Create, list, revoke and accept invitations."""
 
+from octavo.accounts.attempts import GRANTS, Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.members import Changed
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
@@ -86,6 +87,7 @@ class Invitations:
 
     Args:
         store: the store of invitations.
+        attempts: counts the new ones of each account, on the route `GRANTS`.
         audit: records their changes.
         now: the clock.
         new_id: returns an id for an invitation.
@@ -96,6 +98,7 @@ class Invitations:
     def __init__(
         self,
         store: Store,
+        attempts: Attempts,
         *,
         audit: Audit,
         now: Clock,
@@ -104,6 +107,7 @@ class Invitations:
         changed: Changed,
     ) -> None:
         self._store = store
+        self._attempts = attempts
         self._audit = audit
         self._now = now
         self._new_id = new_id
@@ -125,10 +129,11 @@ class Invitations:
 
         ``client`` is the address of the actor. Whether an account has ``address`` makes no
         difference. Times are in milliseconds of Unix time; without ``expires_at``, it is valid for
-        a week. Raises `WorkspaceMissing`, `RoleInsufficient`, `TooManyInvitations` and
-        `StoreUnavailable`. If cancelled, an invitation whose token is lost may have been created;
-        it appears in the list.
+        a week. Raises `WorkspaceMissing`, `RoleInsufficient`, `TooManyInvitations`,
+        `TooManyAttempts` and `StoreUnavailable`. If cancelled, an invitation whose token is lost
+        may have been created; it appears in the list.
         """
+        self._attempts.admit_account(GRANTS, actor)
         now = milliseconds(self._now())
         invitation = Invitation(
             InvitationId(self._new_id()),

@@ -1,5 +1,6 @@
 """The sessions and API keys of an account."""
 
+from octavo.accounts.attempts import GRANTS, Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
@@ -99,6 +100,7 @@ class OwnKeys:
     Args:
         store: the store of keys.
         credentials: drops cached keys that are revoked.
+        attempts: counts the new keys of each account, on the route `GRANTS`.
         audit: records new and revoked keys.
         now: the clock.
         new_id: returns an id for a key.
@@ -109,6 +111,7 @@ class OwnKeys:
         self,
         store: Store,
         credentials: Credentials,
+        attempts: Attempts,
         *,
         audit: Audit,
         now: Clock,
@@ -118,6 +121,7 @@ class OwnKeys:
         self._store = store
         self._audit = audit
         self._credentials = credentials
+        self._attempts = attempts
         self._now = now
         self._new_id = new_id
         self._new_entropy = new_entropy
@@ -132,10 +136,10 @@ class OwnKeys:
         """Create a key; return it with its secret, which is not stored.
 
         ``expires_at`` is in milliseconds of Unix time, None for never; ``client`` is the address of
-        the caller. Raises `TooManyKeys`,
-        `AccountGone` and `StoreUnavailable`. If cancelled, a key whose secret is lost may have been
-        created; it appears in the list.
+        the caller. Raises `TooManyKeys`, `TooManyAttempts`, `AccountGone` and `StoreUnavailable`.
+        If cancelled, a key whose secret is lost may have been created; it appears in the list.
         """
+        self._attempts.admit_account(GRANTS, account_id)
         created = milliseconds(self._now())
         key = ApiKey(KeyId(self._new_id()), account_id, name, created, expires_at, used_at=None)
         secret = api_key(self._new_entropy())

@@ -102,7 +102,13 @@ def wire_application(
     gone = partial(workspace_gone, parts)
     member_changed = announce_members(parts)
     invitations = Invitations(
-        store, audit=audit, now=now, new_id=new_id, new_token=new_entropy, changed=member_changed
+        store,
+        parts.attempts,
+        audit=audit,
+        now=now,
+        new_id=new_id,
+        new_token=new_entropy,
+        changed=member_changed,
     )
     members = Members(store, audit=audit, now=now, changed=member_changed)
 
@@ -225,7 +231,7 @@ def _identity(parts: Components, origin: str) -> _Identity:
         new_id=new_id,
     )
     own_keys = OwnKeys(
-        store, credentials, audit=audit, now=now, new_id=new_id, new_entropy=new_entropy
+        store, credentials, attempts, audit=audit, now=now, new_id=new_id, new_entropy=new_entropy
     )
     own_password = OwnPassword(
         store,

@@ -175,6 +175,7 @@ class IdentityFixture:
         self.own_keys = OwnKeys(
             store,
             self.credentials,
+            self.attempts,
             audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.caller import Caller
 from octavo.accounts.invitations import Invitations
@@ -13,6 +14,7 @@ from octavo.accounts.members import Members
 from octavo.actors.core import Directory, Supervisor
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.http.api.access import Access
+from octavo.http.api.authentication import AttemptLimiter
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.files import FileOperations
@@ -288,6 +290,7 @@ async def opened() -> AsyncIterator[NotesApi]:
         log=lambda _: None,
     )
     pushing = ChangesetSubmitter(directory, access, sources.new_id)
+    attempts = Attempts()
     application = Application(
         [
             WorkspaceOperations(
@@ -299,6 +302,7 @@ async def opened() -> AsyncIterator[NotesApi]:
             InvitationOperations(
                 Invitations(
                     store,
+                    attempts,
                     audit=audit,
                     now=sources.now,
                     new_id=sources.new_id,
@@ -322,6 +326,7 @@ async def opened() -> AsyncIterator[NotesApi]:
         new_id=lambda: "made-here",
         log_request=lambda _: None,
         authenticators={Security.SESSION_OR_KEY: authenticator},
+        rate_limiter=AttemptLimiter(attempts),
         strict=True,
     )
     api = NotesApi(

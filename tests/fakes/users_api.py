@@ -47,6 +47,7 @@ class UsersApi:
         self.rechecked: list[AccountId] = []
         self.invitations = Invitations(
             identity.store,
+            identity.attempts,
             audit=identity.audit,
             now=now,
             new_id=identity.sources.new_id,

@@ -76,6 +76,7 @@ class IdentityProcess(BareProcess):
         )
         self.invitations = Invitations(
             self.store,
+            self.identity.attempts,
             audit=self.identity.audit,
             now=sources.now,
             new_id=sources.new_id,

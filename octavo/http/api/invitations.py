@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from octavo.accounts.attempts import GRANTS
 from octavo.accounts.caller import Caller
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.ports import Clock
@@ -149,6 +150,7 @@ class InvitationOperations:
         status=201,
         problems=(NotFound, *refused_with(TooManyInvitations)),
         body=json_body(InvitationInput, limit=_LONGEST_BODY),
+        rate=GRANTS,
     )
     async def create_invitation(self, call: Call, body: InvitationInput) -> InvitationCreated:
         """Create an invitation."""
@@ -238,6 +240,7 @@ class InvitationOperations:
         status=201,
         problems=(NotFound, *refused_with(TooManyInvitations)),
         body=json_body(WorkspaceInvitationInput, limit=_LONGEST_BODY),
+        rate=GRANTS,
     )
     async def create_workspace_invitation(
         self, call: Call, path: WorkspacePath, body: WorkspaceInvitationInput

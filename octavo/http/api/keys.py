@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from octavo.accounts.attempts import GRANTS
 from octavo.accounts.caller import Caller
 from octavo.accounts.own_credentials import OwnKeys
 from octavo.accounts.ports import Clock
@@ -112,6 +113,7 @@ class KeyOperations:
         status=201,
         problems=refused_with(TooManyKeys),
         body=json_body(ApiKeyCreateInput, limit=_LONGEST_BODY),
+        rate=GRANTS,
     )
     async def create_key(self, call: Call, body: ApiKeyCreateInput) -> ApiKeyCreated:
         """Create a key."""

@@ -307,6 +307,26 @@ def too_many_keys_made(world: World) -> httpx.Response:
     return response
 
 
+def hasty(world: World) -> dict[str, str]:
+    """The headers of a new account that has created too many keys and invitations."""
+    _, headers = newcomer(world)
+    for _ in range(200):
+        made = world.ask("POST", "/api/account/keys", json={"name": "a key"}, headers=headers)
+        if made.status_code == 429:
+            break
+    return headers
+
+
+@produces("createApiKey", "rate_limited")
+def key_made_too_often(world: World) -> httpx.Response:
+    headers = hasty(world)
+    made = new_key(world).json()
+    path = f"/api/account/keys/{made['id']}"
+    revoked = world.ask("DELETE", path, headers=world.stranger.by_key)
+    assert revoked.status_code == 200, revoked.text
+    return world.ask("POST", "/api/account/keys", json={"name": "a key"}, headers=headers)
+
+
 @produces("revokeApiKey", "200")
 def key_revoked(world: World) -> httpx.Response:
     made = new_key(world).json()

@@ -8,7 +8,7 @@ import httpx
 from octavo.model.accounts.invitation import MAX_OPEN_OF_WORKSPACE
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.operations.cases import produces
-from tests.e2e.operations.identity import newcomer, registration
+from tests.e2e.operations.identity import hasty, newcomer, registration
 from tests.e2e.operations.world import UNKNOWN, Json, World
 
 
@@ -74,6 +74,21 @@ def workspace_invitation_made_into_a_crowded_workspace(world: World) -> httpx.Re
     again = world.ask("POST", path, json={"role": "reader"}, headers=headers)
     assert again.status_code == 201, again.text
     return response
+
+
+@produces("createInvitation", "rate_limited")
+def invitations_made_too_often(world: World) -> httpx.Response:
+    headers = hasty(world)
+    with administering(world, headers):
+        return world.ask("POST", "/api/invitations", json={}, headers=headers)
+
+
+@produces("createWorkspaceInvitation", "rate_limited")
+def workspace_invitations_made_too_often(world: World) -> httpx.Response:
+    headers = hasty(world)
+    made = world.ask("POST", "/api/workspaces", json={"name": "Mine"}, headers=headers).json()
+    path = f"/api/workspaces/{made['id']}/invitations"
+    return world.ask("POST", path, json={"role": "reader"}, headers=headers)
 
 
 @produces("listInvitations", "200")

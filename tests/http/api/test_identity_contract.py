@@ -116,7 +116,7 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
         (
             "createInvitation",
             "POST /api/invitations",
-            {201, 400, 401, 403, 404, 408, 409, 413, 415, 423, 500},
+            {201, 400, 401, 403, 404, 408, 409, 413, 415, 423, 429, 500},
         ),
         ("listInvitations", "GET /api/invitations", {200, 400, 401, 403, 409, 423, 500}),
         (
@@ -160,7 +160,7 @@ OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
         (
             "createApiKey",
             "POST /api/account/keys",
-            {201, 400, 401, 403, 408, 409, 413, 415, 423, 500},
+            {201, 400, 401, 403, 408, 409, 413, 415, 423, 429, 500},
         ),
         ("revokeApiKey", "DELETE /api/account/keys/{keyId}", {200, 400, 401, 403, 404, 500}),
     ],

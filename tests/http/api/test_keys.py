@@ -5,6 +5,7 @@ import re
 import pytest
 import trio
 
+from octavo.accounts.attempts import GRANTS, RATES
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import START
 from tests.fakes.users_api import FROM_HERE, UsersApi, bearer
@@ -51,6 +52,37 @@ async def test_keys_are_listed_without_secrets_the_newest_first(users: UsersApi)
         "expiresAt",
         "lastUsedAt",
     }
+
+
+async def test_new_keys_and_invitations_of_an_account_are_limited_together(
+    users: UsersApi,
+) -> None:
+    root, its_cookie = await users.account("root@example.org", "administrator")
+    rate = RATES[GRANTS].account
+    assert rate is not None
+    made = await users.post(KEYS, {"name": "a"}, its_cookie, FROM_HERE)
+    path = f"{KEYS}/{made.json()['id']}"
+    for _ in range(rate.count - 1):
+        response = await users.post("/api/invitations", {}, its_cookie, FROM_HERE)
+        assert response.status == 201
+    workspace = (await users.post("/api/workspaces", {"name": "W"}, its_cookie, FROM_HERE)).json()
+    into = f"/api/workspaces/{workspace['id']}/invitations"
+    for target, body in (
+        (KEYS, {"name": "b"}),
+        ("/api/invitations", {}),
+        (into, {"role": "reader"}),
+    ):
+        refused = await users.post(target, body, its_cookie, FROM_HERE)
+        assert (refused.status, refused.code) == (429, "rate_limited")
+        assert int(refused.header("retry-after") or "0") >= 1
+    created = [
+        each.kind for each in users.identity.audited if each.actor == root.account.account_id
+    ]
+    assert created.count("key_created") + created.count("invitation_created") == rate.count
+    # What was created can be revoked, and others are not limited by it.
+    assert (await users.delete(path, its_cookie, FROM_HERE)).status == 200
+    _, bobs_cookie = await users.account("bob@example.org")
+    assert (await users.post(KEYS, {"name": "c"}, bobs_cookie, FROM_HERE)).status == 201
 
 
 async def test_keys_of_other_accounts_are_not_listed(users: UsersApi) -> None:
