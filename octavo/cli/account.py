@@ -10,7 +10,7 @@ import click
 import trio
 
 from octavo.cli.help import Command, CommandGroup, example
-from octavo.cli.output import Failed, say
+from octavo.cli.output import Failed, printable, say
 from octavo.cli.reading import read, takes_settings
 from octavo.cli.recover import command as recover
 from octavo.control.account_command import (
@@ -119,8 +119,8 @@ def _confirm(account: str) -> None:
     if not (sys.stdin is not None and sys.stdin.isatty()):
         raise Failed("nobody can confirm this: give --yes to remove the account", exit_code=2)
     question = (
-        f"Remove the account {account}, with the workspaces that nobody else can inherit?"
-        " This can't be undone."
+        f"Remove the account {printable(account)}, with the workspaces that nobody else can"
+        " inherit? This can't be undone."
     )
     if not click.confirm(question, err=True):
         raise Failed("nothing was changed")
@@ -179,9 +179,17 @@ def _one(
 ) -> AccountRecord:
     if not 0 < len(account) <= 320:
         raise Failed("name an account by its address or its id", exit_code=2)
+    for name, value in (("account", account), ("reason", reason or "")):
+        if not _is_unicode(value):
+            raise Failed(f"the {name} is not text in UTF-8", exit_code=2)
     asked = AccountCommand(action=action, account=account, reason=reason)
     [found] = _done(read(context, given).settings, asked).accounts
     return found
+
+
+def _is_unicode(argument: str) -> bool:
+    # Python decodes bytes of an argument that are not UTF-8 to surrogates.
+    return not any("\ud800" <= one <= "\udfff" for one in argument)
 
 
 def _done(settings: Settings, asked: AccountCommand) -> AccountCommandResult:

@@ -37,8 +37,19 @@ def say(text: str) -> None:
 
 
 def tell(*problems: str) -> None:
-    """Write a line for each of ``problems`` to standard error."""
-    draw("".join(f"octavo: {problem}\n" for problem in problems))
+    """Write a line for each of ``problems`` to standard error, in printable characters."""
+    draw("".join(f"octavo: {printable(problem)}\n" for problem in problems))
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with its unprintable characters escaped.
+
+    It may quote an argument: control characters must not reach a terminal, and bytes that are not
+    UTF-8 can't be written.
+    """
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
 
 
 def draw(text: str) -> None:

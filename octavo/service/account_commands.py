@@ -131,6 +131,8 @@ class AccountCommands:
 def change_of(action: AccountAction, state: State, reason: str | None) -> DecisionsChange:
     """Return the change that a command makes to an account in ``state``.
 
+    A lock without a reason keeps the reason of an account that is locked already.
+
     Raises `NotApplicable` when the account is in another state than the command expects, or the
     reason is not a label.
     """
@@ -145,7 +147,7 @@ def change_of(action: AccountAction, state: State, reason: str | None) -> Decisi
             raise NotApplicable("the account is disabled, which is stricter than locked")
         case "lock":
             try:
-                given = "" if reason is None else parse_label(reason, LONGEST_REASON)
+                given = None if reason is None else parse_label(reason, LONGEST_REASON)
             except ValueError as error:
                 raise NotApplicable(f"the reason can't be stored: {error}") from None
             return DecisionsChange(state="locked", lock_reason=given)

@@ -49,6 +49,43 @@ def test_unwritable_output_exits_with_1_and_one_line(
     assert (ended.returncode, ended.stderr) == (1, b"octavo: " + reason + b"\n")
 
 
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        (["account", "show", b"\xff"], "the account is not text in UTF-8"),
+        (
+            ["account", "lock", "a@example.org", "--reason", b"\xff"],
+            "the reason is not text in UTF-8",
+        ),
+    ],
+    ids=["account", "reason"],
+)
+def test_argument_that_is_not_utf_8_exits_with_2_and_one_line(
+    argv: list[str | bytes], problem: str, tmp_path: Path
+) -> None:
+    given = [os.fsdecode(each) for each in argv]
+    ended = run(given, tmp_path)
+    assert (ended.returncode, ended.stderr) == (2, f"octavo: {problem}\n".encode())
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["\x1b[31mserve"],
+        ["settings", "--\x1b[31m"],
+        ["recover", "\x1b[31ma\x07"],
+        [os.fsdecode(b"\xff")],
+    ],
+    ids=["command", "option", "argument", "bytes"],
+)
+def test_control_characters_of_arguments_are_escaped(argv: list[str], tmp_path: Path) -> None:
+    ended = run(argv, tmp_path)
+    assert ended.returncode in (1, 2)
+    text = ended.stderr.decode().removesuffix("\n")
+    assert text.startswith("octavo: ")
+    assert text.isprintable()
+
+
 def test_closed_output_exits_with_1_and_one_line(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)

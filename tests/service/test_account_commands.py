@@ -4,8 +4,16 @@ import pytest
 
 from octavo.control.account_command import AccountAction
 from octavo.model.accounts.account import State
-from octavo.model.accounts.administration import DecisionsChange
+from octavo.model.accounts.administration import (
+    Controls,
+    Decisions,
+    DecisionsChange,
+    StorageLimit,
+    changed,
+)
 from octavo.service.account_commands import NotApplicable, change_of
+
+CONTROLS = Controls(1, False, None, StorageLimit(None))
 
 
 @pytest.mark.parametrize("state", ["enabled", "locked", "disabled"])
@@ -47,9 +55,16 @@ def test_locks_and_disabling_are_not_confused(
         assert change_of(action, state, None).state == wanted
 
 
-@pytest.mark.parametrize(("given", "stored"), [(None, ""), ("  Lost  laptop ", "Lost  laptop")])
-def test_a_lock_has_a_new_reason_or_none(given: str | None, stored: str) -> None:
-    assert change_of("lock", "enabled", given).lock_reason == stored
+@pytest.mark.parametrize(("given", "stored"), [(None, None), ("  Lost  laptop ", "Lost  laptop")])
+def test_a_lock_has_a_new_reason_or_none(given: str | None, stored: str | None) -> None:
+    enabled = Decisions("member", "enabled", StorageLimit(None), CONTROLS)
+    assert changed(enabled, change_of("lock", "enabled", given)).lock_reason == stored
+
+
+@pytest.mark.parametrize(("given", "stored"), [(None, "unpaid"), ("Lost laptop", "Lost laptop")])
+def test_a_lock_without_a_reason_keeps_the_stored_one(given: str | None, stored: str) -> None:
+    locked = Decisions("member", "locked", StorageLimit(None), CONTROLS, "unpaid")
+    assert changed(locked, change_of("lock", "locked", given)).lock_reason == stored
 
 
 def test_a_reason_of_several_lines_is_refused() -> None:
