@@ -62,5 +62,5 @@ def test(context: click.Context, /, address: str, **given: str | None) -> None:
         raise Failed(str(error)) from None
     say(
         f"{settings.smtp_host}:{settings.smtp_port} accepted a message to {address}: "
-        "look into its inbox, also for unwanted mail"
+        "look in its inbox, and in its spam folder"
     )
