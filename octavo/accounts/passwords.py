@@ -51,7 +51,9 @@ class Passwords:
     Args:
         new_entropy: returns entropy for a salt.
         cost: the cost of new hashes; hashes of other costs can be verified.
-        at_once: the number of concurrent hashes, each in a thread.
+        at_once: the number of concurrent hashes, each in a thread; None for one per four
+            processors, because a hash has four lanes. While a hash of low priority runs, a thread
+            that has finished another one would wait for it with Python's lock, and stop everything.
         waiting: the maximum number of callers that wait.
     """
 
@@ -60,10 +62,11 @@ class Passwords:
         *,
         new_entropy: NewEntropy,
         cost: Argon2 | None = None,
-        at_once: int = 2,
+        at_once: int | None = None,
         waiting: int = 32,
     ) -> None:
         cost = cost or Argon2()
+        at_once = at_once or max(1, _processors() // cost.lanes)
         self._new_entropy = new_entropy
         self._hasher = PasswordHasher(
             time_cost=cost.passes,
@@ -128,6 +131,11 @@ class Passwords:
             yield
         finally:
             self._in_use -= 1
+
+
+def _processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _lower_priority() -> None:

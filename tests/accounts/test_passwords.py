@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 
 import pytest
 import trio
@@ -44,6 +44,20 @@ async def test_password_is_hashed_with_its_own_salt() -> None:
 async def test_password_hashed_by_other_programs_is_verified() -> None:
     encoded = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1).hash(PASSWORD)
     assert await passwords().verify(PASSWORD, encoded)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every processor counts")
+@pytest.mark.parametrize(("processors", "at_once"), [(1, 1), (2, 1), (7, 1), (8, 2), (32, 8)])
+async def test_hashes_take_four_processors_each(
+    processors: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
+    kept = Passwords(new_entropy=PredictableSources().new_entropy, waiting=0)
+    async with AsyncExitStack() as stack:
+        for _ in range(at_once):
+            await stack.enter_async_context(kept._slot())
+        with pytest.raises(TooManyAttempts):
+            await kept.hash(PASSWORD)
 
 
 def test_default_cost_is_the_second_recommended_profile() -> None:

@@ -64,7 +64,7 @@ QUOTED = [
     ),
     f"at most {default(Attempts, 'maximum'):,} entries each",
     f"with {default(Attempts, 'maximum'):,} attempts for others",
-    f"{default(Passwords, 'at_once')} hashes run, {default(Passwords, 'waiting')} wait",
+    f"one hash runs for each {Argon2().lanes} processors, {default(Passwords, 'waiting')} wait",
     "when it is sent, {:g} to {:g} seconds later".format(*REQUEST_DELAY_SECONDS),
     f"keys have {KEY_BITS} random bits",
     f"tokens have {BITS} random bits",
@@ -87,7 +87,7 @@ QUOTED = [
         f"{passwords._SALT} bytes, a hash of {passwords._HASH} bytes"
     ),
     (
-        f"At most {default(Passwords, 'at_once')} hashes run at the same time and "
+        f"One hash runs at a time for each {Argon2().lanes} processors and "
         f"{default(Passwords, 'waiting')} wait"
     ),
     f"the lowest priority ({passwords._LOWEST})",
