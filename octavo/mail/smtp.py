@@ -103,6 +103,8 @@ class SmtpTransport:
     def _run(self, exchange: "_Exchange", content: bytes, recipient: str) -> None:
         """Run the exchange in this thread, in a loop that trio-asyncio does not know."""
         loop = asyncio.SelectorEventLoop()
+        # Nothing else runs in it, so a slow step delays nobody, and is not worth a warning.
+        loop.slow_callback_duration = self._send_seconds
         try:
             loop.run_until_complete(self._until_deadline(exchange, content, recipient))
         finally:

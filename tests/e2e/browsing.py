@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -192,7 +193,9 @@ def _go(page: Chrome, leading: WebElement) -> None:
     """Click what leads to another page, and wait for it: a password takes its time."""
     present = page.find_element(By.TAG_NAME, "html")
     leading.click()
-    WebDriverWait(page, PATIENCE).until(staleness_of(present))
+    # While the page changes, the driver may fail to look the element up.
+    waiting = WebDriverWait(page, PATIENCE, ignored_exceptions=[WebDriverException])
+    waiting.until(staleness_of(present))
 
 
 def _register(http: httpx.Client, name: str, invitation: str) -> Account:
