@@ -37,7 +37,9 @@ def add_consent_page(site: Site) -> None:
         try:
             await visitor.api.send(ConsentRecorded, "POST", "/api/account/consent", body)
         except ConsentRequired as problem:
-            return await _documents(required, following, Trouble(problem.status, CHANGED))
+            return await _documents(
+                required, following, Trouble(problem.status, CHANGED, code=problem.code)
+            )
         except Problem as problem:
             return await _documents(required, following, trouble_of(problem))
         return redirect(following, "consent-recorded")

@@ -76,7 +76,6 @@ def add_key_pages(site: Site, now: Clock) -> None:
             text="Programs that use it are refused from then on. This can't be undone.",
             button="Revoke the key",
             back=_KEYS,
-            tabs="account",
             here="/account",
         )
 

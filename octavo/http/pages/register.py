@@ -106,9 +106,13 @@ def add_register_pages(site: Site, opens: Opens, legal: LegalDocuments) -> None:
         except NotFound as problem:
             if not await _opens(token):
                 return await _closed(token)
-            return await _form(token, given, Trouble(problem.status, OTHER_ADDRESS))
+            return await _form(
+                token, given, Trouble(problem.status, OTHER_ADDRESS, code=problem.code)
+            )
         except ConsentRequired as problem:
-            return await _form(token, given, Trouble(problem.status, NOT_ACCEPTED))
+            return await _form(
+                token, given, Trouble(problem.status, NOT_ACCEPTED, code=problem.code)
+            )
         except Problem as problem:
             trouble = trouble_of(problem)
             if "invitation" in trouble.fields:
@@ -123,7 +127,7 @@ def add_register_pages(site: Site, opens: Opens, legal: LegalDocuments) -> None:
         try:
             joined = await visitor.api.send(WorkspaceDocument, "POST", path, {"token": token})
         except NotFound as problem:
-            trouble = Trouble(problem.status, NOT_JOINED)
+            trouble = Trouble(problem.status, NOT_JOINED, code=problem.code)
         except Problem as problem:
             trouble = trouble_of(problem)
         else:

@@ -59,6 +59,7 @@ class Visitor:
         api: calls operations for the person.
         given: the fields of the form; empty for a page.
         query: the parameters of the address.
+        signed_in: the account; None for a stranger.
     """
 
     api: Api
