@@ -236,3 +236,27 @@ def test_nothing_of_a_removed_account_is_left(installation: Installation, way: s
     # By an administrator or the operator, the client of these is not that of the account.
     others = {"account_removed", "controls_changed"}
     assert [row for row in theirs if "127.0.0.1" in row and not others & {*row}] == []
+
+
+def test_revisions_in_workspaces_of_others_stay_without_a_name(installation: Installation) -> None:
+    octavo, root = installation.octavo, installation.root
+    ann = register(octavo.url, invited(octavo.folder, *octavo.options[2:]))
+    with client(octavo.url) as http:
+
+        def done(method: str, path: str, who: Person, **given: Any) -> Any:  # noqa: ANN401
+            response = http.request(method, path, headers=who.by_key, **given)
+            assert response.is_success, response.text
+            return response.json()
+
+        ours = done("POST", "/api/workspaces", root, json={"name": "Ours"})
+        base = f"/api/workspaces/{ours['id']}"
+        sent = done("POST", f"{base}/invitations", root, json={"role": "editor"})
+        done("POST", "/api/invitations/accept", ann, json={"token": sent["token"]})
+        made = done("POST", f"{base}/files", ann, json={"path": "a.md", "text": "Hers."})
+        path = f"{base}/files/{made['fileId']}/revisions"
+        [before] = done("GET", path, root)["items"]
+        remove(installation, ann, "administrator")
+        [after] = done("GET", path, root)["items"]
+    assert (before["authorName"], after["authorName"]) == ("Somebody", None)
+    assert before["author"] == after["author"] == ann.account_id
+    assert before["digest"] == after["digest"]

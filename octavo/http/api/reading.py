@@ -34,7 +34,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, TooManyFiles
 from octavo.store import Store
-from octavo.store.scripts import files
+from octavo.store.scripts import accounts, files
 
 MAX_READ = 500
 """Maximum number of files in a request."""
@@ -65,7 +65,14 @@ class FileList(ListPage[ListedFileSchema]):
     """A page of files, sorted by path."""
 
 
-class RevisionList(ListPage[RevisionDocument]):
+class ListedRevision(RevisionDocument):
+    """A revision, and who made it."""
+
+    author_name: str | None
+    """The present display name of the author; null for a removed account."""
+
+
+class RevisionList(ListPage[ListedRevision]):
     """A page of revisions, newest first."""
 
 
@@ -185,7 +192,14 @@ class ReadingOperations:
         if not found and after is None:
             raise NotFound
         page, following = split_page(found, query.limit, lambda each: (str(each.position),))
-        return RevisionList(items=[revision_document(each) for each in page], next=following)
+        names = await self._store.read(accounts.display_names([each.author for each in page]))
+        items = [
+            ListedRevision.model_construct(
+                **dict(revision_document(each)), author_name=names.get(each.author)
+            )
+            for each in page
+        ]
+        return RevisionList(items=items, next=following)
 
     @operation(
         id="getRevision",

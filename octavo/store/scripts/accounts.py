@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
@@ -23,6 +24,7 @@ from octavo.model.accounts.refusal import (
 from octavo.model.identity import AccountId
 from octavo.store.scripts import consents
 from octavo.store.scripts.process_notices import notify_access
+from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
 
 COLUMNS = (
@@ -129,6 +131,22 @@ async def _details(transaction: Transaction, account_id: AccountId) -> AccountDe
     used, *preferences = row[COUNT + _DECISIONS_COUNT :]
     decisions = _decisions(row[COUNT : COUNT + _DECISIONS_COUNT])
     return AccountDetails(account_of(row), _preferences(preferences), decisions, int(used))
+
+
+def display_names(account_ids: Sequence[AccountId]) -> Script[dict[AccountId, str]]:
+    """Return the display names of the accounts with these ids that exist."""
+
+    async def read_names(transaction: Transaction) -> dict[AccountId, str]:
+        # The scope is an address that no account has.
+        rows = await select_in(
+            transaction,
+            "SELECT id, display_name FROM accounts WHERE address <> $1 AND id IN ($ids)",
+            "",
+            account_ids,
+        )
+        return {AccountId(row[0]): row[1] for row in rows}
+
+    return read_names
 
 
 def list_of(after: AccountId, limit: int, text: str = "") -> Script[list[AccountSummary]]:

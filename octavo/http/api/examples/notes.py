@@ -233,7 +233,12 @@ NOTES: dict[str, Example] = {
     "listFiles": Example(
         response={"items": [_listed(_UPDATED), _listed(_SOURDOUGH_HEAD)], "next": None}
     ),
-    "listRevisions": Example(response={"items": [_UPDATED, _CREATED], "next": None}),
+    "listRevisions": Example(
+        response={
+            "items": [{**each, "authorName": "Ada"} for each in (_UPDATED, _CREATED)],
+            "next": None,
+        }
+    ),
     "getRevision": Example(response=_file(_CREATED, _BREAD_TEXT)),
     "readFiles": Example(
         request={
