@@ -9,6 +9,8 @@ from octavo.accounts.ports import Clock
 from octavo.http.api.account import AccountSchema
 from octavo.http.pages.localized import When, device_name, locale_of, size, when
 from octavo.http.pages.messages import cleared_message, has_message, message_of
+from octavo.model.accounts.administration import strictest
+from octavo.model.workspace import grants, may_change_role
 
 
 def add_frame(app: QuartTrio, now: Clock) -> None:
@@ -27,7 +29,9 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
                 "family": preferences.theme_family,
                 "appearance": preferences.appearance,
             }
-            context["limit"] = _least(account.limit.storage_bytes, account.controls.storage_bytes)
+            context["limit"] = strictest(
+                account.limit.storage_bytes, account.controls.storage_bytes
+            )
         return context
 
     @app.after_request
@@ -47,14 +51,15 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
         return datetime.fromisoformat(time).timestamp() <= now()
 
     app.jinja_env.globals.update(
-        when=shown_when, size=shown_size, is_past=is_past, device_name=device_name
+        when=shown_when,
+        size=shown_size,
+        is_past=is_past,
+        device_name=device_name,
+        may=grants,
+        may_change_role=may_change_role,
     )
 
 
 def for_everybody() -> dict[str, object]:
     """Return the names of the frame for a page that is the same for everybody."""
     return {"account": None, "theme": None, "message": ""}
-
-
-def _least(*limits: int | None) -> int | None:
-    return min((each for each in limits if each is not None), default=None)

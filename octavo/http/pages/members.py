@@ -1,5 +1,7 @@
 """The members of a workspace, and the invitations into it."""
 
+from collections.abc import Mapping
+
 from quart import Response
 
 from octavo.http.api.invitations import InvitationCreated, InvitationList
@@ -11,8 +13,9 @@ from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
+from octavo.model.workspace import Role, may_change_role
 
-ROLES = {
+ROLES: Mapping[Role, str] = {
     "owner": "Owner: everything, including deleting the workspace",
     "administrator": "Administrator: also manages members and the name",
     "editor": "Editor: reads and writes notes",
@@ -22,9 +25,9 @@ ROLES = {
 _RULE = f"{HOME}/<uuid:workspace_id>"
 
 
-def grantable(role: str) -> dict[str, str]:
-    """Return the roles that a member with ``role`` can grant; see `may_change_role`."""
-    return {name: text for name, text in ROLES.items() if role == "owner" or name != "owner"}
+def grantable(role: Role) -> dict[str, str]:
+    """Return the roles that a member with ``role`` can grant, with their meaning."""
+    return {name: text for name, text in ROLES.items() if may_change_role(role, None, name)}
 
 
 def add_member_pages(site: Site) -> None:

@@ -89,6 +89,11 @@ class DecisionsChange:
     controls: ControlsChange | None = None
 
 
+def strictest(*limits: int | None) -> int | None:
+    """Return the smallest of the limits in bytes; None if there is none."""
+    return min((each for each in limits if each is not None), default=None)
+
+
 def changed_controls(controls: Controls, change: ControlsChange) -> Controls:
     """Return the controls after a change. Raises `ControlsChanged` for another revision.
 

@@ -14,6 +14,7 @@ from octavo.model.accounts.administration import (
     DecisionsChange,
     StorageLimit,
     changed,
+    strictest,
 )
 from octavo.model.accounts.refusal import ControlsChanged
 
@@ -94,3 +95,12 @@ def test_stricter_of_state_and_controls_is_effective(
         made = Decisions(role, state, StorageLimit(), Controls(locked=locked))
         assert made.effective_state == effective
         assert made.administers == (role == "administrator" and effective == "enabled")
+
+
+@given(st.lists(st.none() | st.integers(0, 2**53)))
+def test_strictest_limit_is_the_smallest(limits: list[int | None]) -> None:
+    given_limits = [each for each in limits if each is not None]
+    found = strictest(*limits)
+    assert (found is None) is (given_limits == [])
+    assert all(found is not None and found <= each for each in given_limits)
+    assert found is None or found in given_limits
