@@ -1,25 +1,44 @@
 """Hashing and verifying passwords."""
 
 import os
+import signal
+import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
 import pytest
 import trio
 import trio.testing
 from argon2 import PasswordHasher, extract_parameters
-from argon2.profiles import RFC_9106_LOW_MEMORY
 
-from octavo.accounts.passwords import Argon2, Passwords
+from octavo.accounts.argon2id import Argon2, dummy_hash
+from octavo.accounts.passwords import Passwords, run_in_process
 from octavo.model.accounts.refusal import TooManyAttempts
-from tests.fakes.identity_fixture import CHEAP, PASSWORD, IdentityFixture, PredictableSources
+from tests.fakes.identity_fixture import (
+    CHEAP,
+    PASSWORD,
+    IdentityFixture,
+    PredictableSources,
+    hash_inline,
+)
+
+FOUR_LANES = Argon2(passes=1, memory=32, lanes=4)
+
+T = TypeVar("T")
 
 
 def passwords(cost: Argon2 = CHEAP, at_once: int = 2, waiting: int = 32) -> Passwords:
     return Passwords(
-        new_entropy=PredictableSources().new_entropy, cost=cost, at_once=at_once, waiting=waiting
+        new_entropy=PredictableSources().new_entropy,
+        cost=cost,
+        at_once=at_once,
+        waiting=waiting,
+        run=hash_inline,
     )
 
 
@@ -52,59 +71,25 @@ async def test_hashes_take_four_processors_each(
     processors: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
-    kept = Passwords(new_entropy=PredictableSources().new_entropy, waiting=0)
-    async with AsyncExitStack() as stack:
+    running = trio.CapacityLimiter(at_once)
+    done = trio.Event()
+
+    async def held(work: Callable[[], T]) -> T:
+        async with running:
+            await done.wait()
+            return work()
+
+    kept = Passwords(
+        new_entropy=PredictableSources().new_entropy, cost=FOUR_LANES, waiting=0, run=held
+    )
+    async with trio.open_nursery() as nursery:
         for _ in range(at_once):
-            await stack.enter_async_context(kept._slot())
+            nursery.start_soon(kept.hash, PASSWORD)
+        await trio.testing.wait_all_tasks_blocked()
+        assert running.borrowed_tokens == at_once
         with pytest.raises(TooManyAttempts):
             await kept.hash(PASSWORD)
-
-
-def test_default_cost_is_the_second_recommended_profile() -> None:
-    cost, profile = Argon2(), RFC_9106_LOW_MEMORY
-    assert (cost.passes, cost.memory, cost.lanes) == (
-        profile.time_cost,
-        profile.memory_cost,
-        profile.parallelism,
-    )
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="priorities of threads are those of Linux")
-async def test_hashes_have_the_lowest_priority_and_nothing_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def priority() -> int:
-        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-
-    found: list[int] = []
-    verify = PasswordHasher.verify
-
-    def watched(hasher: PasswordHasher, encoded: str, password: bytes) -> bool:
-        found.append(priority())
-        return verify(hasher, encoded, password)
-
-    monkeypatch.setattr(PasswordHasher, "verify", watched)
-    kept = passwords()
-    assert await kept.verify(PASSWORD, await kept.hash(PASSWORD))
-    assert found == [19]
-    assert await trio.to_thread.run_sync(priority) == priority() < 19
-
-
-async def test_hash_has_the_cost_that_was_asked_for() -> None:
-    encoded = await passwords(Argon2(passes=2, memory=24, lanes=3)).hash(PASSWORD)
-    found = extract_parameters(encoded)
-    assert encoded.startswith("$argon2id$")
-    assert (found.time_cost, found.memory_cost, found.parallelism) == (2, 24, 3)
-    assert (found.salt_len, found.hash_len) == (16, 32)
-
-
-@pytest.mark.parametrize(
-    ("cost", "outdated"),
-    [(CHEAP, False), (Argon2(2, 8, 1), True), (Argon2(1, 16, 1), True), (Argon2(1, 16, 2), True)],
-)
-async def test_hash_of_another_cost_is_outdated(cost: Argon2, outdated: bool) -> None:
-    encoded = await passwords().hash(PASSWORD)
-    assert passwords(cost).outdated(encoded) is outdated
+        done.set()
 
 
 @pytest.mark.parametrize("cost", [CHEAP, Argon2(2, 24, 3)])
@@ -112,13 +97,9 @@ async def test_missing_account_costs_as_much_as_a_real_one(cost: Argon2) -> None
     kept = passwords(cost)
     assert not await kept.verify(PASSWORD, None)
     # An encoding that argon2 can't read would fail early, which reveals that no account exists.
-    assert not kept.outdated(kept._dummy)
-    assert extract_parameters(kept._dummy) == extract_parameters(await kept.hash(PASSWORD))
-
-
-@pytest.mark.parametrize("encoded", ["", "!", "$2b$12$abc"])
-async def test_malformed_hash_verifies_no_password(encoded: str) -> None:
-    assert not await passwords().verify(PASSWORD, encoded)
+    dummy = dummy_hash(cost)
+    assert not kept.outdated(dummy)
+    assert extract_parameters(dummy) == extract_parameters(await kept.hash(PASSWORD))
 
 
 async def test_overlong_password_is_refused_without_hashing() -> None:
@@ -163,30 +144,150 @@ async def test_hash_cancelled_while_waiting_frees_its_slot() -> None:
     assert await kept.hash(PASSWORD)
 
 
-async def test_hashes_run_in_threads_up_to_the_limit(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_retry_time_is_that_of_the_hashes_which_wait(
+    autojump_clock: trio.testing.MockClock,
 ) -> None:
-    running, maximum, lock = 0, 0, threading.Lock()
-    both = threading.Barrier(2, timeout=30)
-    hash_once = PasswordHasher.hash
+    async def slow(work: Callable[[], T]) -> T:
+        await trio.sleep(3)
+        return work()
 
-    def counted(self: PasswordHasher, password: str, *, salt: bytes) -> str:
+    kept = Passwords(
+        new_entropy=PredictableSources().new_entropy, cost=CHEAP, at_once=2, waiting=4, run=slow
+    )
+    await kept.hash(PASSWORD)
+    async with trio.open_nursery() as nursery:
+        for _ in range(6):
+            nursery.start_soon(kept.hash, PASSWORD)
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(TooManyAttempts) as refused:
+            await kept.hash(PASSWORD)
+        # Six hashes of three seconds, two at a time.
+        assert refused.value.retry_after == 9
+        began = trio.current_time()
+    assert trio.current_time() - began == 9
+
+
+async def test_retry_time_has_a_bound(autojump_clock: trio.testing.MockClock) -> None:
+    async def stalled(work: Callable[[], T]) -> T:
+        await trio.sleep(1_000)
+        return work()
+
+    kept = Passwords(
+        new_entropy=PredictableSources().new_entropy, cost=CHEAP, at_once=1, waiting=0, run=stalled
+    )
+    await kept.hash(PASSWORD)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(kept.hash, PASSWORD)
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(TooManyAttempts) as refused:
+            await kept.hash(PASSWORD)
+        assert refused.value.retry_after == 60
+
+
+async def test_hashes_run_up_to_the_limit() -> None:
+    running = maximum = 0
+
+    async def counted(work: Callable[[], T]) -> T:
         nonlocal running, maximum
-        with lock:
-            running += 1
-            maximum = max(maximum, running)
-        both.wait()
-        encoded = hash_once(self, password, salt=salt)
-        with lock:
-            running -= 1
-        return encoded
+        running += 1
+        maximum = max(maximum, running)
+        await trio.testing.wait_all_tasks_blocked()
+        running -= 1
+        return work()
 
-    monkeypatch.setattr(PasswordHasher, "hash", counted)
-    kept = passwords(at_once=2)
+    kept = Passwords(
+        new_entropy=PredictableSources().new_entropy, cost=CHEAP, at_once=2, run=counted
+    )
     async with trio.open_nursery() as nursery:
         for _ in range(8):
             nursery.start_soon(kept.hash, PASSWORD)
     assert maximum == 2
+
+
+async def test_running_hash_is_not_interrupted() -> None:
+    with trio.move_on_after(0.05) as scope:
+        await run_in_process(partial(os.system, "sleep 0.2"))
+    assert not scope.cancelled_caught
+
+
+def scheduling() -> tuple[int, int, int]:
+    return os.getpid(), os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="scheduling policies are those of Linux")
+async def test_hashes_have_the_lowest_priority_and_nothing_else() -> None:
+    ours = scheduling()
+    process, policy, _ = await run_in_process(scheduling)
+    assert (process == os.getpid(), policy) == (False, os.SCHED_IDLE)
+    assert scheduling() == ours
+    assert ours[1] == os.SCHED_OTHER
+    # The process is kept for the next hash.
+    assert (await run_in_process(scheduling))[0] == process
+
+
+async def test_hash_in_a_process_is_verified() -> None:
+    kept = Passwords(new_entropy=PredictableSources().new_entropy, cost=CHEAP)
+    encoded = await kept.hash(PASSWORD)
+    assert await kept.verify(PASSWORD, encoded)
+    assert not await kept.verify(f"{PASSWORD}!", encoded)
+
+
+async def test_hash_survives_the_end_of_its_process() -> None:
+    before = await run_in_process(os.getpid)
+    os.kill(before, signal.SIGKILL)
+    assert await run_in_process(os.getpid) != before
+
+
+def end_first_process(marker: str) -> str:
+    """Ends the process that comes here first."""
+    with suppress(FileExistsError):
+        Path(marker).touch(exist_ok=False)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
+
+
+async def test_hash_whose_process_is_killed_is_computed_again(tmp_path: Path) -> None:
+    job = partial(end_first_process, str(tmp_path / "marker"))
+    assert await run_in_process(job) == "done"
+
+
+async def test_signal_that_stops_the_server_leaves_a_running_hash() -> None:
+    # A service manager sends it to all processes of the service.
+    process = await run_in_process(os.getpid)
+    os.kill(process, signal.SIGTERM)
+    assert await run_in_process(os.getpid) == process
+
+
+HASHING = """
+import os, trio
+from octavo.accounts.passwords import run_in_process
+
+async def main():
+    print(await run_in_process(os.getpid), flush=True)
+    await trio.sleep_forever()
+
+trio.run(main)
+"""
+
+
+def test_process_ends_with_the_server_that_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", HASHING], stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        process = int(server.stdout.readline())
+        assert alive(process)
+        server.kill()
+    deadline = time.monotonic() + 30
+    while alive(process):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 async def test_sign_in_after_a_cost_change_rehashes(identity: IdentityFixture) -> None:

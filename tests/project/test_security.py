@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from octavo.accounts import passwords
+from octavo.accounts import argon2id
+from octavo.accounts.argon2id import Argon2
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
-from octavo.accounts.passwords import Argon2, Passwords
+from octavo.accounts.passwords import Passwords
 from octavo.http.api.session_cookie import cleared_cookie
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
@@ -84,13 +85,12 @@ QUOTED = [
     f"at least {SHORTEST} and at most {LONGEST} characters after NFKC",
     (
         f"{COST.passes} passes, {COST.memory // 1024} MiB, {COST.lanes} lanes, a salt of "
-        f"{passwords._SALT} bytes, a hash of {passwords._HASH} bytes"
+        f"{argon2id._SALT} bytes, a hash of {argon2id._HASH} bytes"
     ),
     (
         f"One hash runs at a time for each {Argon2().lanes} processors and "
         f"{default(Passwords, 'waiting')} wait"
     ),
-    f"the lowest priority ({passwords._LOWEST})",
     *(f"| `{name}` | {rate(each.client)} | {rate(each.account)} |" for name, each in RATES.items()),
     f"after {LIFE.idle / DAY:g} days without activity, and after {LIFE.absolute / DAY:g} days",
     f"Its token is {BITS} random bits",

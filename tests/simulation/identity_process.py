@@ -1,10 +1,8 @@
 """One process with the use cases of identity, without sockets."""
 
-from collections.abc import Callable
 from hashlib import sha256
 from itertools import count
 from random import Random
-from typing import TypeVar
 
 import trio
 
@@ -12,14 +10,18 @@ from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.accounts.passwords import Passwords
 from octavo.model.accounts.consent import LegalDocument, LegalDocuments
-from tests.fakes.identity_fixture import CHEAP, START, IdentityFixture, PredictableSources
+from tests.fakes.identity_fixture import (
+    CHEAP,
+    START,
+    IdentityFixture,
+    PredictableSources,
+    hash_inline,
+)
 from tests.simulation.bare_process import BareProcess
 from tests.simulation.disk import Disk
 from tests.simulation.weather import FaultSchedule
 
 LEGAL = LegalDocuments(terms=LegalDocument("2", "https://example.org/terms"))
-
-T = TypeVar("T")
 
 
 class Sources(PredictableSources):
@@ -37,14 +39,6 @@ class Sources(PredictableSources):
 
     def new_salt(self) -> bytes:
         return sha256(self.new_id().encode()).digest()
-
-
-class InlinePasswords(Passwords):
-    """Hashes without threads, whose order no schedule decides."""
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        await trio.lowlevel.checkpoint()
-        return work()
 
 
 class IdentityProcess(BareProcess):
@@ -71,7 +65,7 @@ class IdentityProcess(BareProcess):
             self.store,
             LEGAL,
             sources=sources,
-            passwords=InlinePasswords(new_entropy=sources.new_salt, cost=CHEAP),
+            passwords=Passwords(new_entropy=sources.new_salt, cost=CHEAP, run=hash_inline),
             fresh=fresh,
         )
         self.invitations = Invitations(
