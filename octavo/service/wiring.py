@@ -128,6 +128,7 @@ def wire_application(
             identity,
             application.perform,
             sends_mail=parts.prerequisites.mail_transport,
+            portal=parts.portal,
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
@@ -185,6 +186,7 @@ def _pages(
     perform: Perform,
     *,
     sends_mail: bool,
+    portal: Mapping[str, str],
 ) -> ASGIApplication:
     application = pages.pages(
         api_document=ContractOperations.PATH,
@@ -195,6 +197,7 @@ def _pages(
         reset_opens=identity.password_reset.opens,
         legal=legal,
         sends_mail=sends_mail,
+        portal=portal,
         perform=perform,
         now=now,
         new_entropy=new_entropy,

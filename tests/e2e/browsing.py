@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
@@ -18,6 +20,7 @@ from tests.e2e.databases import change
 from tests.e2e.octavo_process import data_folder, invited, running
 from tests.e2e.people import PASSWORD, reset_token
 from tests.e2e.server import PATIENCE
+from tests.e2e.threaded_server import serving
 from tests.fakes.smtp_server import MailServer, mail_server
 
 HOST = "localhost:8080"
@@ -109,6 +112,7 @@ class PageSite:
         people: the accounts, by their first names.
         values: what paths of pages contain, by name.
         mail: the mail server of the installation.
+        portal: the address of the portal of its operator.
     """
 
     browser: Chrome
@@ -117,6 +121,7 @@ class PageSite:
     people: Mapping[str, Account]
     values: Mapping[str, str]
     mail: MailServer
+    portal: str
 
     def path(self, template: str) -> str:
         """Return a path: ``{name}`` in the template is one of the values."""
@@ -213,6 +218,26 @@ def _register(http: httpx.Client, name: str, invitation: str) -> Account:
     return Account(response.json()["id"], address, cookie)
 
 
+class _Portal(BaseHTTPRequestHandler):
+    """A page of an operator's portal, which shows the address that it was asked for."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(f"<title>Billing</title><h1>{escape(self.path)}</h1>".encode())
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+@contextmanager
+def portal() -> Iterator[str]:
+    """Serve a portal in a thread; its address."""
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), _Portal)) as address:
+        yield address
+
+
 @contextmanager
 def page_site() -> Iterator[PageSite]:
     """Run an installation with people, and a browser that finds it at `ORIGIN`.
@@ -220,7 +245,7 @@ def page_site() -> Iterator[PageSite]:
     Ann administers the installation and owns a workspace, in which Bob is an editor; Cid is locked
     by the operator; Dee has not accepted the present terms.
     """
-    with data_folder() as folder, mail_server() as mail:
+    with data_folder() as folder, mail_server() as mail, portal() as billing:
         terms = folder.parent / "terms.md"
         terms.write_text(TERMS)
         options = (
@@ -228,6 +253,7 @@ def page_site() -> Iterator[PageSite]:
             *("--privacy-notice", "https://example.org/privacy", "--privacy-version", "3"),
             *("--smtp-host", "127.0.0.1", "--smtp-port", str(mail.port), "--smtp-security", "none"),
             *("--mail-from", "Octavo <notes@example.org>"),
+            *("--portal", f"billing={billing}/pay?from=notes"),
         )
         with (
             running(folder, *options) as octavo,
@@ -240,7 +266,7 @@ def page_site() -> Iterator[PageSite]:
                 people[name] = _register(http, name, invited(folder))
             values = {"used": first, "opened": invited(folder)}
             values["reset"] = reset_token(folder, None, people["Bob"].address)
-            site = PageSite(browser, folder, http, people, values, mail)
+            site = PageSite(browser, folder, http, people, values, mail, billing)
             _furnish(site, values)
             change(
                 folder,

@@ -3,10 +3,7 @@
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
 
 import httpx
 import pytest
@@ -16,6 +13,7 @@ from octavo.model.accounts.token import digest_of, operator_token
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.people import Person, client, register
 from tests.e2e.server import PATIENCE
+from tests.e2e.threaded_server import serving
 from tests.project.source import ROOT
 
 TOKEN = operator_token(bytes(32))
@@ -35,24 +33,11 @@ class Interrupted(Operator):
         return super().call(method, path, body)
 
 
-@contextmanager
-def served(server: ThreadingHTTPServer) -> Iterator[str]:
-    """Serve the portal in a thread; its address."""
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join(PATIENCE)
-        server.server_close()
-
-
 @pytest.fixture
 def scene() -> Iterator[tuple[Interrupted, httpx.Client, Person]]:
     """The operator, a client of an account, and the account."""
     operator = Interrupted("", TOKEN)
-    with served(portal(operator, 0)) as address, data_folder() as folder:
+    with serving(portal(operator, 0)) as address, data_folder() as folder:
         digest = digest_of(TOKEN.encode()).hex()
         options = ("--operator-tokens", digest, "--portal", f"billing={address}/start?lang=en")
         with running(folder, *options) as octavo:

@@ -8,7 +8,9 @@ from typing import Literal
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.expected_conditions import title_is
 from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.e2e.browser import missing, show
 from tests.e2e.browsing import (
@@ -28,6 +30,7 @@ from tests.e2e.browsing import (
 )
 from tests.e2e.octavo_process import invited
 from tests.e2e.people import PASSWORD
+from tests.e2e.server import PATIENCE
 
 Scheme = Literal["light", "dark"]
 AXE_CORE = Path(__file__).parents[1] / "axe/node_modules/axe-core/axe.min.js"
@@ -355,3 +358,15 @@ def test_registration_is_opened_and_closed(site: PageSite) -> None:
         assert message(page) == "The installation is changed."
         site.become("")
         assert heading(site.open("/register")).startswith(expected)
+
+
+@pytest.mark.parametrize("person", ["Ann", "Cid"])
+def test_person_is_handed_to_the_portal_of_the_operator(site: PageSite, person: str) -> None:
+    site.become(person)
+    page = site.open("/account", NARROW, "light")
+    press(page, "Billing")
+    # The page in between goes on by itself.
+    WebDriverWait(page, PATIENCE).until(title_is("Billing"))
+    token = heading(page).removeprefix("/pay?from=notes&token=")
+    assert page.current_url.startswith(f"{site.portal}/pay?")
+    assert re.fullmatch("[A-Za-z0-9_-]{43}", token)

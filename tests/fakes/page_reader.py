@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -20,7 +20,7 @@ from octavo.http.server.asgi import Receive, Scope
 from octavo.model.accounts.account import Role
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites
-from tests.fakes.identity_fixture import NO_PREREQUISITES, PASSWORD, identity_fixture
+from tests.fakes.identity_fixture import NO_PREREQUISITES, PASSWORD, PORTAL, identity_fixture
 from tests.fakes.users_api import ADDRESS, ORIGIN, UsersApi
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class PageReader:
 class Installation:
     """An installation with pages over an in-memory store."""
 
-    def __init__(self, users: UsersApi) -> None:
+    def __init__(self, users: UsersApi, portal: Mapping[str, str] = PORTAL) -> None:
         self.users = users
         self.app = pages(
             api_document="/api/openapi.json",
@@ -248,6 +248,7 @@ class Installation:
             reset_opens=users.identity.password_reset.opens,
             legal=users.identity.legal,
             sends_mail=True,
+            portal=portal,
             perform=users.application.perform,
             now=users.identity.sources.now,
             new_entropy=users.identity.sources.new_entropy,
@@ -273,8 +274,10 @@ class Installation:
 
 @contextmanager
 def installation(
-    legal: LegalDocuments = NO_DOCUMENTS, prerequisites: Prerequisites = NO_PREREQUISITES
+    legal: LegalDocuments = NO_DOCUMENTS,
+    prerequisites: Prerequisites = NO_PREREQUISITES,
+    portal: Mapping[str, str] = PORTAL,
 ) -> Iterator[Installation]:
     """Return an installation without accounts."""
     with identity_fixture(legal=legal, prerequisites=prerequisites) as identity:
-        yield Installation(UsersApi(identity))
+        yield Installation(UsersApi(identity), portal)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Protocol
 
 import trio
@@ -34,6 +34,7 @@ from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.keys import add_key_pages, add_session_pages
 from octavo.http.pages.members import add_member_pages
 from octavo.http.pages.password_reset import ResetOpens, add_password_reset_pages
+from octavo.http.pages.portal import add_portal_page, portal_links
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.pages.register import Opens, add_register_pages, is_open
@@ -53,6 +54,9 @@ PIECES = 100
 
 LARGEST_BODY = 64 * 1024
 """Maximum size in bytes of a submitted form."""
+
+NO_PORTAL: Mapping[str, str] = MappingProxyType({})
+"""No page of a portal."""
 
 _LOGGER = logging.getLogger(__name__)
 _HEADERS = tuple((name.decode("ascii"), value.decode("ascii")) for name, value in PAGE_HEADERS)
@@ -107,6 +111,7 @@ def pages(
     reset_opens: ResetOpens,
     legal: LegalDocuments = NO_DOCUMENTS,
     sends_mail: bool = False,
+    portal: Mapping[str, str] = NO_PORTAL,
     perform: Perform,
     now: Clock,
     new_entropy: NewEntropy,
@@ -118,7 +123,8 @@ def pages(
     a problem links to. ``public_url`` is the address of the installation, without a trailing slash.
     ``opens`` and ``reset_opens`` return whether an invitation and a token to choose a password are
     valid; people accept the documents ``legal``, and ``sends_mail`` is whether the installation can
-    send messages. ``perform`` performs operations of the API. ``now`` is the clock, in seconds of
+    send messages; ``portal`` has the addresses of the operator's portal by the name of each page.
+    ``perform`` performs operations of the API. ``now`` is the clock, in seconds of
     Unix time; ``new_entropy`` returns the entropy of hidden fields. The application must receive
     the lifespan before its first request. The header ``x-request-id``, set by the forwarding
     application, identifies a request in the log. A handler that fails is logged once and gets a
@@ -135,7 +141,7 @@ def pages(
     )
     explained = {problem.code: problem for problem in problems}
     style, icon, variables = page_files(public_url, legal)
-    app.jinja_env.globals.update(variables)
+    app.jinja_env.globals.update(variables, portal_links=portal_links(portal))
     api_page = packed_api_page = b""
 
     described = reference(contract)
@@ -163,6 +169,7 @@ def pages(
     add_sign_in_pages(site, opens)
     add_password_reset_pages(site, reset_opens, sends_mail=sends_mail)
     add_account_pages(site)
+    add_portal_page(site)
     add_consent_page(site)
     add_session_pages(site)
     add_key_pages(site, now)
