@@ -8,8 +8,9 @@ from functools import partial
 
 import click
 import trio
+from pydantic.alias_generators import to_camel
 
-from octavo.cli.help import Command, CommandGroup, example
+from octavo.cli.help import Command, command_group, example
 from octavo.cli.output import Failed, printable, say
 from octavo.cli.reading import read, takes_settings
 from octavo.cli.recover import command as recover
@@ -31,9 +32,8 @@ _ADDRESS = 36
 """Columns of an address in the list."""
 
 
-@click.group(
+command = command_group(
     "account",
-    cls=CommandGroup,
     help="List, show, lock, change and remove accounts. The server may run or not: a running one "
     "applies a change immediately. ACCOUNT is an address or an id.",
     epilog=example(
@@ -41,10 +41,6 @@ _ADDRESS = 36
         'octavo account lock ada@example.org --reason "The laptop is lost."',
     ),
 )
-def command() -> None:
-    """Choose a command."""
-
-
 command.add_command(recover)
 
 
@@ -64,7 +60,7 @@ def list_accounts(context: click.Context, /, as_json: bool, **given: str | None)
         if after is None:
             break
     if as_json:
-        say(_json({"accounts": [each.model_dump() for each in accounts]}))
+        say(_json({"accounts": [for_programs(each) for each in accounts]}))
     else:
         say("\n".join(table(accounts)))
 
@@ -77,13 +73,14 @@ def list_accounts(context: click.Context, /, as_json: bool, **given: str | None)
 def show(context: click.Context, /, account: str, as_json: bool, **given: str | None) -> None:
     """Print the account. Raises `Failed`."""
     shown = _one(context, given, "show", account)
-    say(_json(shown.model_dump()) if as_json else "\n".join(details(shown)))
+    say(_json(for_programs(shown)) if as_json else "\n".join(details(shown)))
 
 
 @command.command(
     "lock",
     cls=Command,
-    help="Lock an account: it can sign in, and use a few operations such as exporting and removing "
+    short_help="Lock an account: it can only read and remove what it has.",
+    help="Lock an account: it can sign in, and use a few operations such as listing and removing "
     "what it has.",
 )
 @click.argument("account", metavar="ACCOUNT")
@@ -150,7 +147,7 @@ for each in (
     _changes("unlock", "Unlock an account.", _unlocked),
     _changes(
         "disable",
-        "Disable an account: nobody can sign in to it, and its sessions end.",
+        "Disable an account: it cannot sign in, and its sessions end.",
         lambda account: f"{account.address} is disabled",
     ),
     _changes(
@@ -256,6 +253,11 @@ def _shortened(address: str) -> str:
 
 def _day(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def for_programs(account: AccountRecord) -> dict[str, object]:
+    """Return the members of an account, named as those of the API are."""
+    return {to_camel(name): value for name, value in account.model_dump().items()}
 
 
 def _json(document: Mapping[str, object]) -> str:

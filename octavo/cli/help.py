@@ -49,6 +49,17 @@ class CommandGroup(click.Group):
         return help_option()
 
 
+def command_group(name: str, *, help: str, epilog: str) -> CommandGroup:  # noqa: A002 - as click
+    """Return a group of commands, which prints its help unless a command follows."""
+
+    @click.pass_context
+    def show(context: click.Context) -> None:
+        if context.invoked_subcommand is None:
+            say(context.get_help())
+
+    return CommandGroup(name, invoke_without_command=True, callback=show, help=help, epilog=epilog)
+
+
 def example(*lines: str) -> str:
     """Return the example that follows the options in the help of a command."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)

@@ -6,7 +6,7 @@ import click
 import trio
 
 from octavo import service
-from octavo.cli.help import Command, example, help_option
+from octavo.cli.help import Command, command_group, example
 from octavo.cli.output import Failed, say
 from octavo.cli.reading import read, takes_settings
 
@@ -22,23 +22,7 @@ _SETTINGS = (
 )
 
 
-class _Group(click.Group):
-    def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        return help_option()
-
-
-@click.group(
-    "mail",
-    cls=_Group,
-    invoke_without_command=True,
-    help="Test the mail settings.",
-    epilog=example(_EXAMPLE),
-)
-@click.pass_context
-def command(context: click.Context) -> None:
-    """Choose one of the commands on mail; without one, print the help."""
-    if context.invoked_subcommand is None:
-        say(context.get_help())
+command = command_group("mail", help="Test the mail settings.", epilog=example(_EXAMPLE))
 
 
 @command.command(

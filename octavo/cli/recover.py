@@ -15,6 +15,7 @@ from octavo.model.accounts.password_reset import reset_link
 @click.command(
     "recover",
     cls=Command,
+    short_help="Print a link to choose a new password.",
     help="Print a link to choose a new password for the account with ADDRESS. It works once, for "
     "an hour. The server need not run.",
     epilog=example("octavo recover ada@example.org"),

@@ -6,13 +6,12 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from octavo.model.accounts.account import Role, State
 from octavo.model.accounts.administration import LONGEST_REASON
+from octavo.model.accounts.decision_command import DecisionCommand
 
 NAME = "account"
 """The name of the command in the control protocol."""
 
-AccountAction = Literal[
-    "list", "show", "lock", "unlock", "enable", "disable", "promote", "demote", "remove"
-]
+AccountAction = DecisionCommand | Literal["list", "show", "remove"]
 PAGE = 500
 """Accounts of one response of ``list``."""
 

@@ -19,13 +19,11 @@ from octavo.control.account_command import (
     AccountCommandResult,
     AccountRecord,
 )
-from octavo.model.accounts.account import State
 from octavo.model.accounts.address import parse_address
-from octavo.model.accounts.administration import LONGEST_REASON, DecisionsChange
+from octavo.model.accounts.decision_command import NotApplicable, change_of
 from octavo.model.accounts.refusal import AccountMissing, LastAdministrator
 from octavo.model.accounts.session import SessionLife
 from octavo.model.identity import AccountId
-from octavo.model.label import parse_label
 from octavo.service.auditing import command_audit
 from octavo.service.engine import open_engine
 from octavo.service.entropy import new_entropy, now
@@ -36,10 +34,6 @@ from octavo.store.scripts.accounts import AccountSummary
 
 class AccountCommandFailed(Exception):
     """The command was not carried out; the text says why, in one line."""
-
-
-class NotApplicable(Exception):
-    """The command does not fit the account; the text says what to do."""
 
 
 class AccountCommands:
@@ -74,7 +68,7 @@ class AccountCommands:
             )
         account_id = summary.account.account_id
         try:
-            summary = await self._carry_out(command, summary)
+            summary = await self._carry_out(command.action, command.reason, summary)
         except (NotApplicable, LastAdministrator, AccountMissing) as refusal:
             code = getattr(refusal, "code", "not_applicable")
             await self._record(command.action, account_id, code)
@@ -100,15 +94,19 @@ class AccountCommands:
             raise AccountMissing from None
         return await self._administration.find(address)
 
-    async def _carry_out(self, command: AccountCommand, summary: AccountSummary) -> AccountSummary:
+    async def _carry_out(
+        self, action: AccountAction, reason: str | None, summary: AccountSummary
+    ) -> AccountSummary:
         account_id = summary.account.account_id
-        if command.action == "show":
-            await self._record("show", account_id)
-            return summary
-        if command.action == "remove":
-            await self._removal.remove(account_id, actor="system", client=None)
-            return summary
-        change = change_of(command.action, summary.decisions.state, command.reason)
+        match action:
+            case "list" | "show":
+                await self._record(action, account_id)
+                return summary
+            case "remove":
+                await self._removal.remove(account_id, actor="system", client=None)
+                return summary
+            case _:
+                change = change_of(action, summary.decisions.state, reason)
         return await self._administration.decide(account_id, change, actor="system", client=None)
 
     async def _record(
@@ -126,39 +124,6 @@ class AccountCommands:
                 detail=detail,
             )
         )
-
-
-def change_of(action: AccountAction, state: State, reason: str | None) -> DecisionsChange:
-    """Return the change that a command makes to an account in ``state``.
-
-    A lock without a reason keeps the reason of an account that is locked already.
-
-    Raises `NotApplicable` when the account is in another state than the command expects, or the
-    reason is not a label.
-    """
-    match action:
-        case "promote":
-            return DecisionsChange(role="administrator")
-        case "demote":
-            return DecisionsChange(role="member")
-        case "disable":
-            return DecisionsChange(state="disabled")
-        case "lock" if state == "disabled":
-            raise NotApplicable("the account is disabled, which is stricter than locked")
-        case "lock":
-            try:
-                given = None if reason is None else parse_label(reason, LONGEST_REASON)
-            except ValueError as error:
-                raise NotApplicable(f"the reason can't be stored: {error}") from None
-            return DecisionsChange(state="locked", lock_reason=given)
-        case "unlock" if state == "disabled":
-            raise NotApplicable("the account is disabled, not locked: use `octavo account enable`")
-        case "enable" if state == "locked":
-            raise NotApplicable("the account is locked, not disabled: use `octavo account unlock`")
-        case "unlock" | "enable":
-            return DecisionsChange(state="enabled")
-        case _:
-            raise ValueError(f"{action} does not change an account")
 
 
 async def run_beside(settings: Settings, command: AccountCommand) -> AccountCommandResult:

@@ -306,11 +306,14 @@ def test_refused_recover_exits_with_one_line(
     assert capsys.readouterr() == ("", "octavo: the reason\n")
 
 
-def test_mail_without_a_command_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mail"], {}) == 0
-    assert capsys.readouterr().out.startswith("Usage: octavo mail ")
-    assert main(["mail", "send"], {}) == 2
-    assert "`octavo mail --help` lists the commands" in capsys.readouterr().err
+@pytest.mark.parametrize("group", ["account", "mail"])
+def test_group_without_a_command_prints_its_help(
+    group: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([group], {}) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: octavo {group} ")
+    assert main([group, "sing"], {}) == 2
+    assert f"`octavo {group} --help` lists the commands" in capsys.readouterr().err
 
 
 def test_mail_test_reports_the_acceptance(

@@ -138,6 +138,7 @@ def test_accounts_are_listed_in_eighty_columns_and_for_programs(
         installation.root.account_id,
         installation.ann.account_id,
     ]
+    assert (listed[1]["displayName"], listed[1]["effectiveState"]) == ("Somebody", "enabled")
     assert json.loads(installation.done("show", installation.ann.address, "--json")) == listed[1]
 
 

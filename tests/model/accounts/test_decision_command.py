@@ -2,7 +2,6 @@
 
 import pytest
 
-from octavo.control.account_command import AccountAction
 from octavo.model.accounts.account import State
 from octavo.model.accounts.administration import (
     Controls,
@@ -11,7 +10,7 @@ from octavo.model.accounts.administration import (
     StorageLimit,
     changed,
 )
-from octavo.service.account_commands import NotApplicable, change_of
+from octavo.model.accounts.decision_command import DecisionCommand, NotApplicable, change_of
 
 CONTROLS = Controls(1, False, None, StorageLimit(None))
 
@@ -26,7 +25,7 @@ CONTROLS = Controls(1, False, None, StorageLimit(None))
     ],
 )
 def test_roles_and_disabling_apply_to_every_state(
-    action: AccountAction, change: DecisionsChange, state: State
+    action: DecisionCommand, change: DecisionsChange, state: State
 ) -> None:
     assert change_of(action, state, None) == change
 
@@ -46,7 +45,7 @@ def test_roles_and_disabling_apply_to_every_state(
     ],
 )
 def test_locks_and_disabling_are_not_confused(
-    action: AccountAction, state: State, wanted: State | None
+    action: DecisionCommand, state: State, wanted: State | None
 ) -> None:
     if wanted is None:
         with pytest.raises(NotApplicable, match=r"the account is (locked|disabled)"):
