@@ -1,5 +1,7 @@
 """The page of the audit."""
 
+import re
+
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.test_administration import account_of
 
@@ -13,6 +15,12 @@ async def test_audit_shows_who_did_what(ann: PageReader, bob: PageReader) -> Non
     assert "sign in" in text
     assert ">Ann</a>" in text
     assert "bob@example.org" not in text
+
+
+async def test_audit_shows_exact_times(ann: PageReader) -> None:
+    await ann.open("/administration/audit")
+    rows = ann.text.count('<tr role="row"><td')
+    assert rows == len(re.findall(r'ago <span class="exact">[^<]+ UTC</span></time>', ann.text)) > 0
 
 
 async def test_audit_is_filtered_by_kind_and_account(ann: PageReader, bob: PageReader) -> None:
