@@ -47,12 +47,17 @@ def running_browser(origin: str, port: int) -> Iterator[Chrome]:
         browser.quit()
 
 
-def show(browser: Chrome, address: str, width: int, scheme: str) -> None:
-    """Open a page in a window of so many pixels, in an appearance: ``light`` or ``dark``."""
+def resize(browser: Chrome, width: int) -> None:
+    """Show the page in a window of so many pixels."""
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 720, "deviceScaleFactor": 1, "mobile": False},
     )
+
+
+def show(browser: Chrome, address: str, width: int, scheme: str) -> None:
+    """Open a page in a window of so many pixels, in an appearance: ``light`` or ``dark``."""
+    resize(browser, width)
     feature = {"name": "prefers-color-scheme", "value": scheme}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
     browser.get(address)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,7 +15,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.e2e.browser import running_browser, show
+from tests.e2e.browser import resize, running_browser, show
 from tests.e2e.databases import change
 from tests.e2e.octavo_process import data_folder, invited, running
 from tests.e2e.people import PASSWORD, reset_token
@@ -77,6 +77,24 @@ PAGES = [
 ]
 """Who opens a page, and the page."""
 
+PAGES_OF_LONG_NAMES = [
+    ("Eve", "/workspaces"),
+    ("Eve", "/workspaces/{long}/members"),
+    ("Ann", "/workspaces/{long}/members/{eve}/remove"),
+    ("Ann", "/workspaces/{long}/invitations"),
+    ("Eve", "/workspaces/{long}/settings"),
+    ("Ann", "/workspaces/{long}/delete"),
+    ("Eve", "/account"),
+    ("Eve", "/account/keys"),
+    ("Eve", "/account/keys/{long_key}/revoke"),
+    ("Eve", "/register?invitation={opened}"),
+    ("Ann", "/administration/accounts"),
+    ("Ann", "/administration/accounts/{eve}"),
+    ("Ann", "/administration/accounts/{eve}/remove"),
+    ("Ann", "/administration/audit"),
+]
+"""Pages that show the names of `with_long_names`: who opens a page, and the page."""
+
 
 TERMS = """---
 version: 2026-05
@@ -134,6 +152,21 @@ class PageSite:
             cookie = {"name": _COOKIE, "value": self.people[name].cookie, "url": ORIGIN}
             flags = {"secure": True, "httpOnly": True, "path": "/", "sameSite": "Lax"}
             self.browser.execute_cdp_cmd("Network.setCookie", {**cookie, **flags})
+
+    def resize(self, width: int) -> None:
+        """Change the width of the window, in pixels."""
+        resize(self.browser, width)
+
+    def enlarge_text(self) -> None:
+        """Show the text of the page at twice its size."""
+        self.browser.execute_script("document.documentElement.style.fontSize = '200%'")
+
+    def emulate(self, media: str, **features: str) -> None:
+        """Show the page on ``media``, with media features; their names have underscores here."""
+        given = [{"name": name.replace("_", "-"), "value": features[name]} for name in features]
+        self.browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"media": media, "features": given}
+        )
 
     def open(self, template: str, width: int = WIDE, scheme: str = "light") -> Chrome:
         """Open a page."""
@@ -203,8 +236,8 @@ def _go(page: Chrome, leading: WebElement) -> None:
     waiting.until(staleness_of(present))
 
 
-def _register(http: httpx.Client, name: str, invitation: str) -> Account:
-    address = f"{name.lower()}@example.org"
+def _register(http: httpx.Client, name: str, invitation: str, address: str = "") -> Account:
+    address = address or f"{name.lower()}@example.org"
     given = {
         "invitation": invitation,
         "address": address,
@@ -293,3 +326,24 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     controls = {"revision": 1, "locked": True, "lockReason": "The bill of March is open."}
     path = f"/api/accounts/{site.people['Cid'].account_id}"
     site.api("Ann", "PATCH", path, {"controls": controls})
+
+
+def with_long_names(site: PageSite) -> PageSite:
+    """Return ``site`` with names of 100 letters, without a space, and a long address.
+
+    Eve has such a name and address, a key, and the role of an editor in a workspace of Ann.
+    """
+    letters = "Donaudampfschifffahrt" * 5
+    address = f"{'eve' * 20}@{'a-long-name-of-a-host.' * 5}example.org"
+    eve = _register(site.http, letters[:100], invited(site.folder), address)
+    people = {**site.people, "Eve": eve}
+    site = replace(site, people=people)
+    made = site.api("Ann", "POST", "/api/workspaces", {"name": letters[1:101]})
+    base = f"/api/workspaces/{made['id']}"
+    sent = site.api("Ann", "POST", f"{base}/invitations", {"role": "editor", "address": address})
+    site.api("Eve", "POST", "/api/invitations/accept", {"token": sent["token"]})
+    # This one stays open.
+    site.api("Ann", "POST", f"{base}/invitations", {"role": "reader", "address": f"f{address}"})
+    key = site.api("Eve", "POST", "/api/account/keys", {"name": letters[2:102]})
+    values = {"long": str(made["id"]), "long_key": str(key["id"]), "eve": eve.account_id}
+    return replace(site, values={**site.values, **values})

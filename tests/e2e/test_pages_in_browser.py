@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import title_is
 from selenium.webdriver.support.select import Select
@@ -17,6 +18,7 @@ from tests.e2e.browsing import (
     NARROW,
     ORIGIN,
     PAGES,
+    PAGES_OF_LONG_NAMES,
     WIDE,
     PageSite,
     field,
@@ -27,6 +29,7 @@ from tests.e2e.browsing import (
     page_site,
     press,
     sign_out,
+    with_long_names,
 )
 from tests.e2e.octavo_process import invited
 from tests.e2e.people import PASSWORD
@@ -36,6 +39,7 @@ Scheme = Literal["light", "dark"]
 AXE_CORE = Path(__file__).parents[1] / "axe/node_modules/axe-core/axe.min.js"
 READABLE = 4.5
 """The least contrast of text: WCAG 2.2, success criterion 1.4.3."""
+BLACK = "rgba(0, 0, 0, 1)"
 NEW_PASSWORD = "sailing past nine lighthouses"
 
 
@@ -48,6 +52,11 @@ def site() -> Iterator[PageSite]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def crowded(site: PageSite) -> PageSite:
+    return with_long_names(site)
+
+
 WIDTH = "return document.documentElement.scrollWidth"
 
 OVERFLOWING = """
@@ -58,6 +67,34 @@ OVERFLOWING = """
     }).map((element) => element.outerHTML.slice(0, 200))
 """
 """Elements that reach beyond the window, unless something around them scrolls by itself."""
+
+CRAMPED = """
+    const found = [], range = document.createRange();
+    const lines = (text, start, end) => {
+        range.setStart(text, start);
+        range.setEnd(text, end);
+        return new Set([...range.getClientRects()].map((each) => Math.round(each.top))).size;
+    };
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let text; text = texts.nextNode();) {
+        const words = [...text.data.matchAll(/\\S+/g)], around = text.parentElement;
+        if (!words.length || !around.checkVisibility() || around.closest(".unseen, code")) continue;
+        const all = lines(text, words[0].index, text.data.length);
+        if (all > 2 && text.data.trim().length / all < 3) found.push(`column: ${text.data}`);
+        if (around.closest("h1, h2, h3, th, label, time, .badge, .button, nav:not(.crumbs)"))
+            for (const {0: word, index} of words)
+                if (word.length <= 13 && lines(text, index, index + word.length) > 1)
+                    found.push(`word: ${word}`);
+    }
+    return found;
+"""
+"""Texts in columns of fewer than three characters, and broken words of headings and controls."""
+
+VISIBLE = """
+    return [...document.querySelectorAll(arguments[0])].filter((each) => each.checkVisibility())
+        .map((each) => each.outerHTML.slice(0, 200))
+"""
+"""The visible elements of a selector."""
 
 
 FAINT = """
@@ -138,6 +175,72 @@ def test_page_fits_the_window_and_is_readable_and_accessible(
     assert accessibility_faults(site, axe) == []
 
 
+def assert_fits(page: Chrome, width: int) -> None:
+    """Check that the page that is shown does not scroll sideways and breaks no short word."""
+    assert page.execute_script(WIDTH) == width
+    assert page.execute_script(OVERFLOWING) == []
+    assert page.execute_script(CRAMPED) == []
+
+
+@pytest.mark.parametrize(("person", "path"), PAGES)
+def test_page_fits_with_text_of_twice_the_size(site: PageSite, person: str, path: str) -> None:
+    site.become(person)
+    page = site.open(path, NARROW)
+    page.execute_script("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    for width in (NARROW, 480, 640):
+        site.resize(width)
+        assert_fits(page, width)
+    site.enlarge_text()
+    for width in (640, 480, NARROW):
+        site.resize(width)
+        assert_fits(page, width)
+
+
+@pytest.mark.parametrize(("person", "path"), PAGES_OF_LONG_NAMES)
+def test_page_with_long_names_fits(crowded: PageSite, person: str, path: str) -> None:
+    crowded.become(person)
+    page = crowded.open(path, WIDE)
+    for width in (WIDE, 800, 700, 641, NARROW):
+        crowded.resize(width)
+        assert_fits(page, width)
+    crowded.enlarge_text()
+    assert_fits(page, NARROW)
+
+
+@pytest.mark.parametrize("family", ["paper", "slate", "sepia"])
+@pytest.mark.parametrize("appearance", ["system", "dark"])
+def test_page_is_printed_in_black_on_white(site: PageSite, family: str, appearance: str) -> None:
+    site.become("Bob")
+    given = {"themeFamily": family, "appearance": appearance}
+    site.api("Bob", "PUT", "/api/account/preferences", given)
+    page = site.open("/workspaces/{workspace}/members")
+    site.emulate("print", prefers_color_scheme="dark")
+    assert page.execute_script(BRIGHTNESS) == "bright"
+    assert page.execute_script(FAINT) == []
+    assert page.execute_script(VISIBLE, ".button, .bar nav, .crumbs, .tabs, .footer") == []
+    assert page.find_element(By.TAG_NAME, "h1").value_of_css_property("color") == BLACK
+    given = {"themeFamily": "paper", "appearance": "system"}
+    site.api("Bob", "PUT", "/api/account/preferences", given)
+
+
+def test_printed_audit_names_exact_times(site: PageSite) -> None:
+    site.become("Ann")
+    page = site.open("/administration/audit")
+    for media in ("screen", "print"):
+        site.emulate(media)
+        rows = page.find_elements(By.CSS_SELECTOR, "tbody tr")
+        assert all(re.search(r":[0-9]{2}\s[AP]M UTC", each.text) for each in rows)
+
+
+def test_present_place_is_marked_without_colours(site: PageSite) -> None:
+    site.become("Ann")
+    page = site.open("/account/keys")
+    site.emulate("", forced_colors="active")
+    places = page.find_elements(By.CSS_SELECTOR, ".bar .wide a, .tabs a")
+    bordered = [each for each in places if each.value_of_css_property("border-top-width") != "0px"]
+    assert [each.text for each in bordered] == ["Account", "Keys"]
+
+
 @pytest.mark.parametrize("appearance", ["light", "dark"])
 @pytest.mark.parametrize("family", ["paper", "slate", "sepia"])
 def test_every_palette_is_readable(site: PageSite, family: str, appearance: Scheme) -> None:
@@ -152,7 +255,7 @@ def test_every_palette_is_readable(site: PageSite, family: str, appearance: Sche
     site.api("Bob", "PUT", "/api/account/preferences", {"appearance": "system"})
 
 
-def test_checks_see_what_does_not_fit_and_what_is_faint(site: PageSite, axe: str) -> None:
+def test_checks_see_what_does_not_fit_is_cramped_or_faint(site: PageSite, axe: str) -> None:
     # At an address of its own: the policy of the installation's pages allows no style in a page.
     wide = "data:text/html,<!doctype html><p style='width: 400px; color: gray'>wide and faint"
     show(site.browser, wide, NARROW, "light")
@@ -160,6 +263,11 @@ def test_checks_see_what_does_not_fit_and_what_is_faint(site: PageSite, axe: str
     assert len(site.browser.execute_script(OVERFLOWING)) == 1
     assert [each[:4] for each in site.browser.execute_script(FAINT)] == ["3.95"]
     assert "document-title" in json.dumps(accessibility_faults(site, axe))
+    narrow = "<p style='width: 1em; overflow-wrap: anywhere'>reader</p>"
+    broken = "<h1 style='width: 3em; overflow-wrap: anywhere'>Workspaces</h1>"
+    show(site.browser, f"data:text/html,<!doctype html>{narrow}{broken}", NARROW, "light")
+    found = site.browser.execute_script(CRAMPED)
+    assert found == ["column: reader", "word: Workspaces"]
 
 
 def test_browser_runs_no_script(site: PageSite) -> None:
