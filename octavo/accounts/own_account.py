@@ -173,6 +173,7 @@ class OwnPassword:
         stored = await self._store.read(accounts.password_of(account_id))
         if stored is None or not stored.account.open:
             raise AccountGone
+        self._passwords.require_room()
         self._attempts.admit_account("password", account_id)
         if not await self._passwords.verify(current, stored.encoded):
             self._audit.refused.note(

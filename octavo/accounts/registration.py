@@ -94,6 +94,7 @@ class Registration:
         cancelled, the account may have been created.
         """
         self._legal.require_current(accepted)
+        self._passwords.require_room()
         self._attempts.admit_account("registration", address)
         # Checked before the hash, so that callers who may not register can't cause its cost.
         digest = None if invitation is None else digest_of(invitation.encode())

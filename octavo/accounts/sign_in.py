@@ -89,6 +89,7 @@ class SignIn:
         a disabled account, `TooManyAttempts` and `StoreUnavailable`. If cancelled, a session whose
         token is lost may have started; it expires by inactivity.
         """
+        self._passwords.require_room()
         self._attempts.admit_account("sign-in", address)
         stored = await self._store.read(accounts.password_at(address))
         matches = await self._passwords.verify(password, None if stored is None else stored.encoded)

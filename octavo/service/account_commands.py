@@ -11,7 +11,7 @@ from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
-from octavo.accounts.passwords import Passwords
+from octavo.accounts.passwords import Passwords, hash_workers
 from octavo.control.account_command import (
     PAGE,
     AccountAction,
@@ -141,7 +141,8 @@ async def run_beside(settings: Settings, command: AccountCommand) -> AccountComm
             removal = AccountRemoval(
                 store,
                 credentials,
-                Passwords(new_entropy=new_entropy),
+                # Not used: no command verifies a password.
+                Passwords(new_entropy=new_entropy, run=hash_workers().run),
                 Attempts(),
                 audit=audit,
                 now=now,

@@ -2,13 +2,12 @@
 
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.members import Changed
-from octavo.accounts.passwords import Passwords
 from octavo.control.account_command import AccountCommand
 from octavo.control.serving import CommandWithArguments
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service.account_commands import AccountCommands
 from octavo.service.components import Components
-from octavo.service.entropy import new_entropy, now
+from octavo.service.entropy import now
 
 
 def workspace_gone(parts: Components, workspace_id: WorkspaceId) -> None:
@@ -33,12 +32,12 @@ def administration_of(parts: Components) -> Administration:
     return Administration(parts.store, parts.credentials, audit=parts.audit, now=now)
 
 
-def removal_of(parts: Components, passwords: Passwords) -> AccountRemoval:
+def removal_of(parts: Components) -> AccountRemoval:
     """Return the use case that removes accounts; ``passwords`` verifies those of their owners."""
     return AccountRemoval(
         parts.store,
         parts.credentials,
-        passwords,
+        parts.passwords,
         parts.attempts,
         audit=parts.audit,
         now=now,
@@ -50,8 +49,7 @@ def removal_of(parts: Components, passwords: Passwords) -> AccountRemoval:
 
 def account_command(parts: Components) -> CommandWithArguments:
     """Return the control command that administers accounts."""
-    # No command verifies a password.
-    removal = removal_of(parts, Passwords(new_entropy=new_entropy))
+    removal = removal_of(parts)
     commands = AccountCommands(administration_of(parts), removal, parts.audit)
 
     async def run(given: AccountCommand) -> str:

@@ -12,6 +12,7 @@ from octavo.accounts.activity import Activity
 from octavo.accounts.attempts import RATES, Attempts, RouteRates
 from octavo.accounts.audit import Audit, AuditLog
 from octavo.accounts.credentials import CACHE_SECONDS, Credentials
+from octavo.accounts.passwords import Passwords, hash_workers
 from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.actors.jobs.indexing import IndexingJob
@@ -32,7 +33,7 @@ from octavo.model.identity import Position, WorkspaceId
 from octavo.render.limits import check_renderable
 from octavo.service.auditing import server_audit
 from octavo.service.engine import StoreEngine
-from octavo.service.entropy import new_id, now
+from octavo.service.entropy import new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.mail import mail_delivery
 from octavo.service.retention import retention_job
@@ -66,6 +67,7 @@ class Components:
     access: Access
     credentials: Credentials
     attempts: Attempts
+    passwords: Passwords
     life: SessionLife
     operator_tokens: tuple[str, ...]
     legal: Legal
@@ -145,11 +147,16 @@ def add_components(
         await audit.refused.flush()
 
     mail = mail_delivery(store, settings)
+    workers = hash_workers()
+
+    async def run_hash_workers(worker: WorkerContext) -> None:
+        await workers.serve()
 
     async def deliver_mail(worker: WorkerContext) -> None:
         await mail.run(worker.stopping, alone=engine.postgres is None)
 
     root.add(WorkerSpec("notices", notices))
+    root.add(WorkerSpec("passwords", run_hash_workers))
     root.add(WorkerSpec("activity", write_activity, drain_timeout=2))
     root.add(WorkerSpec("refusals", write_refusals, drain_timeout=2))
     root.add(WorkerSpec("mail", deliver_mail, drain_timeout=MAIL_DRAIN_SECONDS))
@@ -183,6 +190,7 @@ def add_components(
         access=Access(store, fresh=fresh),
         credentials=credentials,
         attempts=Attempts(_rates(settings)),
+        passwords=Passwords(new_entropy=new_entropy, run=workers.run),
         life=life,
         operator_tokens=settings.operator_tokens,
         legal=legal,

@@ -12,7 +12,6 @@ from octavo.accounts.members import Members
 from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.accounts.password_reset import PasswordReset
-from octavo.accounts.passwords import Passwords
 from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
@@ -217,7 +216,7 @@ def _legal_pages(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDo
 def _identity(parts: Components, origin: str) -> _Identity:
     store, life, credentials, audit = parts.store, parts.life, parts.credentials, parts.audit
     legal, prerequisites, attempts = parts.legal.documents, parts.prerequisites, parts.attempts
-    passwords = Passwords(new_entropy=new_entropy)
+    passwords = parts.passwords
     maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
     signing_in = SignIn(
         store, credentials, passwords, attempts, maker, audit=audit, now=now, life=life
@@ -258,7 +257,7 @@ def _identity(parts: Components, origin: str) -> _Identity:
         mail_added=parts.mail.wake,
     )
     own_sessions = OwnSessions(store, credentials, audit=audit, now=now, life=life)
-    removal = removal_of(parts, passwords)
+    removal = removal_of(parts)
     administration = administration_of(parts)
     own_consent = OwnConsent(store, credentials, legal, audit=audit, now=now)
     portal = Portal(store, parts.portal, now=now, new_token=new_entropy)

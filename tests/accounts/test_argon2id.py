@@ -1,14 +1,21 @@
 """What the worker processes of passwords run."""
 
+from dataclasses import astuple
+
 import pytest
 from argon2 import PasswordHasher, extract_parameters
 from argon2.profiles import RFC_9106_LOW_MEMORY
 
-from octavo.accounts.argon2id import Argon2, dummy_hash, encoded_hash, matches, outdated
+from octavo.accounts import argon2id
+from octavo.accounts.argon2id import Argon2, dummy_hash, matches, outdated
 
 CHEAP = Argon2(passes=1, memory=8, lanes=1)
 FORM = "tulips on the moon"
 ENTROPY = bytes(range(32))
+
+
+def encoded_hash(form: str, entropy: bytes, cost: Argon2) -> str:
+    return argon2id.encoded_hash(form, entropy.hex(), *astuple(cost))
 
 
 def test_default_cost_is_the_second_recommended_profile() -> None:

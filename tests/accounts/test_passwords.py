@@ -1,15 +1,10 @@
 """Hashing and verifying passwords."""
 
 import os
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
-from pathlib import Path
-from typing import TypeVar
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
 
 import pytest
 import trio
@@ -17,8 +12,9 @@ import trio.testing
 from argon2 import PasswordHasher, extract_parameters
 
 from octavo.accounts.argon2id import Argon2, dummy_hash
-from octavo.accounts.passwords import Passwords, run_in_process
+from octavo.accounts.passwords import Passwords, hash_workers
 from octavo.model.accounts.refusal import TooManyAttempts
+from octavo.workers import WorkerFailed, WorkerPool
 from tests.fakes.identity_fixture import (
     CHEAP,
     PASSWORD,
@@ -29,6 +25,7 @@ from tests.fakes.identity_fixture import (
 
 FOUR_LANES = Argon2(passes=1, memory=32, lanes=4)
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -74,10 +71,10 @@ async def test_hashes_take_four_processors_each(
     running = trio.CapacityLimiter(at_once)
     done = trio.Event()
 
-    async def held(work: Callable[[], T]) -> T:
+    async def held(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         async with running:
             await done.wait()
-            return work()
+            return function(*arguments, **named)
 
     kept = Passwords(
         new_entropy=PredictableSources().new_entropy, cost=FOUR_LANES, waiting=0, run=held
@@ -147,9 +144,9 @@ async def test_hash_cancelled_while_waiting_frees_its_slot() -> None:
 async def test_retry_time_is_that_of_the_hashes_which_wait(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    async def slow(work: Callable[[], T]) -> T:
+    async def slow(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         await trio.sleep(3)
-        return work()
+        return function(*arguments, **named)
 
     kept = Passwords(
         new_entropy=PredictableSources().new_entropy, cost=CHEAP, at_once=2, waiting=4, run=slow
@@ -168,9 +165,9 @@ async def test_retry_time_is_that_of_the_hashes_which_wait(
 
 
 async def test_retry_time_has_a_bound(autojump_clock: trio.testing.MockClock) -> None:
-    async def stalled(work: Callable[[], T]) -> T:
+    async def stalled(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         await trio.sleep(1_000)
-        return work()
+        return function(*arguments, **named)
 
     kept = Passwords(
         new_entropy=PredictableSources().new_entropy, cost=CHEAP, at_once=1, waiting=0, run=stalled
@@ -187,13 +184,13 @@ async def test_retry_time_has_a_bound(autojump_clock: trio.testing.MockClock) ->
 async def test_hashes_run_up_to_the_limit() -> None:
     running = maximum = 0
 
-    async def counted(work: Callable[[], T]) -> T:
+    async def counted(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         nonlocal running, maximum
         running += 1
         maximum = max(maximum, running)
         await trio.testing.wait_all_tasks_blocked()
         running -= 1
-        return work()
+        return function(*arguments, **named)
 
     kept = Passwords(
         new_entropy=PredictableSources().new_entropy, cost=CHEAP, at_once=2, run=counted
@@ -204,90 +201,43 @@ async def test_hashes_run_up_to_the_limit() -> None:
     assert maximum == 2
 
 
-async def test_running_hash_is_not_interrupted() -> None:
-    with trio.move_on_after(0.05) as scope:
-        await run_in_process(partial(os.system, "sleep 0.2"))
-    assert not scope.cancelled_caught
+async def test_full_queue_costs_no_attempt(identity: IdentityFixture) -> None:
+    made = await identity.account()
+    identity.signing_in._passwords = kept = passwords(at_once=1, waiting=0)
+    with occupied(kept):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kept.verify, PASSWORD, None)
+            await trio.testing.wait_all_tasks_blocked()
+            for _ in range(100):
+                with pytest.raises(TooManyAttempts):
+                    await identity.signing_in.sign_in(made.account.address, PASSWORD, "", None)
+            nursery.cancel_scope.cancel()
+    await identity.signing_in.sign_in(made.account.address, PASSWORD, "", None)
 
 
-def scheduling() -> tuple[int, int, int]:
-    return os.getpid(), os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)
+async def test_hashes_of_worker_processes_are_verified_by_them() -> None:
+    workers = hash_workers()
+    kept = Passwords(new_entropy=PredictableSources().new_entropy, cost=CHEAP, run=workers.run)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(workers.serve)
+        encoded = await kept.hash(PASSWORD)
+        assert encoded == await passwords().hash(PASSWORD)
+        assert await kept.verify(PASSWORD, encoded)
+        assert not await kept.verify(f"{PASSWORD}!", encoded)
+        assert not await kept.verify(PASSWORD, "nonsense")
+        nursery.cancel_scope.cancel()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="scheduling policies are those of Linux")
-async def test_hashes_have_the_lowest_priority_and_nothing_else() -> None:
-    ours = scheduling()
-    process, policy, _ = await run_in_process(scheduling)
-    assert (process == os.getpid(), policy) == (False, os.SCHED_IDLE)
-    assert scheduling() == ours
-    assert ours[1] == os.SCHED_OTHER
-    # The process is kept for the next hash.
-    assert (await run_in_process(scheduling))[0] == process
-
-
-async def test_hash_in_a_process_is_verified() -> None:
-    kept = Passwords(new_entropy=PredictableSources().new_entropy, cost=CHEAP)
-    encoded = await kept.hash(PASSWORD)
-    assert await kept.verify(PASSWORD, encoded)
-    assert not await kept.verify(f"{PASSWORD}!", encoded)
-
-
-async def test_hash_survives_the_end_of_its_process() -> None:
-    before = await run_in_process(os.getpid)
-    os.kill(before, signal.SIGKILL)
-    assert await run_in_process(os.getpid) != before
-
-
-def end_first_process(marker: str) -> str:
-    """Ends the process that comes here first."""
-    with suppress(FileExistsError):
-        Path(marker).touch(exist_ok=False)
-        os.kill(os.getpid(), signal.SIGKILL)
-    return "done"
-
-
-async def test_hash_whose_process_is_killed_is_computed_again(tmp_path: Path) -> None:
-    job = partial(end_first_process, str(tmp_path / "marker"))
-    assert await run_in_process(job) == "done"
-
-
-async def test_signal_that_stops_the_server_leaves_a_running_hash() -> None:
-    # A service manager sends it to all processes of the service.
-    process = await run_in_process(os.getpid)
-    os.kill(process, signal.SIGTERM)
-    assert await run_in_process(os.getpid) == process
-
-
-HASHING = """
-import os, trio
-from octavo.accounts.passwords import run_in_process
-
-async def main():
-    print(await run_in_process(os.getpid), flush=True)
-    await trio.sleep_forever()
-
-trio.run(main)
-"""
-
-
-def test_process_ends_with_the_server_that_is_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", HASHING], stdout=subprocess.PIPE) as server:
-        assert server.stdout is not None
-        process = int(server.stdout.readline())
-        assert alive(process)
-        server.kill()
-    deadline = time.monotonic() + 30
-    while alive(process):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
+async def test_hash_without_memory_is_reported_as_a_failed_worker() -> None:
+    workers = WorkerPool(1, seconds=60)
+    # 4 TiB of memory.
+    cost = Argon2(1, 2**32 - 1, 1)
+    kept = Passwords(new_entropy=PredictableSources().new_entropy, cost=cost, run=workers.run)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(workers.serve)
+        with pytest.raises(WorkerFailed, match="HashingError"):
+            await kept.hash(PASSWORD)
+        nursery.cancel_scope.cancel()
 
 
 async def test_sign_in_after_a_cost_change_rehashes(identity: IdentityFixture) -> None:

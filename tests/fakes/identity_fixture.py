@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import count
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 import trio
 
@@ -48,6 +48,7 @@ PORTAL = {
 }
 NO_PREREQUISITES = Prerequisites()
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -75,10 +76,10 @@ class PredictableSources:
         return sha256(b"%d" % next(self._numbers)).digest()
 
 
-async def hash_inline(work: Callable[[], T]) -> T:
+async def hash_inline(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Hashes without a process, whose order no schedule decides."""
     await trio.lowlevel.checkpoint()
-    return work()
+    return function(*arguments, **named)
 
 
 class IdentityFixture:

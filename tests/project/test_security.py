@@ -11,7 +11,7 @@ from octavo.accounts.argon2id import Argon2
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
-from octavo.accounts.passwords import Passwords
+from octavo.accounts.passwords import HASH_SECONDS, Passwords
 from octavo.http.api.session_cookie import cleared_cookie
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
@@ -59,6 +59,7 @@ OF_ACCOUNT = SIGN_IN.account
 assert OF_ACCOUNT is not None
 
 QUOTED = [
+    f"After {HASH_SECONDS:g} seconds a process is killed",
     (
         f"429 after {OF_ACCOUNT.count} attempts for an address or {SIGN_IN.client.count} from a "
         f"client within {SIGN_IN.client.period:g} seconds"

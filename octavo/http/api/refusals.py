@@ -29,6 +29,7 @@ from octavo.http.contract.problems import (
     NotSignedIn,
     Problem,
     RateLimited,
+    ServerBusy,
 )
 from octavo.model.accounts.consent import ConsentDue
 from octavo.model.accounts.refusal import TooManyAttempts
@@ -53,6 +54,7 @@ from octavo.model.refusal import (
     PathConflict,
     UnrenderableNote,
 )
+from octavo.workers import WorkerFailed
 
 
 class _Row(NamedTuple):
@@ -308,6 +310,8 @@ def problem_of(error: Exception) -> Problem | None:
             return None
         case NotExecuted():
             return WorkspaceBusy(retry_after=1)
+        case WorkerFailed():
+            return ServerBusy("The password could not be checked: nothing was changed.")
         case OutcomeUnknown():
             return WorkspaceBusy(OUTCOME_UNKNOWN, retry_after=1)
         case _:

@@ -264,11 +264,11 @@ class NotReady(Problem):
 
 
 class ServerBusy(Problem):
-    """The memory budget has no room for the request or its response."""
+    """The memory budget has no room for the request or its response, or a process for its work."""
 
     status, code = 503, "server_busy"
     summary = (
-        "Too much is sent and received at the same time: nothing was changed. Try again in a "
+        "The service has too much to do at the same time: nothing was changed. Try again in a "
         "moment."
     )
     remedy = (

@@ -1,0 +1,84 @@
+"""Worker processes that are kept for the next work."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
+
+import trio
+
+from octavo.workers.worker import Worker, WorkerFailed, WorkRefused, start_worker
+
+_log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class WorkerPool:
+    """Runs functions in worker processes.
+
+    A process is started when one is needed, and kept.
+
+    Args:
+        size: the maximum number of processes.
+        seconds: after which a process that has not done its work is killed.
+        preloaded: modules that a process imports when it starts.
+    """
+
+    def __init__(self, size: int, *, seconds: float, preloaded: Sequence[str] = ()) -> None:
+        self._limiter = trio.CapacityLimiter(size)
+        self._seconds = seconds
+        self._preloaded = preloaded
+        self._idle: list[Worker] = []
+
+    async def run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Return the result of ``function``, a function of a module, for ``arguments``.
+
+        Arguments and result are JSON; there are no named arguments.
+
+        Raises:
+            WorkRefused: the function raised a ValueError.
+            WorkerFailed: there is no process, it was killed, ran out of memory, or took too long.
+
+        If cancelled while the function runs, its process is killed.
+        """
+        async with self._limiter:
+            worker = await self._worker()
+            try:
+                with trio.fail_after(self._seconds):
+                    result = await worker.call(function, *arguments, **named)
+            except WorkRefused:
+                self._idle.append(worker)
+                raise
+            except trio.TooSlowError:
+                await worker.end()
+                raise WorkerFailed(f"a worker process took over {self._seconds:g} s") from None
+            except BaseException:
+                await worker.end()
+                raise
+            self._idle.append(worker)
+            return result
+
+    async def serve(self) -> None:
+        """Start a process ahead of the first work, and end all processes when cancelled.
+
+        A process that can't be started is logged; it is tried again when one is needed.
+        """
+        try:
+            async with self._limiter:
+                try:
+                    self._idle.append(await self._worker())
+                except WorkerFailed as error:
+                    _log.warning("%s: passwords can't be checked before one can", error)
+            await trio.sleep_forever()
+        finally:
+            while self._idle:
+                await self._idle.pop().end()
+
+    async def _worker(self) -> Worker:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            await worker.end()
+        return await start_worker(self._preloaded)

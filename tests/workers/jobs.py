@@ -1,0 +1,57 @@
+"""Functions that worker processes call."""
+
+import os
+import signal
+import sys
+import time
+
+
+def scheduling() -> list[int]:
+    return [os.getpid(), os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)]
+
+
+def surroundings() -> list[object]:
+    return [os.getcwd(), dict(os.environ), sys.path]
+
+
+def double(text: str) -> str:
+    return text + text
+
+
+def printed(text: str) -> str:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+    os.write(1, b"and more\n")
+    return text
+
+
+class Unsuitable(ValueError):
+    pass
+
+
+def refuse(reason: str) -> None:
+    raise Unsuitable(reason)
+
+
+def fail() -> None:
+    raise RuntimeError("a bug")
+
+
+def run_out_of_memory() -> None:
+    raise MemoryError
+
+
+def unspeakable() -> object:
+    return object()
+
+
+def kill_itself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def sleep(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def pid() -> int:
+    return os.getpid()
