@@ -93,8 +93,8 @@ def show(context: click.Context, /, account: str, as_json: bool, **given: str | 
 @click.pass_context
 def lock(context: click.Context, /, account: str, reason: str | None, **given: str | None) -> None:
     """Lock the account. Raises `Failed`."""
-    if reason is not None and len(reason) > LONGEST_REASON:
-        raise Failed(f"the reason is longer than {LONGEST_REASON} characters", exit_code=2)
+    if reason is not None and not 0 < len(reason.strip()) <= LONGEST_REASON:
+        raise Failed(f"give a reason of 1 to {LONGEST_REASON} characters", exit_code=2)
     changed = _one(context, given, "lock", account, reason)
     say(f"{changed.address} is locked")
 

@@ -87,7 +87,7 @@ def heir_among(candidates: Iterable[HeirCandidate]) -> HeirCandidate | None:
 
     Owners come first, then administrators, then editors; of these, the one that has been a member
     for the longest time. Readers don't inherit: nobody has trusted them with the content. Disabled
-    accounts inherit nothing, but stay owners of what they own.
+    accounts inherit nothing; one that is an owner stays the only one if nobody else can act.
     """
     able = (
         each
@@ -96,7 +96,12 @@ def heir_among(candidates: Iterable[HeirCandidate]) -> HeirCandidate | None:
     )
     return min(
         able,
-        key=lambda each: (_HEIRS.index(each.role), each.joined_at, each.account_id),
+        key=lambda each: (
+            each.state == "disabled",
+            _HEIRS.index(each.role),
+            each.joined_at,
+            each.account_id,
+        ),
         default=None,
     )
 

@@ -15,9 +15,10 @@ from octavo.store.scripts.audit import forget_clients
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Script, Transaction
 
-# For each workspace that only the account owns: of the members that may inherit it, the one in each
-# role that has been there for the longest time. A workspace without any has one row. The work is
-# bounded by leaving out those that `heir_among` would not choose, such as readers.
+# For each workspace that only the account owns, besides disabled accounts: of the members that may
+# inherit it, the one in each role that has been there for the longest time. A workspace without any
+# has one row. The work is bounded by leaving out those that `heir_among` would not choose, such as
+# readers.
 _CANDIDATES = """
     SELECT workspace_id, account_id, role, state, joined_at FROM (
         SELECT owned.workspace_id, others.account_id, others.role, accounts.state, others.joined_at,
@@ -30,8 +31,9 @@ _CANDIDATES = """
             AND others.role <> 'reader' AND others.account_id <> owned.account_id
         LEFT JOIN accounts ON accounts.id = others.account_id
         WHERE owned.account_id = $1::uuid AND owned.role = 'owner' AND NOT EXISTS (
-            SELECT 1 FROM members AS owners WHERE owners.workspace_id = owned.workspace_id
-            AND owners.role = 'owner' AND owners.account_id <> owned.account_id
+            SELECT 1 FROM members AS owners JOIN accounts AS open ON open.id = owners.account_id
+            WHERE owners.workspace_id = owned.workspace_id AND owners.role = 'owner'
+            AND owners.account_id <> owned.account_id AND open.state <> 'disabled'
         )
     ) AS candidates WHERE place = 1 ORDER BY workspace_id
 """

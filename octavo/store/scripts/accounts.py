@@ -233,8 +233,9 @@ def decide(
             now,
             after.lock_reason,
         )
-        if before.administers and not after.administers:
-            # What it may not grant any more.
+        demoted = before.role == "administrator" and after.role != "administrator"
+        if demoted or after.state == "disabled":
+            # What it may not grant any more. A locked one may again when it is unlocked.
             await transaction.execute(
                 "UPDATE invitations SET revoked_at = $2 WHERE created_by_id = $1::uuid"
                 " AND (workspace_id IS NULL OR role = 'administrator')"
