@@ -33,7 +33,7 @@ class Composer:
     def __init__(self, sender: Sender, public_url: str) -> None:
         self._sender = sender
         self._public_url = public_url
-        self._host = urlsplit(public_url).hostname or ""
+        self._host = urlsplit(public_url).netloc
         self._templates = Environment(
             loader=FileSystemLoader(FOLDER / "mail"),
             autoescape=select_autoescape(("html",)),

@@ -315,7 +315,7 @@ def test_administrator_locks_an_account_and_the_person_learns_why(site: PageSite
     Select(field(page, "State")).select_by_value("locked")
     fill_in(page, {"Reason of a lock": "Please call us."})
     press(page, "Save")
-    assert message(page) == "The account is changed."
+    assert message(page) == "The account is saved."
     site.become("Bob")
     for path, expected in (
         ("/workspaces", "Workspaces"),

@@ -27,7 +27,7 @@ def add_audit_page(site: Site) -> None:
         return await show(
             "administration/audit.html",
             page=page,
-            names=await _names(visitor, page),
+            names=await _names(visitor, page, chosen.get("account")),
             kinds=KINDS,
             kind=chosen.get("kind", ""),
             person=chosen.get("account", ""),
@@ -35,9 +35,10 @@ def add_audit_page(site: Site) -> None:
         )
 
 
-async def _names(visitor: Visitor, page: AuditList) -> dict[str, str]:
-    """Return the display names of the accounts in a page of the audit, by their ids."""
+async def _names(visitor: Visitor, page: AuditList, chosen: str | None) -> dict[str, str]:
+    """Return the display names of the accounts in a page of the audit, and of ``chosen``, by id."""
     mentioned = {each.actor for each in page.items} | {each.subject for each in page.items}
+    mentioned.add(chosen)
     names: dict[str, str] = {}
     for account_id in mentioned - {None, *SERVICES}:
         try:

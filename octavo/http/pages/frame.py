@@ -18,7 +18,7 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
 
     @app.context_processor
     async def provide() -> dict[str, object]:
-        context = for_everybody()
+        context = {**for_everybody(), "same_for_all": False}
         context["message"] = message_of(request.cookies)
         context["query"] = request.args
         account: AccountSchema | None = g.get("account")
@@ -62,4 +62,4 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
 
 def for_everybody() -> dict[str, object]:
     """Return the names of the frame for a page that is the same for everybody."""
-    return {"account": None, "theme": None, "message": ""}
+    return {"account": None, "theme": None, "message": "", "same_for_all": True}

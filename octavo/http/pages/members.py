@@ -40,7 +40,12 @@ def add_member_pages(site: Site) -> None:
     @site.form(f"{_RULE}/members/<uuid:account_id>/role")
     async def change_role(visitor: Visitor, workspace_id: str, account_id: str) -> Response:
         path = f"{LIST}/{workspace_id}/members/{account_id}"
-        body = {"role": visitor.given.get("role", "")}
+        role = visitor.given.get("role", "")
+        if str(account_id) == visitor.account.id and "confirmed" not in visitor.given:
+            workspace = await workspace_of(visitor, workspace_id)
+            if role != workspace.role:
+                return await show("workspaces/own_role.html", workspace=workspace, role=role)
+        body = {"role": role}
         try:
             await visitor.api.send(MemberSchema, "PATCH", path, body)
         except Problem as problem:
@@ -112,25 +117,37 @@ async def _removal(
 ) -> Response:
     member = await _member(visitor, workspace.id, account_id)
     own = account_id == visitor.account.id
+    needed = own and workspace.role == "owner" and not await _other_owner(visitor, workspace.id)
     return await show(
         "workspaces/remove_member.html",
         trouble=trouble,
         workspace=workspace,
         member=member,
         own=own,
+        needed=needed,
     )
 
 
 async def _member(visitor: Visitor, workspace_id: str, account_id: str) -> MemberSchema:
-    after: str | None = None
+    for member in await _every(visitor, workspace_id):
+        if member.account_id == account_id:
+            return member
+    raise NotFound
+
+
+async def _other_owner(visitor: Visitor, workspace_id: str) -> bool:
+    members = await _every(visitor, workspace_id)
+    return any(each.role == "owner" and each.account_id != visitor.account.id for each in members)
+
+
+async def _every(visitor: Visitor, workspace_id: str) -> list[MemberSchema]:
+    path, after = f"{LIST}/{workspace_id}/members", None
+    found: list[MemberSchema] = []
     while True:
-        path = f"{LIST}/{workspace_id}/members"
         page = await visitor.api.get(MemberList, path, limit="500", after=after)
-        for each in page.items:
-            if each.account_id == account_id:
-                return each
+        found += page.items
         if page.next is None:
-            raise NotFound
+            return found
         after = page.next
 
 

@@ -14,6 +14,8 @@ _SECONDS = 60
 
 MESSAGES: Mapping[str, str] = {
     "signed-out": "You are signed out.",
+    "not-saved": "You are not signed in any more, so nothing was changed. Sign in, and fill in the "
+    "form again.",
     "registered": "Welcome. Your account is ready.",
     "name-changed": "Your name is changed.",
     "preferences-changed": "Your preferences are changed.",
@@ -29,10 +31,10 @@ MESSAGES: Mapping[str, str] = {
     "workspace-deleted": "The workspace is deleted.",
     "workspace-joined": "You are a member of this workspace now.",
     "workspace-left": "You have left the workspace.",
-    "member-changed": "The role is changed.",
+    "member-changed": "The role is saved.",
     "member-removed": "The member is removed.",
     "invitation-revoked": "The invitation is revoked. Its link opens nothing any more.",
-    "account-changed": "The account is changed.",
+    "account-changed": "The account is saved.",
     "other-account-removed": "The account is removed.",
     "installation-changed": "The installation is changed.",
 }

@@ -25,7 +25,7 @@ def add_password_reset_pages(site: Site, opens: ResetOpens, *, sends_mail: bool)
     async def show_request(visitor: Visitor) -> Response:
         return await show("forgot_password.html", sends_mail=sends_mail, given={})
 
-    @site.form(FORGOTTEN, Audience.ANYBODY)
+    @site.form(FORGOTTEN, Audience.ANYBODY, once=True)
     async def request_link(visitor: Visitor) -> Response:
         address = visitor.given.get("address", "").strip()
         path = "/api/auth/request-password-reset"

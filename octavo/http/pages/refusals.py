@@ -19,6 +19,7 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
+from octavo.http.pages.responses import page_of_form
 from octavo.http.server.asgi import Scope
 from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
 
@@ -95,6 +96,7 @@ async def refusal(problem: Problem, public_url: str) -> Response:
             status=problem.status,
             heading=_HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase),
             detail=problem.detail,
+            page=page_of_form() if request.method == "POST" else "/",
             request_id=request_id,
         )
         media_type = "text/html; charset=utf-8"

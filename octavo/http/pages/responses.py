@@ -60,8 +60,11 @@ def with_headers(response: Response, headers: Sequence[Header]) -> Response:
 
 
 def sign_in_first() -> Response:
-    """Return a redirect to the sign-in page, which leads back to the present page."""
-    return _first(SIGN_IN)
+    """Return a redirect to the sign-in page, which leads back to the present page.
+
+    After a form, it says that nothing was changed.
+    """
+    return _first(SIGN_IN, "not-saved" if request.method == "POST" else None)
 
 
 def consent_first() -> Response:
@@ -69,9 +72,9 @@ def consent_first() -> Response:
     return _first(CONSENT)
 
 
-def _first(page: str) -> Response:
-    path = request.full_path.rstrip("?") if request.method == "GET" else _page_of_form()
-    return redirect(f"{page}?next={quote(path, safe='/')}" if path != "/" else page)
+def _first(page: str, message: str | None = None) -> Response:
+    path = request.full_path.rstrip("?") if request.method == "GET" else page_of_form()
+    return redirect(f"{page}?next={quote(path, safe='/')}" if path != "/" else page, message)
 
 
 def inside(path: str, public_url: str) -> str:
@@ -79,7 +82,8 @@ def inside(path: str, public_url: str) -> str:
     return path if path and not is_external_redirect(path, public_url) else HOME
 
 
-def _page_of_form() -> str:
+def page_of_form() -> str:
+    """Return the path of the page with the form that was submitted; ``/`` if it is not known."""
     try:
         referrer = urlsplit(request.headers.get("referer", ""))
     except ValueError:

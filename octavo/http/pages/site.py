@@ -198,7 +198,8 @@ class Site:
             expected = _form_token(_token())
             if not hmac.compare_digest(visitor.given.get(TOKEN, "").encode(), expected.encode()):
                 raise Forbidden(
-                    "The form belongs to another session. Open its page again, and fill it in."
+                    "You have signed in again since the form was opened, so nothing was changed. "
+                    "Open the page again, and fill in the form."
                 )
 
     def _visitor(self, audience: Audience, given: Mapping[str, str]) -> Visitor:

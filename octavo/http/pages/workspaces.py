@@ -4,10 +4,11 @@ from quart import Response
 
 from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.contract.problems import Forbidden, NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.model.workspace import grants
 
 LIST = "/api/workspaces"
 
@@ -75,7 +76,10 @@ def add_workspace_pages(site: Site) -> None:
 
     @site.page(f"{HOME}/<uuid:workspace_id>/delete")
     async def ask_delete(visitor: Visitor, workspace_id: str) -> Response:
-        return await _deletion(await _listed(visitor, str(workspace_id)))
+        workspace = await _listed(visitor, str(workspace_id))
+        if not grants(workspace.role, "own"):
+            raise Forbidden("Only an owner of the workspace can delete it.")
+        return await _deletion(workspace)
 
     @site.form(f"{HOME}/<uuid:workspace_id>/delete")
     async def delete(visitor: Visitor, workspace_id: str) -> Response:

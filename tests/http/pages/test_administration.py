@@ -60,7 +60,7 @@ async def test_administrator_locks_and_unlocks_an_account(ann: PageReader, bob: 
     await bob.open("/workspaces")
     await account_of(ann, "bob")
     await ann.submit("Save", state="locked", storage="1.5", reason="Please call us.")
-    assert ann.page.alerts == ["The account is changed."]
+    assert ann.page.alerts == ["The account is saved."]
     assert ann.form("Save").fields["storage"] == "1.5"
     assert "locked</span>" in ann.text
     await bob.submit("Create the workspace", name="Mine")
@@ -93,7 +93,7 @@ async def test_controls_that_changed_meanwhile_are_shown_again(
     path = await account_of(ann, "bob")
     stale = ann.form("Save the controls")
     await ann.submit("Save the controls", controlledStorage="5", locked="on", lockReason="Unpaid")
-    assert ann.page.alerts == ["The account is changed."]
+    assert ann.page.alerts == ["The account is saved."]
     assert ann.form("Save the controls").fields["controlledStorage"] == "5"
     page = await ann.send(f"{path}/controls", **stale.fields)
     assert ann.status == 409
@@ -157,7 +157,7 @@ async def test_administrator_who_steps_down_is_led_home(
     await house.users.identity.account("cid@example.org", "administrator")
     await account_of(ann, "ann@")
     await ann.submit("Save", role="member")
-    assert (ann.path, ann.page.alerts) == ("/workspaces", ["The account is changed."])
+    assert (ann.path, ann.page.alerts) == ("/workspaces", ["The account is saved."])
 
 
 @pytest.mark.parametrize("revision", ["9" * 5000, "\u0661", "-1", ""])

@@ -55,7 +55,7 @@ async def test_owner_invites_changes_and_removes(
     assert "bob@example.org" in ann.text
     [form] = [each for each in ann.page.forms if each.fields.get("role") == "editor"]
     await ann.send(form.action, **{**form.fields, "role": "reader"})
-    assert ann.page.alerts == ["The role is changed."]
+    assert ann.page.alerts == ["The role is saved."]
     removal = next(path for text, path in ann.page.links.items() if text.startswith("Remove"))
     await ann.open(removal)
     await ann.submit("Remove the member")
@@ -67,13 +67,45 @@ async def test_owner_invites_changes_and_removes(
 async def test_last_owner_can_neither_leave_nor_step_down(ann: PageReader) -> None:
     path = await create(ann)
     await ann.open(f"{path}/members")
-    form = ann.form("Change")
-    page = await ann.send(form.action, **{**form.fields, "role": "reader"})
+    await ann.submit("Change", role="reader")
+    page = await ann.submit("Change my role")
     assert (ann.status, page.alerts[0][:27]) == (409, "A workspace needs an owner.")
     await ann.open(f"{path}/members")
-    await ann.open(ann.page.links["Leave"])
-    page = await ann.submit("Leave the workspace")
-    assert (ann.status, page.alerts[0][:27]) == (409, "A workspace needs an owner.")
+    leaving = ann.page.links["Leave"]
+    page = await ann.open(leaving)
+    # What would be refused is not offered.
+    assert {each.button for each in page.forms} == {"Sign out"}
+    assert "You are the only owner" in ann.text
+    assert page.links["Delete the workspace"] == f"{path}/delete"
+    await ann.send(leaving, **page.forms[0].fields)
+    assert ann.status == 409
+
+
+async def test_own_role_is_changed_after_a_confirmation(
+    house: Installation, ann: PageReader, bob: PageReader
+) -> None:
+    path = await create(ann)
+    await join(house, bob, await invite(ann, path, "administrator"))
+    await bob.open(f"{path}/members")
+    own = next(form for form in bob.page.forms if form.fields.get("role") == "administrator")
+    page = await bob.send(own.action, **{**own.fields, "role": "reader"})
+    assert "You are administrator now. As reader you may do less" in bob.text
+    assert page.links["Cancel"] == f"{path}/members"
+    page = await bob.submit("Change my role")
+    assert page.alerts == ["The role is saved."]
+    await bob.open(f"{path}/invitations")
+    assert bob.status == 403
+
+
+async def test_workspace_is_deleted_by_owners_only(
+    house: Installation, ann: PageReader, bob: PageReader
+) -> None:
+    path = await create(ann)
+    await join(house, bob, await invite(ann, path, "editor"))
+    page = await bob.open(f"{path}/delete")
+    assert bob.status == 403
+    assert {each.button for each in page.forms} == {"Sign out"}
+    assert "Only an owner of the workspace can delete it." in bob.text
 
 
 async def test_member_leaves(house: Installation, ann: PageReader, bob: PageReader) -> None:

@@ -80,3 +80,13 @@ async def test_form_of_another_session_opens_nothing(bob: PageReader, token: str
     bob.form("Plan at billing.example").fields["token-of-form"] = token
     await bob.submit("Plan at billing.example")
     assert bob.status == 403
+
+
+async def test_second_click_gets_the_address_of_the_first(
+    house: Installation, bob: PageReader
+) -> None:
+    await bob.open("/account")
+    form = bob.form("Plan at billing.example")
+    found = {(await bob.send(form.action, **form.fields)).links["continue"] for _ in range(2)}
+    [address] = found
+    await house.users.identity.portal.redeem(address.partition("token=")[2])

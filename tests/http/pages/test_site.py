@@ -130,3 +130,27 @@ async def test_refusals_of_forms_are_reported_to_the_log(house: Installation) ->
             scope_base={"octavo.refused": reported.append},
         )
     assert reported == ["invalid_request", "wrong_origin"]
+
+
+async def test_form_of_an_ended_session_says_that_nothing_was_changed(ann: PageReader) -> None:
+    await ann.open("/workspaces")
+    form = ann.form("Create")
+    ann.cookies.clear()
+    ann.headers["referer"] = "http://localhost/workspaces"
+    page = await ann.send("/workspaces", **{**form.fields, "name": "Kitchen"})
+    assert ann.path.startswith("/sign-in?next=")
+    assert page.alerts[0].startswith("You are not signed in any more, so nothing was changed.")
+    del ann.headers["referer"]
+    await ann.submit("Sign in", address=ADDRESS, password=PASSWORD)
+    assert ann.path == "/workspaces"
+    assert "Kitchen" not in ann.text
+
+
+async def test_form_of_another_session_leads_to_its_page(ann: PageReader) -> None:
+    await ann.open("/workspaces")
+    ann.form("Create").fields["token-of-form"] = "of another session"
+    ann.headers["referer"] = "http://localhost/workspaces"
+    page = await ann.submit("Create", name="Household")
+    assert ann.status == 403
+    assert "You have signed in again since the form was opened" in ann.text
+    assert page.links["Open the page again"] == "/workspaces"
