@@ -11,6 +11,7 @@ CORE = "octavo.actors.core"
 KIT = "octavo.actors.testing"
 SERVER = "octavo.http.server"
 CONTRACT = "octavo.http.contract"
+IMAGES = "octavo.images"
 
 
 def check(imported: str, package: str = CORE) -> ContractCheck:
@@ -52,7 +53,7 @@ def test_a_package_below_the_root_can_be_allowed(imported: str) -> None:
     assert check(imported, KIT).kept
 
 
-@pytest.mark.parametrize("package", [CORE, KIT, SERVER, CONTRACT])
+@pytest.mark.parametrize("package", [CORE, KIT, SERVER, CONTRACT, IMAGES])
 def test_the_contract_is_in_force(package: str) -> None:
     settings = (ROOT / "pyproject.toml").read_text()
     assert f'type = "allowed_imports"\npackage = "{package}"' in settings

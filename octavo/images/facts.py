@@ -1,0 +1,86 @@
+"""What is known of an accepted image, the bounds of acceptance, and the refusal.
+
+This module does not import Pillow.
+"""
+
+from dataclasses import dataclass
+
+MAX_BYTES = 32 * 1024 * 1024
+"""The largest file that is read, in bytes."""
+MAX_SIDE = 16_384
+"""The largest width and height, in pixels."""
+MAX_PIXELS = 50_000_000
+"""The most pixels of an image: width times height times the number of frames."""
+MAX_WEBP_PIXELS = 24_000_000
+"""The most pixels of one frame of a WebP image.
+
+Pillow decodes WebP by libwebp's decoder of animations, which needs 16 bytes for each pixel of the
+canvas: 24 million fit into 512 MB, and 50 million do not.
+"""
+MAX_FRAMES = 10_000
+"""The most frames of an animation."""
+MAX_PARTS = 100_000
+"""The most chunks, segments or blocks of a file; a file of 32 MiB in usual chunks has 4,000."""
+
+_HEADS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+class InvalidImage(ValueError):
+    """The file is not an acceptable image. The text is a sentence for the person who sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """The format and the dimensions of an image.
+
+    Attributes:
+        media_type: ``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``.
+        width: width in pixels, as stored: the EXIF orientation is not applied.
+        height: height in pixels, as stored.
+        frames: number of pictures of an animation, 1 for a still image. The default picture of an
+            animated PNG counts also where it is not part of the animation. A JPEG has one: further
+            pictures that follow its end (MPO) are ignored.
+    """
+
+    media_type: str
+    width: int
+    height: int
+    frames: int
+
+
+def media_type_of(head: bytes) -> str | None:
+    """Return the media type that the first bytes of a file announce, or None.
+
+    Args:
+        head: the beginning of the file; 12 bytes are enough. It proves nothing about the rest.
+    """
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media_type for magic, media_type in _HEADS if head.startswith(magic)), None)
+
+
+def check_bounds(facts: ImageFacts) -> None:
+    """Raise InvalidImage if the dimensions or the number of frames exceed the bounds."""
+    size = f"{facts.width:,} by {facts.height:,} pixels"
+    if not (facts.width and facts.height and facts.frames):
+        raise InvalidImage("The image is empty: its width, its height or its content is zero.")
+    if max(facts.width, facts.height) > MAX_SIDE:
+        raise InvalidImage(f"The image has {size}. At most {MAX_SIDE:,} a side are accepted.")
+    if facts.frames > MAX_FRAMES:
+        raise InvalidImage(
+            f"The image has {facts.frames:,} frames. At most {MAX_FRAMES:,} are accepted."
+        )
+    if facts.width * facts.height * facts.frames > MAX_PIXELS:
+        frames = f" in each of {facts.frames:,} frames" if facts.frames > 1 else ""
+        raise InvalidImage(
+            f"The image has {size}{frames}. At most {MAX_PIXELS:,} pixels are accepted in total."
+        )
+    if facts.media_type == "image/webp" and facts.width * facts.height > MAX_WEBP_PIXELS:
+        raise InvalidImage(
+            f"The image has {size}. A frame of a WebP image has at most {MAX_WEBP_PIXELS:,} pixels."
+        )

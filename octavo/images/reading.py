@@ -1,0 +1,75 @@
+"""Read an image file: its container, then its pixels by Pillow."""
+
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from PIL import Image, ImageFile
+
+from octavo.images.container import ImageContainer
+from octavo.images.facts import (
+    MAX_BYTES,
+    InvalidImage,
+    check_bounds,
+    media_type_of,
+)
+from octavo.images.gif import read_gif
+from octavo.images.jpeg import read_jpeg
+from octavo.images.png import read_png
+from octavo.images.webp import read_webp
+
+_READERS: dict[str, tuple[str, Callable[[bytes], ImageContainer]]] = {
+    "image/gif": ("GIF", read_gif),
+    "image/jpeg": ("JPEG", read_jpeg),
+    "image/png": ("PNG", read_png),
+    "image/webp": ("WEBP", read_webp),
+}
+
+# Pillow warns at this many pixels and refuses twice as many. `check_bounds` replaces it.
+Image.MAX_IMAGE_PIXELS = None
+
+
+def read_container(path: str) -> ImageContainer:
+    """Return the container of an image file, whose bounds are checked; decode nothing.
+
+    Raises:
+        InvalidImage: The file is empty, too large, of another format, damaged, or exceeds a bound.
+        OSError: The file cannot be read.
+    """
+    with open(path, "rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if not data:
+        raise InvalidImage("The file is empty.")
+    if len(data) > MAX_BYTES:
+        raise InvalidImage(f"The file is too large. At most {MAX_BYTES:,} bytes are accepted.")
+    media_type = media_type_of(data)
+    if media_type is None:
+        raise InvalidImage("The file is not a PNG, JPEG, GIF or WebP image.")
+    container = _READERS[media_type][1](data)
+    check_bounds(container.facts)
+    return container
+
+
+@contextmanager
+def opened(container: ImageContainer) -> Iterator[ImageFile.ImageFile]:
+    """Open the picture of a container with Pillow, without its metadata.
+
+    Every exception of Pillow in the block becomes InvalidImage, also MemoryError; its warnings are
+    discarded.
+    """
+    name = _READERS[container.facts.media_type][0]
+    try:
+        with (
+            warnings.catch_warnings(action="ignore"),
+            Image.open(io.BytesIO(container.picture()), formats=[name]) as image,
+        ):
+            if image.size != (container.facts.width, container.facts.height):
+                raise InvalidImage(f"The {name} file is damaged: its dimensions contradict.")
+            yield image
+    except InvalidImage:
+        raise
+    except MemoryError:
+        raise InvalidImage(f"Decoding the {name} file needs too much memory.") from None
+    except Exception:  # noqa: BLE001  # damaged files make Pillow raise almost anything
+        raise InvalidImage(f"The {name} file is damaged: its pixels cannot be decoded.") from None
