@@ -171,7 +171,7 @@ PACKAGES = drawing(
     Box(606, 316, 124, 68, "log", ("JSON, console",)),
     Box(30, 396, 268, 46, "store", ("transaction scripts; SQLite, PostgreSQL",)),
     Box(310, 396, 116, 46, "documents", ("Yjs documents",)),
-    Box(438, 396, 116, 46, "images", ("in worker processes",)),
+    Box(438, 396, 116, 46, "images", ("in workers",)),
     Box(566, 396, 164, 46, "render", ("Markdown and its limits",)),
     Box(30, 454, 700, 34, "model: rules as pure functions, no I/O"),
 )
