@@ -12,12 +12,17 @@ from octavo.images.container import (
     damaged,
     truncated,
 )
-from octavo.images.facts import ImageFacts, InvalidImage
+from octavo.images.facts import ImageFacts, InvalidImage, check_bounds
 
 MAX_SCANS = 100
 """The most scans of a progressive JPEG; encoders write 10.
 
 Decoding visits every pixel in each scan, and a scan can have a few bytes.
+"""
+MAX_COEFFICIENTS = 320_000_000
+"""How many bytes the coefficients of all scans may need; the decoder holds them in memory.
+
+A progressive JPEG of 50 million pixels without chroma subsampling needs 300 million.
 """
 
 _EXIF = b"Exif\0\0"
@@ -68,6 +73,7 @@ def read_jpeg(data: bytes) -> JpegContainer:
     parts = PartList()
     parts.add("SOI", PartRole.PICTURE, b"\xff\xd8")
     size: tuple[int, int] | None = None
+    sampling = b""
     scans, start = 0, 2
     while True:
         found = _MARKER.search(data, start)
@@ -85,7 +91,7 @@ def read_jpeg(data: bytes) -> JpegContainer:
             if size is not None or end < start + 10:
                 raise damaged("JPEG", "it does not have exactly one valid header")
             height, width = struct.unpack_from(">HH", data, start + 5)
-            size = width, height
+            size, sampling = (width, height), data[start + 9 : end]
             parts.add("SOF", PartRole.PICTURE, data[start:end])
         elif marker == _SOS:
             scans += 1
@@ -106,7 +112,30 @@ def read_jpeg(data: bytes) -> JpegContainer:
     if size is None or not scans:
         raise damaged("JPEG", "it has no image data")
     parts.add("EOI", PartRole.PICTURE, b"\xff\xd9")
-    return JpegContainer(ImageFacts("image/jpeg", *size, 1), parts.parts, len(data))
+    facts = ImageFacts("image/jpeg", *size, 1)
+    check_bounds(facts)
+    if scans > 1 and _coefficients(facts, sampling) > MAX_COEFFICIENTS:
+        raise InvalidImage(
+            "The JPEG file needs too much memory: it is progressive, and for that has too many "
+            "pixels or colour channels."
+        )
+    return JpegContainer(facts, parts.parts, len(data))
+
+
+def _coefficients(facts: ImageFacts, sampling: bytes) -> int:
+    """Return how many bytes the coefficients of an image need.
+
+    Args:
+        facts: the dimensions of the image.
+        sampling: the number of components, then three bytes for each, of which the second has the
+            sampling factors (T.81 B.2.2).
+    """
+    factors = [divmod(pair, 16) for pair in sampling[2::3]]
+    largest = max((x for x, _ in factors), default=0) * max((y for _, y in factors), default=0)
+    if not largest:
+        raise damaged("JPEG", "its header is invalid")
+    samples = facts.width * facts.height * sum(x * y for x, y in factors) // largest
+    return 2 * samples
 
 
 def _segment_end(data: bytes, start: int) -> int:

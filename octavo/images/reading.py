@@ -5,25 +5,28 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from PIL import Image, ImageFile
+from PIL import (
+    GifImagePlugin,
+    Image,
+    ImageFile,
+    JpegImagePlugin,
+    PngImagePlugin,
+    WebPImagePlugin,
+)
 
 from octavo.images.container import ImageContainer
-from octavo.images.facts import (
-    MAX_BYTES,
-    InvalidImage,
-    check_bounds,
-    media_type_of,
-)
+from octavo.images.facts import MAX_BYTES, InvalidImage, check_bounds, media_type_of
 from octavo.images.gif import read_gif
 from octavo.images.jpeg import read_jpeg
 from octavo.images.png import read_png
 from octavo.images.webp import read_webp
 
+# Importing a plugin registers it; Pillow would import all of its 40 to find one that is missing.
 _READERS: dict[str, tuple[str, Callable[[bytes], ImageContainer]]] = {
-    "image/gif": ("GIF", read_gif),
-    "image/jpeg": ("JPEG", read_jpeg),
-    "image/png": ("PNG", read_png),
-    "image/webp": ("WEBP", read_webp),
+    "image/gif": (GifImagePlugin.GifImageFile.format, read_gif),
+    "image/jpeg": (JpegImagePlugin.JpegImageFile.format, read_jpeg),
+    "image/png": (PngImagePlugin.PngImageFile.format, read_png),
+    "image/webp": (WebPImagePlugin.WebPImageFile.format, read_webp),
 }
 
 # Pillow warns at this many pixels and refuses twice as many. `check_bounds` replaces it.
@@ -65,11 +68,11 @@ def opened(container: ImageContainer) -> Iterator[ImageFile.ImageFile]:
             Image.open(io.BytesIO(container.picture()), formats=[name]) as image,
         ):
             if image.size != (container.facts.width, container.facts.height):
-                raise InvalidImage(f"The {name} file is damaged: its dimensions contradict.")
+                raise InvalidImage("The image is damaged: its dimensions contradict.")
             yield image
     except InvalidImage:
         raise
     except MemoryError:
-        raise InvalidImage(f"Decoding the {name} file needs too much memory.") from None
+        raise InvalidImage("The image is too large: decoding it needs too much memory.") from None
     except Exception:  # noqa: BLE001  # damaged files make Pillow raise almost anything
-        raise InvalidImage(f"The {name} file is damaged: its pixels cannot be decoded.") from None
+        raise InvalidImage("The image is damaged: its pixels cannot be decoded.") from None

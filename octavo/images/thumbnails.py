@@ -19,6 +19,9 @@ _MAX_PROFILE = 4 * 1024 * 1024
 # Reduce by an integer to this multiple first, which is fast, then resample.
 _REDUCING_GAP = 2.0
 _STRIP_PIXELS = 1_000_000
+# A larger JPEG is decoded in the smallest size that suffices: besides its pixels, the coefficients
+# of a progressive one are in memory.
+_LARGE_JPEG_PIXELS = 24_000_000
 _TRANSPOSITIONS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -74,10 +77,10 @@ def _shrunk(image: Image.Image, bound: tuple[int, int]) -> Image.Image:
     with a byte for each channel would not fit into memory.
     """
     size = fitted(image.size, bound)
-    gap = (round(size[0] * _REDUCING_GAP), round(size[1] * _REDUCING_GAP))
+    gap = 1.0 if image.width * image.height > _LARGE_JPEG_PIXELS else _REDUCING_GAP
     # A JPEG is decoded at 1/2, 1/4 or 1/8 of its size; the box is the picture without the part of
     # a pixel that rounding adds.
-    drafted = image.draft(None, gap)
+    drafted = image.draft(None, (round(size[0] * gap), round(size[1] * gap)))
     right, bottom = drafted[1][2:] if drafted else image.size
     image.load()
     rows = max(1, _STRIP_PIXELS // image.width)

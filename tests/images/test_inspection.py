@@ -283,13 +283,20 @@ print(inspect_image(sys.argv[1]).width, write_thumbnail(sys.argv[1], 1280, sys.a
 """
 
 
-@pytest.mark.parametrize("form", ["PNG", "WEBP"])
-def test_largest_image_fits_into_512_mib(tmp_path: Path, form: str) -> None:
-    width, height = (8000, 6250) if form == "PNG" else (6000, 4000)
-    image = Image.new("RGBA", (width, height), (9, 99, 199, 128))
-    image.paste(picture((500, 400), "RGBA"), (100, 100))
+@pytest.mark.parametrize(
+    ("form", "size", "mode", "options"),
+    [
+        ("PNG", (8000, 6250), "RGBA", {"compress_level": 1}),
+        ("WEBP", (6000, 4000), "RGBA", {"lossless": True, "method": 0}),
+        ("JPEG", (5000, 10_000), "RGB", {"progressive": True, "subsampling": 0}),
+    ],
+)
+def test_largest_image_fits_into_512_mib(
+    tmp_path: Path, form: str, size: tuple[int, int], mode: str, options: dict[str, object]
+) -> None:
+    image = Image.new(mode, size, (9, 99, 199, 128)[: len(mode)])
+    image.paste(picture((500, 400), mode), (100, 100))
     path = tmp_path / "file"
-    options = {"compress_level": 1} if form == "PNG" else {"lossless": True, "method": 0}
     image.save(path, form, **options)
     run = subprocess.run(
         [sys.executable, "-c", MEASURE, str(path), str(tmp_path / "out")],
@@ -299,4 +306,4 @@ def test_largest_image_fits_into_512_mib(tmp_path: Path, form: str) -> None:
         timeout=60,
         check=False,
     )
-    assert (run.stdout, run.stderr) == (f"{width} 1280\n", "")
+    assert (run.stdout, run.stderr) == (f"{size[0]} 1280\n", "")

@@ -1,4 +1,5 @@
 import io
+import struct
 
 import pytest
 from PIL import Image
@@ -101,3 +102,29 @@ def header(marker: int) -> bytes:
 def test_invalid_structure_is_refused(data: bytes, text: str) -> None:
     with pytest.raises(InvalidImage, match=text):
         read_jpeg(data)
+
+
+def progressive(width: int, height: int, mode: str = "RGB", subsampling: int = 0) -> bytes:
+    """Return a progressive JPEG whose header has another size than its data."""
+    data = encoded(picture((9, 7), mode), "JPEG", progressive=True, subsampling=subsampling)
+    at = data.index(b"\xff\xc2") + 5
+    return data[:at] + struct.pack(">HH", height, width) + data[at + 4 :]
+
+
+def test_progressive_jpeg_with_too_many_coefficients_is_refused() -> None:
+    with pytest.raises(InvalidImage, match="needs too much memory"):
+        read_jpeg(progressive(8000, 6250, "CMYK"))
+
+
+@pytest.mark.parametrize(("mode", "subsampling"), [("RGB", 0), ("RGB", 2), ("L", 0)])
+def test_progressive_jpeg_of_50_million_pixels_is_accepted(mode: str, subsampling: int) -> None:
+    facts = read_jpeg(progressive(8000, 6250, mode, subsampling)).facts
+    assert facts == ImageFacts("image/jpeg", 8000, 6250, 1)
+
+
+def test_progressive_jpeg_without_valid_sampling_is_refused() -> None:
+    data = samples()["jpeg-progressive"].data
+    at = data.index(b"\xff\xc2") + 11
+    broken = data[:at] + b"\0" + data[at + 1 : at + 3] + b"\0" + data[at + 4 : at + 6] + b"\0"
+    with pytest.raises(InvalidImage, match="its header is invalid"):
+        read_jpeg(broken + data[at + 7 :])
