@@ -29,13 +29,13 @@ _KEPT_IN_EXIF = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _TiffEntry:
     tag: int
     kind: int
     value: bytes
 
 
-class _Tiff:
+class _TiffReader:
     """Reads directories of a TIFF structure; it has none if its header is invalid."""
 
     def __init__(self, data: bytes) -> None:
@@ -57,7 +57,7 @@ class _Tiff:
         """Return the number of entries of a directory."""
         return self.number("H", directory) if directory else 0
 
-    def numbers(self, directory: int) -> Iterator[_Entry | None]:
+    def numbers(self, directory: int) -> Iterator[_TiffEntry | None]:
         """Yield the entries of a directory that are single numbers, and None for each other one."""
         for at in range(directory + 2, directory + 2 + 12 * self.count(directory), 12):
             tag, kind = self.number("H", at), self.number("H", at + 2)
@@ -65,12 +65,12 @@ class _Tiff:
             where = at + 8 if size <= 4 else self.number("I", at + 8)
             value = self.data[where : where + size]
             is_number = size and self.number("I", at + 4) == 1 and len(value) == size
-            yield _Entry(tag, kind, value) if is_number else None
+            yield _TiffEntry(tag, kind, value) if is_number else None
 
 
 def orientation_of(tiff: bytes) -> int:
     """Return the orientation in EXIF data, 1 to 8; 1 (upright) if there is no valid one."""
-    reader = _Tiff(tiff)
+    reader = _TiffReader(tiff)
     for entry in islice(reader.numbers(reader.top()), _MAX_ENTRIES):
         if entry and (entry.tag, entry.kind) == (_ORIENTATION, _SHORT):
             value = int.from_bytes(entry.value, "little" if reader.order == "<" else "big")
@@ -85,10 +85,10 @@ def without_personal_tags(tiff: bytes) -> bytes:
     preview, times, the camera and its settings, and everything unknown. The result is empty if
     nothing else is left, and ``tiff`` itself if there was nothing to remove.
     """
-    reader = _Tiff(tiff)
+    reader = _TiffReader(tiff)
     top = reader.top()
-    kept: dict[int, _Entry] = {}
-    in_exif: dict[int, _Entry] = {}
+    kept: dict[int, _TiffEntry] = {}
+    in_exif: dict[int, _TiffEntry] = {}
     foreign = reader.count(top) > _MAX_ENTRIES
     for entry in islice(reader.numbers(top), _MAX_ENTRIES):
         if entry and entry.kind in _KEPT_AT_TOP.get(entry.tag, ()):
@@ -107,20 +107,20 @@ def without_personal_tags(tiff: bytes) -> bytes:
     return written if foreign or len(tiff) > len(written) else tiff
 
 
-def _written(order: str, kept: dict[int, _Entry], in_exif: dict[int, _Entry]) -> bytes:
+def _written(order: str, kept: dict[int, _TiffEntry], in_exif: dict[int, _TiffEntry]) -> bytes:
     """Return a TIFF structure of a top directory and, below it, one of EXIF."""
     header = struct.pack(f"{order}2sHI", b"II" if order == "<" else b"MM", 42, 8)
     if not in_exif:
         return header + _directory(order, 8, kept)
     # The length of the top directory does not depend on the pointer that it contains.
-    pointer = _Entry(_EXIF_DIRECTORY, _LONG, bytes(4))
+    pointer = _TiffEntry(_EXIF_DIRECTORY, _LONG, bytes(4))
     below = 8 + len(_directory(order, 8, kept | {_EXIF_DIRECTORY: pointer}))
-    pointer = _Entry(_EXIF_DIRECTORY, _LONG, struct.pack(f"{order}I", below))
+    pointer = _TiffEntry(_EXIF_DIRECTORY, _LONG, struct.pack(f"{order}I", below))
     top = _directory(order, 8, kept | {_EXIF_DIRECTORY: pointer})
     return header + top + _directory(order, below, in_exif)
 
 
-def _directory(order: str, at: int, entries: dict[int, _Entry]) -> bytes:
+def _directory(order: str, at: int, entries: dict[int, _TiffEntry]) -> bytes:
     """Return a directory whose offset is ``at``, followed by the values that do not fit in it."""
     values = b""
     values_at = at + 2 + 12 * len(entries) + 4

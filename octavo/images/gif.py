@@ -47,7 +47,7 @@ def read_gif(data: bytes) -> GifContainer:
 
     A frame outside of the logical screen is refused, because viewers disagree about what it shows.
     """
-    blocks = _Blocks(data)
+    blocks = _GifBlocks(data)
     parts = PartList()
     if len(data) < _SCREEN_END:
         raise truncated("GIF")
@@ -80,7 +80,7 @@ def _table_length(flags: int) -> int:
     return 3 << (flags & 7) + 1 if flags & 0x80 else 0
 
 
-class _Blocks:
+class _GifBlocks:
     """Finds where blocks end."""
 
     def __init__(self, data: bytes) -> None:

@@ -18,12 +18,14 @@ def inspect_image(path: str) -> ImageFacts:
         OSError: The file cannot be read.
     """
     container = read_container(path)
-    with opened(container) as image:
-        if container.facts.media_type == "image/jpeg":
+    facts, picture = container.facts, container.picture()
+    del container
+    with opened(facts, picture) as image:
+        if facts.media_type == "image/jpeg":
             # All coefficients are decoded, but an eighth of the pixels in each direction is
             # computed: 50 million pixels fit into memory, also in a progressive file.
             image.draft(None, (max(1, image.width // 8), max(1, image.height // 8)))
-        for frame in range(container.facts.frames):
+        for frame in range(facts.frames):
             image.seek(frame)
             image.load()
-    return container.facts
+    return facts

@@ -15,7 +15,13 @@ from PIL import (
 )
 
 from octavo.images.container import ImageContainer
-from octavo.images.facts import MAX_BYTES, InvalidImage, check_bounds, media_type_of
+from octavo.images.facts import (
+    MAX_BYTES,
+    ImageFacts,
+    InvalidImage,
+    check_bounds,
+    media_type_of,
+)
 from octavo.images.gif import read_gif
 from octavo.images.jpeg import read_jpeg
 from octavo.images.png import read_png
@@ -55,19 +61,20 @@ def read_container(path: str) -> ImageContainer:
 
 
 @contextmanager
-def opened(container: ImageContainer) -> Iterator[ImageFile.ImageFile]:
-    """Open the picture of a container with Pillow, without its metadata.
+def opened(facts: ImageFacts, picture: bytes) -> Iterator[ImageFile.ImageFile]:
+    """Open the picture of a container (`ImageContainer.picture`) with Pillow.
 
-    Every exception of Pillow in the block becomes InvalidImage, also MemoryError; its warnings are
+    The container is not needed any more: callers delete it, which frees up to 32 MiB. Every
+    exception of Pillow in the block becomes InvalidImage, also MemoryError; its warnings are
     discarded.
     """
-    name = _READERS[container.facts.media_type][0]
+    name = _READERS[facts.media_type][0]
     try:
         with (
             warnings.catch_warnings(action="ignore"),
-            Image.open(io.BytesIO(container.picture()), formats=[name]) as image,
+            Image.open(io.BytesIO(picture), formats=[name]) as image,
         ):
-            if image.size != (container.facts.width, container.facts.height):
+            if image.size != (facts.width, facts.height):
                 raise InvalidImage("The image is damaged: its dimensions contradict.")
             yield image
     except InvalidImage:

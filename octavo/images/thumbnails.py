@@ -49,11 +49,14 @@ def write_thumbnail(path: str, width: int, out: str) -> ImageFacts:
     """
     container = read_container(path)
     orientation = orientation_of(container.exif())
-    with opened(container) as image:
+    profile = container.icc_profile()
+    facts, picture = container.facts, container.picture()
+    del container
+    with opened(facts, picture) as image:
         stored = (width, width * MAX_HEIGHT)
         if orientation >= 5:  # these exchange width and height
             stored = stored[1], stored[0]
-        thumbnail = _in_srgb(_shrunk(image, stored), container.icc_profile())
+        thumbnail = _in_srgb(_shrunk(image, stored), profile)
         if orientation in _TRANSPOSITIONS:
             thumbnail = thumbnail.transpose(_TRANSPOSITIONS[orientation])
         encoded = io.BytesIO()

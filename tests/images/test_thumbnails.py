@@ -8,6 +8,7 @@ from PIL import Image, ImageChops, ImageCms, ImageOps, ImageStat
 from octavo.images.facts import ImageFacts, InvalidImage
 from octavo.images.thumbnails import MAX_HEIGHT, QUALITY, WIDTHS, fitted, write_thumbnail
 from tests.fakes.image_files import (
+    SRGB,
     animation,
     encoded,
     opened,
@@ -124,6 +125,12 @@ def test_colours_are_converted_to_srgb(tmp_path: Path) -> None:
 def test_profile_that_does_not_fit_is_ignored(tmp_path: Path, form: str, profile: bytes) -> None:
     data = encoded(Image.new("RGB", (20, 20), "blue"), form, icc_profile=profile)
     assert difference(thumbnail(tmp_path, data), Image.new("RGB", (20, 20), "blue")) < 10
+
+
+def test_profile_of_another_colour_space_is_ignored(tmp_path: Path) -> None:
+    image = picture((20, 20), "CMYK")
+    found = thumbnail(tmp_path, encoded(image, "JPEG", icc_profile=SRGB))
+    assert difference(found, thumbnail(tmp_path, encoded(image, "JPEG"))) == 0
 
 
 def test_thumbnail_of_an_animation_is_its_first_frame(tmp_path: Path) -> None:
