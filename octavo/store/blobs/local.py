@@ -1,0 +1,114 @@
+"""Blobs as files in a folder of the local file system."""
+
+import os
+import shutil
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import trio
+
+from octavo.store.blobs.blob_store import (
+    CHUNK,
+    BlobKey,
+    BlobMissing,
+    BlobsUnavailable,
+    path_of_key,
+)
+from octavo.store.blobs.staging import disk_failures
+
+
+class LocalBlobs:
+    """Implements `octavo.store.blobs.BlobStore` with files.
+
+    Args:
+        folder: the folder of the blobs. Sources must be on the same file system: they are renamed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def put(self, key: BlobKey, source: Path) -> None:
+        """See `octavo.store.blobs.BlobStore`. The file is moved; it must be durable already."""
+        with disk_failures():
+            await trio.to_thread.run_sync(self._put, self._path(key), source)
+
+    def _put(self, path: Path, source: Path) -> None:
+        made = []
+        folder = path.parent
+        while not folder.is_dir():
+            made.append(folder)
+            folder = folder.parent
+        for each in reversed(made):
+            each.mkdir(mode=0o700, exist_ok=True)
+            _sync(each.parent)
+        source.replace(path)
+        _sync(path.parent)
+
+    async def read(
+        self, key: BlobKey, start: int = 0, stop: int | None = None
+    ) -> AsyncGenerator[bytes, None]:
+        """See `octavo.store.blobs.BlobStore`."""
+        descriptor = await self._open(key)
+        try:
+            at = start
+            while stop is None or at < stop:
+                size = CHUNK if stop is None else min(CHUNK, stop - at)
+                with disk_failures():
+                    chunk = await trio.to_thread.run_sync(os.pread, descriptor, size, at)
+                if not chunk:
+                    return
+                at += len(chunk)
+                yield chunk
+        finally:
+            os.close(descriptor)
+
+    async def fetch(self, key: BlobKey, target: Path) -> None:
+        """See `octavo.store.blobs.BlobStore`."""
+        descriptor = await self._open(key)
+
+        def copy() -> None:
+            with open(descriptor, "rb", closefd=False) as source, target.open("xb") as written:
+                shutil.copyfileobj(source, written, CHUNK)
+
+        try:
+            with disk_failures():
+                await trio.to_thread.run_sync(copy)
+        finally:
+            os.close(descriptor)
+
+    async def delete(self, key: BlobKey) -> None:
+        """See `octavo.store.blobs.BlobStore`."""
+        path = self._path(key)
+
+        def remove() -> None:
+            path.unlink(missing_ok=True)
+            if path.parent.is_dir():
+                # Otherwise the blob could be back after a crash.
+                _sync(path.parent)
+
+        with disk_failures():
+            await trio.to_thread.run_sync(remove)
+
+    async def check(self) -> None:
+        """See `octavo.store.blobs.BlobStore`."""
+        if not await trio.to_thread.run_sync(os.access, self._folder, os.W_OK | os.X_OK):
+            raise BlobsUnavailable("the folder of the blobs can't be written")
+
+    async def _open(self, key: BlobKey) -> int:
+        path = self._path(key)
+        try:
+            with disk_failures():
+                return await trio.to_thread.run_sync(os.open, path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise BlobMissing(f"the blob {key} is missing") from None
+
+    def _path(self, key: BlobKey) -> Path:
+        return self._folder / path_of_key(key)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,128 @@
+"""Files on their way to the blob store, in a folder of their own."""
+
+import errno
+import hashlib
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+
+import trio
+
+from octavo.model.identity import Digest
+from octavo.store.blobs.blob_store import BlobsFull, BlobsUnavailable
+
+_BUFFER = 1024 * 1024
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@contextmanager
+def disk_failures() -> Iterator[None]:
+    """Raise an `OSError` of the block as `BlobsUnavailable`.
+
+    FileNotFoundError and FileExistsError are left as they are: the caller knows what they mean.
+    """
+    try:
+        yield
+    except (FileNotFoundError, FileExistsError):
+        raise
+    except OSError as error:
+        reason = f"the blobs can't be used: {error.strerror or error}"
+        kind = BlobsFull if error.errno in _FULL else BlobsUnavailable
+        raise kind(reason) from error
+
+
+class StagedFile:
+    """A file that bytes are written to, and whose digest is computed on the way.
+
+    Attributes:
+        path: the file. What is written to it may be in memory until `finish`.
+        size: the number of bytes so far.
+    """
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self.size = 0
+        self._descriptor = descriptor
+        self._hash = hashlib.sha256()
+        self._pending: list[bytes] = []
+        self._waiting = 0
+
+    async def write(self, chunk: bytes) -> None:
+        """Append bytes.
+
+        Raises `BlobsUnavailable`. Then, and when cancelled, the file can't be used further.
+        """
+        self._pending.append(chunk)
+        self._waiting += len(chunk)
+        self.size += len(chunk)
+        if self._waiting >= _BUFFER:
+            await self._flush()
+        else:
+            await trio.lowlevel.checkpoint_if_cancelled()
+
+    async def finish(self) -> Digest:
+        """Write what is in memory, make the file durable, and return the digest of its bytes.
+
+        Raises and is cancelled as `write`.
+        """
+        await self._flush(durable=True)
+        return Digest(self._hash.hexdigest())
+
+    async def _flush(self, *, durable: bool = False) -> None:
+        pending, self._pending, self._waiting = self._pending, [], 0
+        with disk_failures():
+            await trio.to_thread.run_sync(self._write, pending, durable)
+
+    def _write(self, pending: list[bytes], durable: bool) -> None:
+        for chunk in pending:
+            self._hash.update(chunk)
+            view = memoryview(chunk)
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        if durable:
+            os.fsync(self._descriptor)
+
+
+class Staging:
+    """A folder of staged files, on the file system of the data folder.
+
+    Args:
+        folder: the folder; `open_staging` creates it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @asynccontextmanager
+    async def file(self, name: str) -> AsyncIterator[StagedFile]:
+        """Create the file ``name`` for the block, after which it is removed unless it was moved.
+
+        Raises `BlobsUnavailable`, and FileExistsError if there is such a file.
+        """
+        path = self._folder / name
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with disk_failures():
+            descriptor = await trio.to_thread.run_sync(os.open, path, flags, 0o600)
+        try:
+            yield StagedFile(path, descriptor)
+        finally:
+            os.close(descriptor)
+            with suppress(OSError), trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(path.unlink)
+
+
+async def open_staging(folder: Path) -> Staging:
+    """Return the staging in ``folder``, without what a server that died left in it.
+
+    Only the server that holds the data folder may call it. Raises `BlobsUnavailable`.
+    """
+
+    def prepare() -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for left in folder.iterdir():
+            left.unlink()
+
+    with disk_failures():
+        await trio.to_thread.run_sync(prepare)
+    return Staging(folder)

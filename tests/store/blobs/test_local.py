@@ -1,0 +1,84 @@
+"""Blobs in a folder."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from octavo.store.blobs import BlobsFull, BlobStore, BlobsUnavailable, LocalBlobs
+from tests.store.blobs.conformance import BlobStoreConformance, content, key
+
+
+class TestLocalBlobs(BlobStoreConformance):
+    @pytest.fixture
+    def blobs(self, tmp_path: Path) -> BlobStore:
+        folder = tmp_path / "blobs"
+        folder.mkdir()
+        return LocalBlobs(folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "blobs"
+    made.mkdir()
+    return made
+
+
+def file_of(folder: Path, data: bytes) -> Path:
+    path = folder.parent / "source"
+    path.write_bytes(data)
+    return path
+
+
+async def test_blob_is_in_a_folder_for_each_pair_of_digits(folder: Path) -> None:
+    await LocalBlobs(folder).put(key(1), file_of(folder, b"x"))
+    assert (folder / "5f" / "5f" / key(1)).read_bytes() == b"x"
+    assert not (folder.parent / "source").exists()
+    assert stat.S_IMODE((folder / "5f").stat().st_mode) == 0o700
+
+
+async def test_folders_are_made_durable_before_the_blob(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def watched(descriptor: int) -> None:
+        synced.append(os.path.relpath(os.readlink(f"/proc/self/fd/{descriptor}"), folder))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    await LocalBlobs(folder).put(key(1), file_of(folder, b"x"))
+    assert synced == [".", "5f", "5f/5f"]
+    synced.clear()
+    await LocalBlobs(folder).put(key(2), file_of(folder, b"x"))
+    assert synced == ["5f/5f"]
+    synced.clear()
+    await LocalBlobs(folder).delete(key(2))
+    assert synced == ["5f/5f"]
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(28, BlobsFull), (122, BlobsFull), (5, BlobsUnavailable)]
+)
+async def test_failing_disk_is_reported_and_nothing_is_stored(
+    folder: Path, number: int, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Path, target: Path) -> Path:
+        raise OSError(number, os.strerror(number))
+
+    source = file_of(folder, b"x")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fail)
+        with pytest.raises(kind, match="the blobs can't be used") as failed:
+            await LocalBlobs(folder).put(key(1), source)
+    assert isinstance(failed.value, BlobsUnavailable)
+    await LocalBlobs(folder).put(key(1), source)
+    assert await content(LocalBlobs(folder), key(1)) == b"x"
+
+
+async def test_folder_that_is_away_is_not_ready(folder: Path) -> None:
+    blobs = LocalBlobs(folder / "away")
+    with pytest.raises(BlobsUnavailable):
+        await blobs.check()
