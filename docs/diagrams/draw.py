@@ -172,7 +172,8 @@ PACKAGES = drawing(
     Box(30, 396, 268, 46, "store", ("transaction scripts; SQLite, PostgreSQL",)),
     Box(310, 396, 116, 46, "documents", ("Yjs documents",)),
     Box(438, 396, 116, 46, "images", ("in workers",)),
-    Box(566, 396, 164, 46, "render", ("Markdown and its limits",)),
+    Box(566, 396, 76, 46, "render", ("Markdown",)),
+    Box(654, 396, 76, 46, "workers", ("processes",)),
     Box(30, 454, 700, 34, "model: rules as pure functions, no I/O"),
 )
 
