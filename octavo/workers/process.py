@@ -27,11 +27,15 @@ def main(preloaded: Sequence[str]) -> None:
     os.dup2(2, 1)
     for name in preloaded:
         import_module(name)
-    responses.write("\n")
-    responses.flush()
-    for line in sys.stdin.buffer:
-        responses.write(f"{json.dumps(_respond(line))}\n")
+    try:
+        responses.write("\n")
         responses.flush()
+        for line in sys.stdin.buffer:
+            responses.write(f"{json.dumps(_respond(line))}\n")
+            responses.flush()
+    except BrokenPipeError:
+        # The server was killed meanwhile. Python would try to write again, and complain.
+        os._exit(0)
 
 
 def _respond(line: bytes) -> dict[str, object]:

@@ -126,3 +126,18 @@ def test_process_ends_with_the_server_that_is_killed() -> None:
     while alive(process):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("request_line", [b"", b'["tests.workers.jobs", "double", ["x"]]\n'])
+def test_process_whose_server_was_killed_ends_in_silence(request_line: bytes) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with subprocess.Popen(
+        [sys.executable, "-c", "from octavo.workers.process import main; main([])"],
+        stdin=subprocess.PIPE,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+    ) as process:
+        os.close(writer)
+        _, complaint = process.communicate(request_line, timeout=30)
+    assert (process.returncode, complaint) == (0, b"")
