@@ -11,6 +11,7 @@ A refused change is not applied, not even in part; its detail says what to do.
      ├ InvalidContent     the file can't have the content
      ├ TooManyFiles       the changeset has too many operations
      ├ HeadMoved          a head is not the expected one
+     ├ HeadNotNamed       a file exists, and its head was not named
      ├ FileMissing        the file does not exist, or is deleted
      ├ FileExists         the id belongs to another file
      ├ FileLive           the file is live, and must be deleted for the operation
@@ -131,6 +132,12 @@ class MutationReused(DomainError):
 
     def __init__(self, detail: str = "This mutationId was used for another change.") -> None:
         super().__init__(detail)
+
+
+class HeadNotNamed(DomainError):
+    """The file exists, but the change does not name its head."""
+
+    code = "if_match_required"
 
 
 class HeadMoved(DomainError):

@@ -91,7 +91,7 @@ class Transaction(Protocol):
         """
 
     async def new_contents(self, count: int) -> Sequence[int]:
-        """Return numbers for new texts, which the transaction is to insert, in ascending order."""
+        """Return numbers for new texts and images, which are to be inserted, in ascending order."""
 
     # The full text index belongs to the engine. Its keys of notes are numbers, which increase; the
     # table ``fulltext_notes`` has a row for each.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from octavo.model.files.content import NoteText
+from octavo.model.files.image import UploadedImage
 from octavo.model.files.revision import Origin
 from octavo.model.identity import AccountId, Digest, Epoch, FileId, MutationId, RevisionId
 
@@ -46,6 +47,19 @@ class SaveNote:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachImage:
+    """Create an image at ``path``, or replace a live one.
+
+    ``if_match`` is None for an image that is expected not to exist.
+    """
+
+    file_id: FileId
+    path: str
+    image: UploadedImage
+    if_match: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteFile:
     """Delete a live file; its revisions are kept."""
 
@@ -77,7 +91,9 @@ class PurgeFile:
 # Created once: json.dumps creates an encoder on each call with other than default options.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
-ChangeOperation = CreateFile | UpdateFile | SaveNote | DeleteFile | RestoreFile | PurgeFile
+ChangeOperation = (
+    CreateFile | UpdateFile | SaveNote | AttachImage | DeleteFile | RestoreFile | PurgeFile
+)
 """An operation of a changeset, on one file."""
 Outcome = Literal["created", "updated", "merged", "unchanged", "deleted", "restored", "purged"]
 
@@ -118,6 +134,9 @@ def _members(operation: ChangeOperation) -> list[object]:
             return [*members, "rewrite"] if rewrite_links else members
         case SaveNote(file_id, epoch, update):
             return ["save", file_id, epoch, hashlib.sha256(update).hexdigest()]
+        case AttachImage(file_id, path, image, if_match):
+            heads = None if if_match is None else sorted(if_match)
+            return ["attach", file_id, heads, path, image.object_id]
         case DeleteFile(file_id, if_match):
             return ["delete", file_id, sorted(if_match)]
         case RestoreFile(file_id, if_match, path, _, revision_id):

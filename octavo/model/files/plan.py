@@ -6,6 +6,7 @@ from typing import assert_never
 
 from octavo.model.documents.document import Documents
 from octavo.model.files.changeset import (
+    AttachImage,
     ChangeOperation,
     Changeset,
     CreateFile,
@@ -17,6 +18,7 @@ from octavo.model.files.changeset import (
     UpdateFile,
 )
 from octavo.model.files.content import MARKDOWN, NoteText
+from octavo.model.files.image import UploadedImage, check_image_path
 from octavo.model.files.path import check_path, kind_of
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
@@ -27,6 +29,7 @@ from octavo.model.refusal import (
     FileMissing,
     FilePurged,
     HeadMoved,
+    HeadNotNamed,
     InvalidContent,
     InvalidPath,
     refused_for,
@@ -38,11 +41,13 @@ class Change:
     """The result of one operation: the new head of its file.
 
     ``content`` is the text that the store does not have yet; None if the text is unchanged.
+    ``image`` is the uploaded image that the file gets; None if it keeps its image.
     """
 
     outcome: Outcome
     head: Revision
     content: NoteText | None = None
+    image: UploadedImage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,16 @@ def _check_state(tree: Tree, operation: ChangeOperation) -> None:
         case UpdateFile() | SaveNote() | DeleteFile():
             if head is None or head.state == "deleted":
                 raise _missing(operation.file_id)
+        case AttachImage(_, _, _, if_match):
+            if head is None and if_match is None:
+                return
+            if head is None or head.state == "deleted":
+                raise _missing(operation.file_id)
+            if if_match is None:
+                raise HeadNotNamed(
+                    f"The file {head.file_id} exists: give the revision that you know, or another"
+                    " id for a new file."
+                )
         case _:
             assert_never(operation)
 
@@ -144,7 +159,7 @@ def _missing(file_id: FileId) -> FileMissing:
 
 
 def _expected(tree: Tree, operation: ChangeOperation) -> bool:
-    if isinstance(operation, CreateFile | SaveNote | PurgeFile):
+    if isinstance(operation, CreateFile | SaveNote | PurgeFile) or operation.if_match is None:
         return True
     return tree.heads[operation.file_id].revision_id in operation.if_match
 
@@ -161,6 +176,8 @@ class _ChangesetPlanner:
     def change(self, heads: Mapping[FileId, Revision], operation: ChangeOperation) -> Change:
         if isinstance(operation, CreateFile):
             return self._create(operation)
+        if isinstance(operation, AttachImage):
+            return self._attach(heads.get(operation.file_id), operation)
         old = heads[operation.file_id]
         match operation:
             case UpdateFile():
@@ -199,6 +216,32 @@ class _ChangesetPlanner:
         )
         return Change("created", head, content)
 
+    def _attach(self, old: Revision | None, operation: AttachImage) -> Change:
+        image, path = operation.image, operation.path
+        if old is not None and old.kind != "attachment":
+            raise InvalidContent(f"{old.path} is a note and can't be an image.")
+        check_image_path(path, image.media_type)
+        if old is not None and (old.digest, old.path) == (image.digest, path):
+            return Change("unchanged", old)
+        revision_id = RevisionId(self.new_revision_id())
+        head = Revision(
+            file_id=operation.file_id,
+            state="live",
+            kind="attachment",
+            path=path,
+            revision_id=revision_id,
+            position=self.position,
+            content_id=ContentId(revision_id),
+            digest=image.digest,
+            size=image.size,
+            media_type=image.media_type,
+            author=self.changeset.author,
+            mutation_id=self.changeset.mutation_id,
+            created_at=self.now,
+            origin=self.changeset.origin,
+        )
+        return Change("created" if old is None else "updated", head, image=image)
+
     def document(self, documents: Documents, operation: ChangeOperation, change: Change) -> Change:
         """Apply the operation to the note's document; return the change, updated by a merge."""
         file_id, head = operation.file_id, change.head
@@ -217,7 +260,7 @@ class _ChangesetPlanner:
                     documents.write(file_id, change.content, Epoch(head.revision_id))
             case PurgeFile():
                 documents.purged(file_id)
-            case DeleteFile():
+            case DeleteFile() | AttachImage():
                 pass
             case _:
                 assert_never(operation)
@@ -280,9 +323,7 @@ def _at(head: Revision, path: str | None) -> Revision:
     if head.kind == "note":
         _check_note_path(path)
     else:
-        check_path(path)
-        if kind_of(path) != head.kind:
-            raise InvalidPath("The path of an image must be below attachments/.")
+        check_image_path(path, head.media_type)
     return replace(head, path=path)
 
 

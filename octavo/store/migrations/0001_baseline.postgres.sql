@@ -182,8 +182,8 @@ CREATE TABLE deleted_workspaces (
 -- Each file with its newest revision, the head. The number is its key in the other tables. An empty
 -- media type is stored as '', that of a note as NULL.
 --
--- The number of the text is in the column content, NULL for images and purged files. The revision
--- that brought the text is in the column content_id, NULL if it is this one.
+-- The number of the text or image is in the column content, NULL for purged files. The revision that
+-- brought it is in the column content_id, NULL if it is this one.
 CREATE TABLE files (
     workspace BIGINT NOT NULL,
     number BIGINT NOT NULL,
@@ -241,11 +241,58 @@ CREATE TABLE contents (
 -- It is not compressed again.
 ALTER TABLE contents ALTER COLUMN compressed SET STORAGE EXTERNAL;
 
--- Texts of purged files that are still to be removed, in steps. No revision refers to them.
+-- Texts and images of purged files that are still to be removed, in steps. No revision refers to
+-- them.
 CREATE TABLE purged_contents (
     content BIGINT PRIMARY KEY,
     size BIGINT NOT NULL
 );
+
+-- Immutable files of bytes in the blob store, by their keys there. A row is committed before the blob
+-- is stored, and deleted before the blob is.
+CREATE TABLE blobs (
+    key TEXT NOT NULL PRIMARY KEY,
+    digest BYTEA NOT NULL,
+    size BIGINT NOT NULL,
+    -- 1 when the blob is durable; nothing refers to it before.
+    stored BIGINT NOT NULL,
+    -- When to look whether anything refers to it; NULL when something did at the last time, and
+    -- still does.
+    check_at BIGINT
+);
+CREATE INDEX blobs_by_digest ON blobs (digest);
+CREATE INDEX blobs_by_check ON blobs (check_at) WHERE check_at IS NOT NULL;
+
+-- Blobs that are still to be deleted from the blob store.
+CREATE TABLE deleted_blobs (
+    key TEXT NOT NULL PRIMARY KEY
+);
+
+-- Images that were uploaded, and can be attached until they expire.
+CREATE TABLE uploads (
+    id UUID NOT NULL PRIMARY KEY,
+    workspace_id UUID NOT NULL,
+    account_id UUID NOT NULL,
+    blob TEXT NOT NULL,
+    media_type TEXT NOT NULL,
+    width BIGINT NOT NULL,
+    height BIGINT NOT NULL,
+    frames BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX uploads_by_blob ON uploads (blob);
+CREATE INDEX uploads_by_expiry ON uploads (expires_at);
+CREATE INDEX uploads_by_account ON uploads (account_id);
+
+-- The images of attachments. Their numbers and those of texts are different.
+CREATE TABLE images (
+    number BIGINT PRIMARY KEY,
+    blob TEXT NOT NULL,
+    width BIGINT NOT NULL,
+    height BIGINT NOT NULL,
+    frames BIGINT NOT NULL
+);
+CREATE INDEX images_by_blob ON images (blob);
 
 -- The results of changesets, for clients that send one again. For each operation, the changes hold
 -- a byte for its outcome and the id of the revision; for a single change, only the byte, as its

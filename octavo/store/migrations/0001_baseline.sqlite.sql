@@ -185,8 +185,8 @@ CREATE TABLE deleted_workspaces (
 -- Each file with its newest revision, the head. The number is its key in the other tables. An empty
 -- media type is stored as '', that of a note as NULL.
 --
--- The number of the text is in the column content, NULL for images and purged files. The revision
--- that brought the text is in the column content_id, NULL if it is this one.
+-- The number of the text or image is in the column content, NULL for purged files. The revision that
+-- brought it is in the column content_id, NULL if it is this one.
 CREATE TABLE files (
     workspace INTEGER NOT NULL,
     number INTEGER NOT NULL,
@@ -241,11 +241,58 @@ CREATE TABLE contents (
     compressed BLOB NOT NULL
 ) STRICT;
 
--- Texts of purged files that are still to be removed, in steps. No revision refers to them.
+-- Texts and images of purged files that are still to be removed, in steps. No revision refers to
+-- them.
 CREATE TABLE purged_contents (
     content INTEGER PRIMARY KEY,
     size INTEGER NOT NULL
 ) STRICT;
+
+-- Immutable files of bytes in the blob store, by their keys there. A row is committed before the blob
+-- is stored, and deleted before the blob is.
+CREATE TABLE blobs (
+    key TEXT NOT NULL PRIMARY KEY,
+    digest BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    -- 1 when the blob is durable; nothing refers to it before.
+    stored INTEGER NOT NULL,
+    -- When to look whether anything refers to it; NULL when something did at the last time, and
+    -- still does.
+    check_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX blobs_by_digest ON blobs (digest);
+CREATE INDEX blobs_by_check ON blobs (check_at) WHERE check_at IS NOT NULL;
+
+-- Blobs that are still to be deleted from the blob store.
+CREATE TABLE deleted_blobs (
+    key TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+-- Images that were uploaded, and can be attached until they expire.
+CREATE TABLE uploads (
+    id BLOB NOT NULL PRIMARY KEY,
+    workspace_id BLOB NOT NULL,
+    account_id BLOB NOT NULL,
+    blob TEXT NOT NULL,
+    media_type TEXT NOT NULL,
+    width INTEGER NOT NULL,
+    height INTEGER NOT NULL,
+    frames INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX uploads_by_blob ON uploads (blob);
+CREATE INDEX uploads_by_expiry ON uploads (expires_at);
+CREATE INDEX uploads_by_account ON uploads (account_id);
+
+-- The images of attachments. Their numbers and those of texts are different.
+CREATE TABLE images (
+    number INTEGER PRIMARY KEY,
+    blob TEXT NOT NULL,
+    width INTEGER NOT NULL,
+    height INTEGER NOT NULL,
+    frames INTEGER NOT NULL
+) STRICT;
+CREATE INDEX images_by_blob ON images (blob);
 
 -- The results of changesets, for clients that send one again. For each operation, the changes hold
 -- a byte for its outcome and the id of the revision; for a single change, only the byte, as its

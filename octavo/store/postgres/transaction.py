@@ -82,7 +82,7 @@ class PostgresTransaction:
             raise self._failed(error) from error
 
     async def new_contents(self, count: int) -> Sequence[int]:
-        """Return numbers for new texts, which the transaction is to insert, in ascending order."""
+        """Return numbers for new texts and images, which are to be inserted, in ascending order."""
         return sorted(row[0] for row in await self.fetch_all(CONTENTS, count))
 
     async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:

@@ -7,12 +7,14 @@ from typing import get_args
 
 from octavo.model.documents.document import StoredDocument
 from octavo.model.files.changeset import Outcome
+from octavo.model.files.image import UploadedImage
 from octavo.model.files.plan import Change, Plan
 from octavo.model.files.receipt import FileOutcome, Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.identity import Digest, FileId, MutationId, Position, RevisionId, WorkspaceId
 from octavo.store import identifiers
 from octavo.store.compression import compressed
+from octavo.store.scripts.contents import insert_images
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
 from octavo.store.scripts.indexing import index_changes
 from octavo.store.scripts.process_notices import notify_position
@@ -192,13 +194,17 @@ async def store_changes(
 
     A file may occur more than once. The numbers of new files follow ``last_file``.
     """
-    brought = [change for change in changed if change.content is not None]
+    brought = [change for change in changed if change.content or change.image]
     assigned = await transaction.new_contents(len(brought)) if brought else ()
     contents: dict[RevisionId, int] = {}
     texts: list[tuple[int, str]] = []
+    images: list[tuple[int, UploadedImage]] = []
     for change, number in zip(brought, assigned, strict=True):
         contents[change.head.revision_id] = number
-        texts.append((number, "" if change.content is None else change.content.text))
+        if change.content is not None:
+            texts.append((number, change.content.text))
+        elif change.image is not None:
+            images.append((number, change.image))
     created: list[tuple[Value, ...]] = []
     stored = StoredChanges({}, {}, contents)
     # The changes of existing files are written in rounds, with at most one change of a file in
@@ -227,6 +233,7 @@ async def store_changes(
         await transaction.execute_many(_INSERT_CONTENT, rows)
     elif texts:
         await transaction.execute(_INSERT_CONTENT, *next(rows))
+    await insert_images(transaction, images)
     return stored
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from octavo.model.files.feed import page_end
 from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.model.identity import Position
+from octavo.store.scripts.contents import delete_contents
 from octavo.store.scripts.revision_rows import from_both
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -139,8 +140,5 @@ async def _delete(transaction: Transaction, file: FileKey, rows: Sequence[Row]) 
         "DELETE FROM revisions WHERE workspace = $1 AND position = $2 AND file = $3",
         [(file.workspace, row[0], file.file) for row in rows],
     )
-    # The revision that brought a text is stored as long as another needs it.
-    await transaction.execute_many(
-        "DELETE FROM contents WHERE number = $1",
-        [(row[5],) for row in rows if row[1] == row[2] and row[5] is not None],
-    )
+    # The revision that brought a content is stored as long as another needs it.
+    await delete_contents(transaction, [row[5] for row in rows if row[1] == row[2]])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from octavo.model.files.feed import page_end
 from octavo.model.identity import WorkspaceId
+from octavo.store.scripts.contents import delete_contents
 from octavo.store.scripts.fulltext_index import request_erasure
 from octavo.store.scripts.indexing import unindex_some
 from octavo.store.transaction import Row, Script, Transaction
@@ -37,7 +38,7 @@ async def _sweep_files(transaction: Transaction) -> bool:
     rows = _step(await transaction.fetch_all(_OF_FILES, MAX_ROWS))
     if not rows:
         return False
-    await _delete_contents(transaction, rows)
+    await delete_contents(transaction, [row[0] for row in rows])
     await transaction.execute_many(
         "DELETE FROM purged_contents WHERE content = $1", [(row[0],) for row in rows]
     )
@@ -59,7 +60,7 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
         sql = _OF_WORKSPACE.format(key=", ".join(names), table=table)
         rows = _step(await transaction.fetch_all(sql, workspace, MAX_ROWS))
         if rows:
-            await _delete_contents(transaction, rows)
+            await delete_contents(transaction, [row[0] for row in rows])
             key = " AND ".join(f"{name} = ${at}" for at, name in enumerate(names, 2))
             await transaction.execute_many(
                 f"DELETE FROM {table} WHERE workspace = $1 AND {key}",
@@ -84,9 +85,3 @@ def _step(rows: Sequence[Row]) -> Sequence[Row]:
     sizes = [(at, row[1]) for at, row in enumerate(rows)]
     end = page_end(sizes, MAX_ROWS, MAX_BYTES)
     return rows if end is None else rows[: end + 1]
-
-
-async def _delete_contents(transaction: Transaction, rows: Sequence[Row]) -> None:
-    await transaction.execute_many(
-        "DELETE FROM contents WHERE number = $1", [(row[0],) for row in rows if row[0] is not None]
-    )

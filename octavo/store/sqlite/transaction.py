@@ -30,6 +30,13 @@ from octavo.store.transaction import (
     indexed_title,
 )
 
+_LAST_CONTENT = """
+    SELECT MAX(
+        COALESCE((SELECT MAX(number) FROM contents), 0),
+        COALESCE((SELECT MAX(number) FROM images), 0)
+    )
+"""
+
 
 class SqliteTransaction:
     """The statements of one script. The caller begins and ends the transaction.
@@ -105,8 +112,8 @@ class SqliteTransaction:
             raise self._failed(error) from error
 
     async def new_contents(self, count: int) -> Sequence[int]:
-        """Return numbers for new texts, which the transaction is to insert, in ascending order."""
-        row = await self.fetch_one("SELECT COALESCE(MAX(number), 0) FROM contents")
+        """Return numbers for new texts and images, which are to be inserted, in ascending order."""
+        row = await self.fetch_one(_LAST_CONTENT)
         first = 1 if row is None else row[0] + 1
         return range(first, first + count)
 

@@ -1,0 +1,100 @@
+"""Images as the contents of attachments."""
+
+from typing import NamedTuple, NewType
+
+from octavo.model.files.path import ATTACHMENTS, check_path
+from octavo.model.identity import Digest
+from octavo.model.refusal import DomainError, InvalidPath
+
+ObjectId = NewType("ObjectId", str)
+"""The id of an uploaded image that no file has yet."""
+
+MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The accepted images."""
+
+LARGEST_SIDE = 16_384
+"""Maximum number of pixels of a side."""
+MOST_PIXELS = 50_000_000
+"""Maximum number of pixels of all frames together."""
+
+_ENDINGS = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+}
+
+
+class MediaTypeMismatch(DomainError):
+    """The file is no accepted image, or its name or declared type says something else."""
+
+    code = "unsupported_media_type"
+
+
+class UnacceptableImage(DomainError):
+    """The image is damaged, or exceeds a limit."""
+
+    code = "invalid_image"
+
+
+class ImageTooLarge(DomainError):
+    """The image has too many bytes."""
+
+    code = "body_too_large"
+
+    def __init__(self, largest: int) -> None:
+        super().__init__(f"An image may have at most {largest} bytes: make it smaller.")
+
+
+class DigestMismatch(DomainError):
+    """The bytes do not have the digest that was declared."""
+
+    code = "invalid_image"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The bytes do not have the declared digest: they were changed on the way, or the"
+            " digest is of another file. Send the file again."
+        )
+
+
+class UploadedImage(NamedTuple):
+    """An image that was uploaded, and proven to be one.
+
+    Attributes:
+        object_id: the id of the upload.
+        digest: the SHA-256 digest of its bytes.
+        size: in bytes.
+        media_type: one of `MEDIA_TYPES`.
+        width, height: in pixels.
+        frames: 1 for an image that does not move.
+    """
+
+    object_id: ObjectId
+    digest: Digest
+    size: int
+    media_type: str
+    width: int
+    height: int
+    frames: int
+
+
+def media_type_of_name(name: str) -> str | None:
+    """Return the media type that the ending of a file name stands for; None for no image."""
+    return _ENDINGS.get(name[max(name.rfind("."), 0) :].lower())
+
+
+def check_image_path(path: str, media_type: str) -> None:
+    """Raise `InvalidPath` unless an image of ``media_type`` can have ``path``.
+
+    It is below attachments/, and its ending, by which programs recognise the image, is that of the
+    media type.
+    """
+    check_path(path)
+    if not path.startswith(ATTACHMENTS):
+        raise InvalidPath("The path of an image must be below attachments/.")
+    if media_type_of_name(path) == media_type:
+        return
+    endings = " or ".join(ending for ending, each in _ENDINGS.items() if each == media_type)
+    raise InvalidPath(f"The path of an image of the type {media_type} must end with {endings}.")

@@ -1,0 +1,112 @@
+"""Which blobs are stored, what refers to them, and which are to be deleted.
+
+A blob is reserved before it is stored, and something refers to it only afterwards; its row is
+deleted in the transaction that finds nothing that refers to it. So at every moment, also after a
+crash, each blob that something refers to is stored, and each blob in the store has a row in
+``blobs`` or in ``deleted_blobs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from octavo.model.identity import Digest
+from octavo.store.blobs import BlobKey
+from octavo.store.transaction import Script, Transaction
+
+MAX_ROWS = 100
+"""Blobs that one step looks at."""
+
+_USED = """
+    EXISTS (SELECT 1 FROM images WHERE images.blob = $1)
+    OR EXISTS (SELECT 1 FROM uploads WHERE uploads.blob = $1)
+"""
+
+
+class BlobCollected(Exception):
+    """The blob took so long to be stored that it is given up: store it again."""
+
+
+def reserve(key: BlobKey, digest: Digest, size: int, give_up_at: int) -> Script[None]:
+    """Announce the blob ``key``, which is about to be stored.
+
+    Unless something refers to it at ``give_up_at`` (ms), it is deleted.
+    """
+
+    async def insert_blob(transaction: Transaction) -> None:
+        await transaction.execute(
+            "INSERT INTO blobs (key, digest, size, stored, check_at) VALUES ($1, $2, $3, 0, $4)",
+            key,
+            bytes.fromhex(digest),
+            size,
+            give_up_at,
+        )
+
+    return insert_blob
+
+
+async def stored_with(transaction: Transaction, digest: Digest) -> BlobKey | None:
+    """Return a stored blob of these bytes; None without one."""
+    row = await transaction.fetch_one(
+        "SELECT key FROM blobs WHERE digest = $1 AND stored = 1 ORDER BY key LIMIT 1",
+        bytes.fromhex(digest),
+    )
+    return None if row is None else BlobKey(row[0])
+
+
+async def mark_stored(transaction: Transaction, key: BlobKey) -> None:
+    """Record that a reserved blob is durable. Raises `BlobCollected`."""
+    if not await transaction.execute("UPDATE blobs SET stored = 1 WHERE key = $1", key):
+        raise BlobCollected
+
+
+async def check_soon(transaction: Transaction, keys: Sequence[BlobKey]) -> None:
+    """Have blobs checked that something may have referred to for the last time."""
+    await transaction.execute_many(
+        "UPDATE blobs SET check_at = 0 WHERE key = $1", [(key,) for key in keys]
+    )
+
+
+def check_some(now: int) -> Script[bool]:
+    """Check blobs that are due at ``now`` (ms); return whether there may be more.
+
+    Those that nothing refers to move to the blobs to be deleted.
+    """
+
+    async def check_blobs(transaction: Transaction) -> bool:
+        rows = await transaction.fetch_all(
+            "SELECT key FROM blobs WHERE check_at <= $1 ORDER BY check_at LIMIT $2", now, MAX_ROWS
+        )
+        for row in rows:
+            used = await transaction.fetch_one(f"SELECT {_USED}", row[0])
+            if used is not None and used[0]:
+                await transaction.execute("UPDATE blobs SET check_at = NULL WHERE key = $1", row[0])
+            else:
+                await transaction.execute("DELETE FROM blobs WHERE key = $1", row[0])
+                await transaction.execute("INSERT INTO deleted_blobs (key) VALUES ($1)", row[0])
+        return len(rows) == MAX_ROWS
+
+    return check_blobs
+
+
+def to_delete() -> Script[list[BlobKey]]:
+    """Return some blobs that are to be deleted from the blob store."""
+
+    async def find_deleted(transaction: Transaction) -> list[BlobKey]:
+        rows = await transaction.fetch_all(
+            "SELECT key FROM deleted_blobs ORDER BY key LIMIT $1", MAX_ROWS
+        )
+        return [BlobKey(row[0]) for row in rows]
+
+    return find_deleted
+
+
+def forget(keys: Sequence[BlobKey]) -> Script[None]:
+    """Record that blobs were deleted from the blob store."""
+
+    async def delete_rows(transaction: Transaction) -> None:
+        await transaction.execute_many(
+            "DELETE FROM deleted_blobs WHERE key = $1", [(key,) for key in keys]
+        )
+
+    return delete_rows

@@ -1,0 +1,110 @@
+"""Blobs are deleted from the blob store after nothing refers to them."""
+
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS, POLL_SECONDS, BlobCollectionJob
+from octavo.model.files.image import ObjectId, UploadedImage
+from octavo.model.identity import Digest
+from octavo.store.blobs import BlobKey, BlobsUnavailable, blob_key
+from octavo.store.scripts import blobs, uploads
+from octavo.store.sqlite import InlineStore, open_inline
+from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
+
+DIGEST = Digest("ab" * 32)
+KEY = blob_key(DIGEST, b"0000")
+
+
+class Blobs:
+    """A blob store that records deletions."""
+
+    def __init__(self) -> None:
+        self.deleted: list[BlobKey] = []
+        self.failing = False
+
+    async def delete(self, key: BlobKey) -> None:
+        await trio.lowlevel.checkpoint()
+        if self.failing:
+            raise BlobsUnavailable("it is away")
+        self.deleted.append(key)
+
+    async def put(self, key: BlobKey, source: Path) -> None:
+        raise AssertionError
+
+    async def fetch(self, key: BlobKey, target: Path) -> None:
+        raise AssertionError
+
+    async def check(self) -> None:
+        raise AssertionError
+
+    def read(
+        self, key: BlobKey, start: int = 0, stop: int | None = None
+    ) -> AsyncGenerator[bytes, None]:
+        raise AssertionError
+
+
+@pytest.fixture
+def engine() -> Iterator[InlineStore]:
+    store = open_inline()
+    yield store
+    store.close()
+
+
+async def test_blob_without_use_is_deleted_once(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    kept = Blobs()
+    await engine.write(blobs.reserve(KEY, DIGEST, 1, give_up_at=0))
+    nursery.start_soon(BlobCollectionJob(engine, kept, trio.current_time).run)
+    await trio.sleep(3 * POLL_SECONDS)
+    assert kept.deleted == [KEY]
+    assert await engine.read(blobs.to_delete()) == []
+
+
+async def test_blob_of_an_expired_upload_is_deleted_an_hour_later(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    await create_workspace(engine)
+    kept = Blobs()
+    image = UploadedImage(ObjectId("o"), DIGEST, 1, "image/png", 1, 1, 1)
+    expires_at = int((trio.current_time() + 60) * 1000)
+    await engine.write(blobs.reserve(KEY, DIGEST, 1, give_up_at=0))
+    await engine.write(uploads.add(uploads.Upload(VAULT, ANN, image, expires_at), KEY))
+    nursery.start_soon(BlobCollectionJob(engine, kept, trio.current_time).run)
+    # A change that attaches it may be under way.
+    await trio.sleep(ATTACHING_SECONDS)
+    assert kept.deleted == []
+    await trio.sleep(60 + 2 * POLL_SECONDS)
+    assert kept.deleted == [KEY]
+
+
+async def test_failure_of_the_blob_store_is_tried_again(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    kept = Blobs()
+    kept.failing = True
+    await engine.write(blobs.reserve(KEY, DIGEST, 1, give_up_at=0))
+    nursery.start_soon(BlobCollectionJob(engine, kept, trio.current_time).run)
+    await trio.sleep(POLL_SECONDS)
+    assert kept.deleted == []
+    assert await engine.read(blobs.to_delete()) == [KEY]
+    kept.failing = False
+    await trio.sleep(2 * POLL_SECONDS)
+    assert kept.deleted == [KEY]
+
+
+async def test_search_starts_when_woken(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    kept = Blobs()
+    job = BlobCollectionJob(engine, kept, trio.current_time)
+    nursery.start_soon(job.run)
+    await trio.sleep(1)
+    await engine.write(blobs.reserve(KEY, DIGEST, 1, give_up_at=0))
+    job.wake()
+    await trio.sleep(1)
+    assert kept.deleted == [KEY]
