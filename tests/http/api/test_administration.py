@@ -348,6 +348,22 @@ async def test_disabled_account_inherits_nothing(installation: Installation) -> 
     assert await household.roles(workspace_id) == {"bob": "administrator", "cleo": "owner"}
 
 
+async def test_workspace_of_a_disabled_owner_passes_to_somebody_who_can_act(
+    installation: Installation,
+) -> None:
+    household = Household(installation)
+    for name in ("bob", "cleo"):
+        await installation.add(name, "member")
+    edited = await household.workspace(bob="owner", cleo="editor")
+    read_only = await household.workspace(bob="owner", cleo="reader")
+    await installation.update("root", "bob", state="disabled")
+    assert (await installation.remove("root", "ann")).status == 200
+    assert await household.roles(edited) == {"bob": "owner", "cleo": "owner"}
+    # Nobody can act for it, and nothing of it is lost.
+    assert await household.roles(read_only) == {"bob": "owner", "cleo": "reader"}
+    assert installation.users.identity.gone == []
+
+
 async def test_former_administrator_decides_nothing_whose_caller_was_known_before(
     installation: Installation,
 ) -> None:

@@ -260,6 +260,24 @@ async def test_invitations_of_a_locked_or_disabled_account_are_not_usable(
     assert (registered.status, registered.code) == (404, "not_found")
 
 
+@pytest.mark.parametrize("target", ["installation", "workspace"])
+async def test_invitations_of_a_locked_account_work_when_it_is_unlocked(
+    inviting: Inviting, target: str
+) -> None:
+    path = f"/api/accounts/{inviting.ids['bob']}"
+    root = inviting.cookies["root"]
+    await inviting.add("bob", "administrator")
+    await inviting.users.patch(path, {"role": "administrator"}, root, FROM_HERE)
+    if target == "installation":
+        made = await inviting.post("bob", INVITATIONS, {})
+    else:
+        made = await inviting.into_workspace("bob")
+    for state in ("locked", "enabled"):
+        await inviting.users.patch(path, {"state": state}, root, FROM_HERE)
+    registered = await inviting.users.register(made.json()["token"], "new@example.org")
+    assert registered.status == 201
+
+
 @pytest.mark.parametrize("how", ["removed", "left", "demoted", "account removed"])
 async def test_invitations_end_with_the_right_to_invite(inviting: Inviting, how: str) -> None:
     await inviting.add("bob", "administrator")

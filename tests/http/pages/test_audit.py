@@ -28,6 +28,7 @@ async def test_audit_is_filtered_by_kind_and_account(ann: PageReader, bob: PageR
     await ann.open(ann.page.links["What this account did, and what was done to it"])
     assert ann.path == f"/administration/audit?account={path.rpartition('/')[2]}"
     assert ann.text.count('<tr role="row"><td') == 2, "registered, and signed in"
+    assert f'<p class="subject">of <a href="{path}" dir="auto">' in ann.text
     await ann.submit_query("Show", kind="sign_in")
     assert ann.text.count('<tr role="row"><td') == 1
     await ann.open("/administration/audit?kind=key_revoked")

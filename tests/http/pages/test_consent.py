@@ -113,3 +113,10 @@ async def test_stranger_signs_in_first(bound: Installation) -> None:
     reader = bound.stranger()
     await reader.open("/consent")
     assert reader.path.startswith("/sign-in")
+
+
+async def test_portal_is_reached_before_the_documents_are_accepted(due: PageReader) -> None:
+    await due.open("/account")
+    assert due.page.headings == ["Accept the documents"]
+    page = await due.submit("Billing at billing.example")
+    assert page.headings == ["On to billing.example"]
