@@ -39,9 +39,17 @@ class WorkerPool:
         Raises:
             WorkRefused: the function raised a ValueError.
             WorkerFailed: there is no process, it was killed, ran out of memory, or took too long.
+                The reason is logged; the work may have been done in part.
 
         If cancelled while the function runs, its process is killed.
         """
+        try:
+            return await self._run(function, *arguments, **named)
+        except WorkerFailed as error:
+            _log.warning("work was not done: %s", error)
+            raise
+
+    async def _run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         async with self._limiter:
             worker = await self._worker()
             try:
@@ -69,7 +77,7 @@ class WorkerPool:
                 try:
                     self._idle.append(await self._worker())
                 except WorkerFailed as error:
-                    _log.warning("%s: passwords can't be checked before one can", error)
+                    _log.warning("%s; it is tried again when one is needed", error)
             await trio.sleep_forever()
         finally:
             while self._idle:

@@ -55,12 +55,14 @@ async def test_process_that_failed_is_replaced(
     pool: WorkerPool,
     job: object,
     message: str,
-    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     assert callable(job)
     before = await pool.run(jobs.pid)
     with pytest.raises(WorkerFailed, match=message):
         await pool.run(job)
+    [record] = caplog.records
+    assert message in record.getMessage()
     assert await pool.run(jobs.pid) != before
 
 
