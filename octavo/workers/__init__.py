@@ -5,6 +5,6 @@ the environment with the server. Only JSON comes back from them.
 """
 
 from octavo.workers.pool import WorkerPool
-from octavo.workers.worker import WorkerFailed, WorkRefused
+from octavo.workers.worker import WorkerFailed, WorkRefused, WorkTooLarge
 
-__all__ = ["WorkRefused", "WorkerFailed", "WorkerPool"]
+__all__ = ["WorkRefused", "WorkTooLarge", "WorkerFailed", "WorkerPool"]

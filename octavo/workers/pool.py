@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 import trio
@@ -23,12 +24,22 @@ class WorkerPool:
         size: the maximum number of processes.
         seconds: after which a process that has not done its work is killed.
         preloaded: modules that a process imports when it starts.
+        max_memory: bytes of address space of a process; None for any.
+        max_seconds: processor time that a function may take; None for any.
     """
 
-    def __init__(self, size: int, *, seconds: float, preloaded: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        size: int,
+        *,
+        seconds: float,
+        preloaded: Sequence[str] = (),
+        max_memory: int | None = None,
+        max_seconds: int | None = None,
+    ) -> None:
         self._limiter = trio.CapacityLimiter(size)
         self._seconds = seconds
-        self._preloaded = preloaded
+        self._start = partial(start_worker, preloaded, max_memory, max_seconds)
         self._idle: list[Worker] = []
 
     async def run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
@@ -38,6 +49,7 @@ class WorkerPool:
 
         Raises:
             WorkRefused: the function raised a ValueError.
+            WorkTooLarge: it exceeded its memory or processor time, or crashed the process.
             WorkerFailed: there is no process, it was killed, ran out of memory, or took too long.
                 The reason is logged; the work may have been done in part.
 
@@ -89,4 +101,4 @@ class WorkerPool:
             if worker.alive:
                 return worker
             await worker.end()
-        return await start_worker(self._preloaded)
+        return await self._start()

@@ -6,19 +6,27 @@ a process starts fast; the functions bring what they need.
 
 import json
 import os
+import resource
 import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 
-def main(preloaded: Sequence[str]) -> None:
+def main(
+    preloaded: Sequence[str], max_memory: int | None = None, max_seconds: int | None = None
+) -> None:
     """Serve requests until the server closes the pipe, or ends.
 
     ``preloaded`` are modules to import first: a new version that is installed meanwhile does not
-    mix with the one that runs.
+    mix with the one that runs. ``max_memory`` limits the address space in bytes, ``max_seconds``
+    the processor time of each request: the system kills a process that exceeds it.
     """
     _lower_priority()
+    if max_memory is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
+    # Crafted data may crash a decoder: its memory is of no use to anybody.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # A service manager sends it to every process of the service; the server still responds to the
     # requests that it has, and ends this process itself.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -31,6 +39,8 @@ def main(preloaded: Sequence[str]) -> None:
         responses.write("\n")
         responses.flush()
         for line in sys.stdin.buffer:
+            if max_seconds is not None:
+                _limit_processor_time(max_seconds)
             responses.write(f"{json.dumps(_respond(line))}\n")
             responses.flush()
     except BrokenPipeError:
@@ -45,8 +55,17 @@ def _respond(line: bytes) -> dict[str, object]:
     except ValueError as error:
         # The function refuses its arguments.
         return {"refused": str(error), "kind": type(error).__name__}
+    except MemoryError:
+        return {"exceeded": "it needs more memory than a worker process may have"}
     except Exception as error:  # noqa: BLE001 - the server is to learn of any
         return {"failed": f"{type(error).__name__}: {error}"}
+
+
+def _limit_processor_time(seconds: int) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime) + 1 + seconds
+    # The default action of SIGXCPU, at the soft limit, ends the process.
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def _lower_priority() -> None:

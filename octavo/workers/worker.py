@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from subprocess import PIPE
@@ -17,8 +18,12 @@ _LONGEST_RESPONSE = 1024 * 1024
 # Secrets of the server are in its environment.
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
 _PROGRAM = (
-    "import json, sys; sys.path[:], preloaded = json.loads(sys.argv[1]);"
-    f" from {process.__name__} import main; main(preloaded)"
+    "import json, sys; sys.path[:], arguments = json.loads(sys.argv[1]);"
+    f" from {process.__name__} import main; main(*arguments)"
+)
+# Of a decoder that crafted data has crashed, or that took too much processor time.
+_CAUSED_BY_WORK = frozenset(
+    {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGXCPU}
 )
 # The folder of a program that was started by a relative path may differ later.
 _SEARCHED = [os.path.abspath(each) for each in sys.path]
@@ -29,6 +34,13 @@ T = TypeVar("T")
 
 class WorkerFailed(Exception):
     """The work was not done: the process could not be started, was killed, or took too long."""
+
+
+class WorkTooLarge(WorkerFailed):
+    """The work exceeds the memory or the processor time that it may take, or crashes the process.
+
+    The same work fails again.
+    """
 
 
 class WorkRefused(Exception):
@@ -74,6 +86,8 @@ class Worker:
         response = await self.exchange(f"{request}\n".encode())
         if "refused" in response:
             raise WorkRefused(str(response.get("kind")), str(response["refused"]))
+        if "exceeded" in response:
+            raise WorkTooLarge(str(response["exceeded"]))
         if "result" not in response:
             raise WorkerFailed(f"a worker process failed: {response.get('failed')}")
         result: T = response["result"]  # type: ignore[assignment]
@@ -89,10 +103,12 @@ class Worker:
             while b"\n" not in self._received:
                 chunk = await stdout.receive_some()
                 self._received += chunk
-                if not chunk or len(self._received) > _LONGEST_RESPONSE:
-                    raise WorkerFailed("a worker process ended")
+                if not chunk:
+                    raise await self._ended()
+                if len(self._received) > _LONGEST_RESPONSE:
+                    raise WorkerFailed("a worker process responded with too much")
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-            raise WorkerFailed("a worker process ended") from error
+            raise await self._ended() from error
         line, _, self._received = self._received.partition(b"\n")
         try:
             response = json.loads(line or b"{}")
@@ -101,6 +117,15 @@ class Worker:
         if not isinstance(response, dict):
             raise WorkerFailed("a worker process responded with nonsense")
         return response
+
+    async def _ended(self) -> WorkerFailed:
+        """Return why the process closed its pipes."""
+        with trio.move_on_after(1.0):
+            await self._process.wait()
+        code = self._process.returncode
+        if code is not None and -code in _CAUSED_BY_WORK:
+            return WorkTooLarge(f"a worker process ended with {signal.Signals(-code).name}")
+        return WorkerFailed("a worker process ended")
 
     async def end(self) -> None:
         """Kill the process, and wait until it is gone, which nothing can delay."""
@@ -112,14 +137,20 @@ class Worker:
                     await trio.aclose_forcefully(stream)
 
 
-async def start_worker(preloaded: Sequence[str] = ()) -> Worker:
+async def start_worker(
+    preloaded: Sequence[str] = (),
+    max_memory: int | None = None,
+    max_seconds: int | None = None,
+) -> Worker:
     """Start a process that has imported the modules ``preloaded``.
 
     It finds modules where the server does, whatever the present folder. It ends with the server.
-    Raises `WorkerFailed`. If cancelled, no process is left.
+    It may have ``max_memory`` bytes of address space, and take ``max_seconds`` of processor time
+    for each call. Raises `WorkerFailed`. If cancelled, no process is left.
     """
     environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    command = [sys.executable, "-I", "-c", _PROGRAM, json.dumps([_SEARCHED, list(preloaded)])]
+    arguments = json.dumps([_SEARCHED, [list(preloaded), max_memory, max_seconds]])
+    command = [sys.executable, "-I", "-c", _PROGRAM, arguments]
     try:
         # Ctrl-C is for the server. In a session of its own, a process would get as much of the
         # processor as the server, whatever its priority (autogroups, sched(7)).

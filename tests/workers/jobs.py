@@ -55,3 +55,21 @@ def sleep(seconds: float) -> None:
 
 def pid() -> int:
     return os.getpid()
+
+
+def allocate() -> None:
+    """Need 512 MiB."""
+    bytearray(512 * 1024 * 1024)
+
+
+def calculate(seconds: float = 60.0) -> float:
+    """Use the processor for a time."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return seconds
+
+
+def crash() -> None:
+    """Crash as a decoder may."""
+    os.kill(os.getpid(), signal.SIGSEGV)

@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from octavo.workers import WorkerFailed, WorkerPool, WorkRefused
+from octavo.workers import WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
 from tests.workers import jobs
 
 
@@ -46,7 +46,7 @@ async def test_refusal_has_the_text_of_the_function_and_keeps_the_process(pool: 
     ("job", "message"),
     [
         (jobs.fail, "RuntimeError: a bug"),
-        (jobs.run_out_of_memory, "MemoryError"),
+        (jobs.run_out_of_memory, "more memory"),
         (jobs.unspeakable, "ended"),
         (jobs.kill_itself, "ended"),
     ],
@@ -64,6 +64,37 @@ async def test_process_that_failed_is_replaced(
     [record] = caplog.records
     assert message in record.getMessage()
     assert await pool.run(jobs.pid) != before
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        (jobs.allocate, "more memory"),
+        (jobs.calculate, "SIGXCPU"),
+        (jobs.crash, "SIGSEGV"),
+    ],
+)
+async def test_work_beyond_its_limits_is_reported(job: object, message: str) -> None:
+    assert callable(job)
+    pool = WorkerPool(1, seconds=60, max_memory=256 * 1024 * 1024, max_seconds=1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pool.serve)
+        before = await pool.run(jobs.pid)
+        with pytest.raises(WorkTooLarge, match=message):
+            await pool.run(job)
+        assert await pool.run(jobs.pid) != before
+        nursery.cancel_scope.cancel()
+
+
+async def test_each_call_has_its_own_processor_time() -> None:
+    pool = WorkerPool(1, seconds=60, max_seconds=1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pool.serve)
+        before = await pool.run(jobs.pid)
+        for _ in range(4):
+            assert await pool.run(jobs.calculate, 0.8) == 0.8
+        assert await pool.run(jobs.pid) == before
+        nursery.cancel_scope.cancel()
 
 
 async def test_idle_process_that_was_killed_is_replaced(pool: WorkerPool) -> None:
