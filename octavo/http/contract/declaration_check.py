@@ -26,8 +26,10 @@ _REFUSALS = frozenset(status.value for status in HTTPStatus if status >= 400)
 
 
 def check_declaration(declared: Declaration) -> None:
-    """Raise `ContractError` when the id, the method or the problems are invalid."""
+    """Raise `ContractError` when the id, the method, the time or the problems are invalid."""
     _check_name(declared.id)
+    if declared.renews_time and declared.time is None:
+        raise ContractError("a time that is renewed must be given")
     if declared.method not in _METHODS:
         raise ContractError(f"{declared.method!r} is not one of the methods {', '.join(_METHODS)}")
     _check_problems(declared.problems)

@@ -19,6 +19,7 @@ from octavo.http.contract.operation import Locked, Operation, Security
 from octavo.http.contract.parameters import Parameters
 from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
 from octavo.http.contract.problems import AccountLocked, Header, Problem
+from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
 from octavo.http.server.asgi import Extension, Receive
@@ -124,9 +125,15 @@ class Endpoint:
         Raises the `Problem` to respond with, `ClientLeft` when the body ended early, and any other
         exception of the handler. A cancelled handler may have made its change.
         """
+        operation, renewed = self.operation, None
+        if operation.renews_time and operation.time is not None and exchange is not None:
+            renewed = RenewedTime(exchange, operation.time)
+            receive = renewed.receive(receive)
         try:
             response = self._encode(await self._serve(call, values, receive, exchange))
             content = response.content
+            if renewed is not None and content is not None and not isinstance(content, bytes):
+                return response._replace(content=renewed.chunks(content))
             # Streams reserve memory piece by piece.
             if type(content) is bytes and len(content) >= COUNTED:
                 held = self._memory.count if self.operation.must_respond else self._memory.hold

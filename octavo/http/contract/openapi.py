@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from octavo.http.contract.assembly import contract_of
-from octavo.http.contract.bodies import BodyKind
+from octavo.http.contract.bodies import BodyKind, MultipartBody
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.operation import Operation, Security
 from octavo.http.contract.problems import Problem
@@ -189,7 +189,11 @@ def _parameter(parameter: Parameter, place: str) -> Json:
 
 
 def _body(body: BodyKind[object], schemas: Schemas, example: object) -> Json:
-    content: Json = {} if body.model is None else {"schema": schemas.of(body.model, "validation")}
+    content: Json = {}
+    if body.model is not None:
+        content["schema"] = schemas.of(body.model, "validation")
+    elif isinstance(body, MultipartBody) and body.schema is not None:
+        content["schema"] = body.schema
     if example is not None:
         content["example"] = example
     return {

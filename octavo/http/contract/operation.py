@@ -77,6 +77,8 @@ class Declaration:
         problems: those of the operation itself; `declared_responses` adds the implied ones.
         body: how the body is read; None without one.
         time: seconds that the handler may take; None for the server's default.
+        renews_time: ``time``, which must be given, starts again with the bytes that the client
+            sends or receives (`octavo.http.contract.renewed_time`).
         rate: class of the rate limit; None for none.
         finish_when_client_leaves: the handler runs to completion after a disconnect.
         headers: names (in lower case) and descriptions of optional headers of the success.
@@ -98,6 +100,7 @@ class Declaration:
     problems: tuple[type[Problem], ...] = ()
     body: BodyKind[object] | None = None
     time: float | None = None
+    renews_time: bool = False
     rate: str | None = None
     finish_when_client_leaves: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -153,6 +156,7 @@ def operation(
     problems: tuple[type[Problem], ...] = (),
     body: BodyKind[object] | None = None,
     time: float | None = None,
+    renews_time: bool = False,
     rate: str | None = None,
     finish_when_client_leaves: bool = False,
     headers: Mapping[str, str] | None = None,
@@ -178,6 +182,7 @@ def operation(
         problems=problems,
         body=body,
         time=time,
+        renews_time=renews_time,
         rate=rate,
         finish_when_client_leaves=finish_when_client_leaves,
         headers=dict(headers or {}),

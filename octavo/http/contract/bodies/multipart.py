@@ -1,6 +1,7 @@
 """Stream multipart forms (RFC 7578) part by part, without buffering files."""
 
 import re
+from collections.abc import Mapping
 
 from octavo.http.contract.bodies.body_reader import (
     BodyStream,
@@ -123,10 +124,17 @@ class MultipartStream:
 class MultipartBody:
     """The body kind of `multipart_body`."""
 
-    __slots__ = ("bounds", "limit", "media_types", "model", "time")
+    __slots__ = ("bounds", "limit", "media_types", "model", "schema", "time")
 
-    def __init__(self, limit: int, bounds: PartBounds, time: float | None) -> None:
+    def __init__(
+        self,
+        limit: int,
+        bounds: PartBounds,
+        time: float | None,
+        schema: Mapping[str, object] | None,
+    ) -> None:
         self.limit = limit
+        self.schema = schema
         self.bounds = bounds
         self.time = time
         self.media_types = (MEDIA_TYPE,)
@@ -147,10 +155,15 @@ class MultipartBody:
 
 
 def multipart_body(
-    *, limit: int, bounds: PartBounds | None = None, time: float | None = None
+    *,
+    limit: int,
+    bounds: PartBounds | None = None,
+    time: float | None = None,
+    schema: Mapping[str, object] | None = None,
 ) -> MultipartBody:
     """Declare a multipart form of at most ``limit`` bytes in total, within ``bounds``.
 
-    It has ``time`` seconds to arrive.
+    It has ``time`` seconds to arrive. ``schema`` describes its parts in the API document; the
+    handler checks them.
     """
-    return MultipartBody(limit, bounds or PartBounds(), time)
+    return MultipartBody(limit, bounds or PartBounds(), time, schema)
